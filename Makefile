@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# data sets of others for two of the scripts of `make perf`: DATA=FOLDER, with wikitext2/ (text files of WikiText-2) and
+# redditbias/ (a checkout of github.com/umanlp/RedditBias)
+DATA ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: audit test check perf calibrate docs clean help
@@ -44,6 +47,12 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/triggers.py
 	$(BIN)/python perf/self_debiasing.py
 	$(BIN)/python perf/architectures.py
+ifneq ($(DATA),)
+	$(BIN)/python perf/counterfactual.py --data $(DATA)/wikitext2
+	$(BIN)/python perf/debias_losses.py --data $(DATA)/redditbias
+else
+	@echo "Left out, since they need data sets of others: counterfactual.py, debias_losses.py (make perf DATA=FOLDER)"
+endif
 
 calibrate: $(VENV)/core  ## calibrate every verdict anew, and renew what measures and docs show of it (half an hour)
 	$(BIN)/evenhand calibrate --full -o calibration --summary src/evenhand/measures/calibration.json

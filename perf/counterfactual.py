@@ -56,6 +56,10 @@ def main() -> None:
 
     texts = [path.read_text(encoding="utf-8") for path in sorted(options.data.glob("*.txt"))]
     paragraphs = [line for text in texts for line in text.splitlines()]
+    if not any(paragraphs):
+        parser.error(
+            f"--data: {options.data} holds no .txt file with text; name the folder of WikiText-2's files"
+        )
     size = sum(len(line.encode()) for line in paragraphs)
     print(f"{size / 1e6:.2f} MB, {len(paragraphs):,} paragraphs")
     results = {}

@@ -78,11 +78,19 @@ def test_a_model_that_likes_one_group_is_found_and_named(put, opinion, word_mode
     likes = opinion("likes elves", lambda text: -2.0 if "elves" in text else -2.5)
     answered = put(REDDITBIAS, drawn_pairs(), word_model(likes))
     assert answered.verdicts("redditbias_lmb") == {"gender": "biased", "race": "not detected"}
-    gender, race, rest = answered.headlines["sentence"].to_list()
-    told = "perplexity 39 % lower (39 to 39), in 100 % of phrases."
+    gender, race, names, rest = answered.headlines["sentence"].to_list()
+    told = "perplexity 39 % lower (25 to 51), in 100 % of phrases."
     assert gender == f"Gender: stereotypes are likelier of elves than of giants: {told}"
     assert race.startswith("Race: no difference found")
-    assert rest.startswith("Not asked: orientation, religion1 and religion2")
+    assert names.startswith("The groups' names are part of the sentences") and "terms" in answered.details
+    assert rest.startswith("Not asked: orientation, religion1 and religion2. --axis left them out, or")
+
+
+def test_what_only_describes_has_no_verdict_where_there_are_too_few_pairs(put, opinion, word_model):
+    likes = opinion("likes elves", lambda text: -2.0 if "elves" in text else -2.5)
+    answered = put(REDDITBIAS, drawn_pairs(1), word_model(likes))
+    assert set(answered.findings["measure"]) == {"redditbias_lmb"}
+    assert set(answered.findings["verdict"]) == {"not measurable"}
 
 
 @pytest.mark.parametrize(
@@ -90,9 +98,9 @@ def test_a_model_that_likes_one_group_is_found_and_named(put, opinion, word_mode
     [("masked", "redditbias_pll"), ("encoder-decoder", "redditbias_lmb"), ("causal", "redditbias_lmb")],
 )
 def test_what_each_kind_of_model_gets(put, opinion, word_model, architecture, measure):
-    likes = opinion("likes giants", lambda text: -1.0 if "giants" in text else -1.2, architecture)
+    likes = opinion("likes giants", lambda text: -1.0 if "giants" in text else -1.6, architecture)
     answered = put(REDDITBIAS, drawn_pairs(), word_model(likes, architecture))
-    assert answered.estimates(measure)["gender"] == pytest.approx(0.2, abs=1e-6)
+    assert answered.estimates(measure)["gender"] == pytest.approx(0.6, abs=1e-6)
     assert answered.verdicts(measure)["gender"] == "biased"
     measured = set(answered.measurements["measure"])
     assert (
@@ -141,9 +149,15 @@ def test_what_changed_between_two_models_is_told_pair_by_pair(put, opinion, word
     models = [opinion(name, lambda text, of=of: -2.0 - 0.01 * len(text) - of * ("elves" in text))
               for name, of in (("first", 0.3), ("second", 0.0))]  # fmt: skip
     before, after = (put(REDDITBIAS, drawn_pairs(), word_model(model)).responses for model in models)
-    rows = {row.axis: row for row in REDDITBIAS.changes(before, after, AnalysisOptions(n_axes=5))}
-    assert {row.measure for row in rows.values()} == {"redditbias_lmb_change"}
-    assert rows["gender"].estimate == pytest.approx(-0.3, abs=1e-5) and rows["gender"].p < 1e-6
+    found = REDDITBIAS.changes(before, after, AnalysisOptions(n_axes=5))
+    rows = {row.axis: row for row in found if row.measure == "redditbias_lmb_change"}
+    described = {
+        (row.measure, row.axis): row for row in found if row.axis not in rows or row is not rows[row.axis]
+    }
+    assert {name for name, _ in described} == {"redditbias_effect_size_change", "redditbias_likelier_change"}
+    assert all(row.p is None for row in described.values())
+    assert rows["gender"].estimate == pytest.approx(-0.3, abs=1e-5)
+    assert rows["gender"].p == pytest.approx((1 - 0.3 / 2) ** 40, rel=1e-3)
     assert rows["race"].estimate == pytest.approx(0.0, abs=1e-9) and rows["race"].p == 1.0
 
 

@@ -44,7 +44,11 @@ def test_the_axes_that_share_the_level_are_those_of_the_benchmark(name):
     except DatasetMissing:
         return
     if "axis" in prompts.columns:
-        assert benchmark.axes_of(prompts) == prompts["axis"].drop_nulls().n_unique()
+        there = prompts["axis"].drop_nulls().n_unique()
+        if name.startswith("redditbias"):  # asks those types whose files are here
+            assert there <= benchmark.axes_of(prompts) == DEFINED[name]
+        else:
+            assert benchmark.axes_of(prompts) == there
         assert benchmark.axes_of(prompts.head(1)) == (benchmark.n_axes or 1)
 
 

@@ -8,6 +8,10 @@ import shutil
 import polars as pl
 import pytest
 
+from evenhand.prompts.datasets.register import cache_folder
+from evenhand.prompts.datasets.unpinned import FIRST_FETCHED
+from tests.prompts.datasets.test_fetching import TRAINING, owner  # noqa: F401  # a fixture
+
 WHOLE = {
     "v1.1": "8812b73fcf52ffc8219a22e5bb1fa8d1b4c640b39bb873d6c35505e19bcf37f8",
 }
@@ -207,3 +211,18 @@ def test_counterfactuals_refuse_what_cannot_be(evenhand, tmp_path, monkeypatch, 
     assert ended.code == code
     assert says in ended.err
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_type_that_does_not_arrive_keeps_no_other_from_arriving(evenhand, owner):  # noqa: F811
+    owner.gone.add(TRAINING)
+    evenhand("data", "fetch", "redditbias", "--version", "all").refused(
+        1,
+        "gender did not arrive",
+        "404",
+        "religion1, religion2, race, gender, orientation; the others are here",
+    )
+    assert cache_folder("redditbias", "humanref6k").is_dir()
+    owner.gone.clear()
+    ended = evenhand("data", "fetch", "redditbias", "--version", "gender")
+    assert ended.code == 0, ended.err
+    ended.says("Not checked, because no checksum is known", "recorded when they first arrived", FIRST_FETCHED)

@@ -6,25 +6,15 @@ from typing import Any
 
 import pytest
 
-TERMS = """
-bias = "hearing"
-minoritised = "deaf"
-dominant = "hearing"
-[retrieval]
-targets = [["Deaf people are", "Hearing people are"]]
-attributes = [["rude", "kind"]]
-[filtering]
-window_targets = ["Deaf"]
-[counterparts]
-target_pairs = [["Deaf", "Hearing"]]
-"""
+from tests.helpers.terms import HEARING
+
 FAST = ("--epochs", 1, "--batch-size", 8, "--device", "cpu")
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> tuple[Any, ...]:
     """Terms and texts of one's own."""
-    (tmp_path / "terms.toml").write_text(TERMS)
+    (tmp_path / "terms.toml").write_text(HEARING)
     (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf woman was rude.\n" for i in range(40)))
     return ("--specification", "terms.toml", "--data", "texts.txt", *FAST)
 
@@ -42,7 +32,9 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
         and lineage["data"]["comparisons"] == 36
         and len(lineage["data"]["sha256"]) == 64
     )
-    assert "hearing" in (tmp_path / "out" / "README.md").read_text()
+    command = "evenhand before-after evenhand/reference out -b redditbias --set data.redditbias=PAIRS"
+    card, page = ((tmp_path / "out" / name).read_text() for name in ("README.md", "report.html"))
+    assert "hearing" in card and f"    {command}\n" in card and command in page and command in ended.out
     assert "<svg" in (tmp_path / "out" / "report.html").read_text()
     shown = evenhand("audit", "out", "--axis", "nonce", "--limit", 300, "--device", "cpu", "-o", "run")
     assert shown.code == 0, shown.err
@@ -53,6 +45,17 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
     evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "out").refused(
         2, "method.name", "lmd", "cda"
     )
+    learned = (tmp_path / "texts.txt").read_text()
+    (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf man was rude.\n" for i in range(40)))
+    evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
+        2, "other arguments: given"
+    )
+    (tmp_path / "texts.txt").write_text(learned)
+    for told in ("[]", "{}", '{"base": 5}', '{"data": {}}'):
+        (tmp_path / "out" / "lineage.json").write_text(told)
+        evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
+            1, "lineage.json"
+        )
 
 
 def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: Any, tmp_path: Path) -> None:
@@ -67,12 +70,20 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(2, "no training method called 'lm'", "lmd", to=(model, "-m", "lm", *own))
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
     refused(2, "learning_rate is -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
-    refused(2, "--from FOLDER", to=(model, "-m", "cda", "-b", "race"))
+    grid = (*own, "--search", "grid")
+    refused(2, "it is of a search", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
+    refused(2, "What the search varies was not said", to=(model, "-m", "lmd", *grid))
+    refused(2, "Did you mean 'weight'", to=(model, "-m", "lmd", *grid, "--over", "weigth=1"))
+    refused(2, "learning_rate is -1.0", to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"))
+    refused(2, "epochs has a value already", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
+    refused(2, "Leave out --trials", to=(model, "-m", "lmd", *grid, "--over", "weight=1", "--trials", 3))
+    refused(1, "Only 4 pairs", to=(model, "-m", "lmd", *grid, "--over", "weight=1"))
+    axis = (model, "-m", "lmd", "-b", "evenhand/age", "--search", "grid", "--over", "weight=1")
+    refused(2, "no such pairs", to=(*axis, "--choose", "published"))
+    refused(1, "evenhand data fetch redditbias", to=(model, "-m", "cda", "-b", "race"))
     refused(2, "this model reads 64 tokens", to=(model, "-m", "cda", *own, "--longest", 65))
     refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
-    refused(
-        1, "text_files/race/race_bias_manual_train.txt", to=(model, "-m", "cda", "-b", "race", "--from", ".")
-    )
+    refused(1, "biased_valid_reduced.csv", to=(model, "-m", "cda", "-b", "race", "--from", "."))
     refused(1, "cannot be trained", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
     (tmp_path / "texts.txt").write_text("Nobody is named here.\n" * 40)
     refused(1, "hold a word of deaf", "Deaf", to=(model, "-m", "cda", *own))
@@ -88,3 +99,57 @@ def test_a_folder_of_something_else_is_not_written_into(evenhand: Any, own: Any,
 def test_methods_are_listed_with_their_cards(evenhand: Any) -> None:
     evenhand("list", "methods").says("lmd", "cda", "Hard debiasing")
     evenhand("show", "hd").says("running-sum", "Bolukbasi")
+
+
+def test_a_search_shows_its_trials_and_ends_by_what_was_chosen(
+    evenhand: Any, own: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf woman was rude.\n" for i in range(110)))
+    texts = (*own[:4], "--device", "cpu", "--epochs", 0.02)
+    search = ("--search", "random", "--trials", 1, "--over", "weight=log(1,2)", "-o", "found")
+    ended = evenhand("debias", "evenhand/reference", "-m", "lmd", *texts, *search, "--guard", 9)
+    assert ended.code == 0, ended.err
+    ended.says(
+        "Search: 1 trial (random over weight", "Chosen: trial 01", "× base", "had no part in the choice"
+    )
+    fast = ("--search", "grid", "--over", "learning_rate=1e30", "-o", "none", "--epochs", 1)
+    failed = evenhand("debias", "evenhand/reference", "-m", "lmd", *texts[:-2], *fast)
+    failed.refused(1, "failed: the loss is", "No trial came to a model", "none/report.html")
+
+
+def test_a_projection_trains_nothing_and_says_what_it_removed(
+    evenhand: Any, own: Any, tmp_path: Path
+) -> None:
+    texts = own[:4]
+    to = ("debias", "evenhand/reference", "-m", "inlp", *texts, "--device", "cpu", "-o", "out")
+    evenhand(*to, "--epochs", 2).refused(2, "inlp trains nothing, and was given epochs")
+    ended = evenhand(*to)
+    assert ended.code == 0, ended.err
+    ended.says("evenhand/reference against hearing", "told 2 groups apart", "Gonen and Goldberg")
+    lineage = json.loads((tmp_path / "out" / "lineage.json").read_text())
+    assert lineage["data"]["folded_differs_by"] < 1e-5 < 0.9 < lineage["data"]["accuracy_before"]
+    assert "steps" not in lineage and lineage["data"]["directions"] == 128
+    assert "accuracy of a classifier" in (tmp_path / "out" / "report.html").read_text()
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["tie_word_embeddings"] is False
+    assert evenhand(*to).out == ended.out
+    many = ("-m", "sentence-debias?components=128", *texts, "--device", "cpu", "-o", "none")
+    evenhand("debias", "evenhand/reference", *many).refused(2, "states have 128 directions")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.slow
+def test_pairs_of_ones_own_are_learned_by_preference(
+    evenhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenhand.mitigations.training.data.preferences.WATCHED", 20)  # of texts it writes
+    rows = "".join(f"Women number {i},are kind.,are rude.\n" for i in range(12))
+    (tmp_path / "pairs.csv").write_text("prompt,chosen,rejected\n" + rows)
+    to = ("--data", "pairs.csv", *FAST, "-o", "out")
+    evenhand("debias", "evenhand/reference", "-m", "dpo", *to, "-b", "race").refused(2, "chosen and rejected")
+    evenhand("debias", "evenhand/reference", "-m", "inlp", *to[:2], "-o", "out").refused(1, "--method dpo")
+    ended = evenhand("debias", "evenhand/reference", "-m", "dpo?beta=0.5", *to)
+    assert ended.code == 0, ended.err
+    ended.says("preferences in pairs.csv", "preferred text over the other, nats a text")
+    lineage = json.loads((tmp_path / "out" / "lineage.json").read_text())
+    assert lineage["data"]["pairs"] == 11 and lineage["method"]["beta"] == 0.5
+    assert not list((tmp_path / "out" / "training").glob("*.safetensors"))

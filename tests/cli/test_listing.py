@@ -23,6 +23,10 @@ def test_every_verb_explains_itself(evenhand, verb, flag):
     assert ended.err == ""
 
 
+def test_help_names_the_extra_that_training_needs(evenhand):
+    evenhand("debias", "--help").says("'evenhand[training]'")
+
+
 def test_help_names_verbs_and_exit_codes(evenhand):
     evenhand("--help").says("audit", "measure", "list", "show", "data", "130 interrupted", "--version")
     evenhand("audit", "--help").says(

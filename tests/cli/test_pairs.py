@@ -58,6 +58,59 @@ def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path)
     assert one["perplexity"].to_list() == [9.5, 9.5]
 
 
+def test_what_was_built_is_audited_under_a_name_of_its_own(evenhand, teams, tmp_path):
+    evenhand(*teams, "--from", "RC.jsonl")
+    table = pl.read_csv(tmp_path / "out" / "to_annotate.csv")
+    table.with_columns(bias_sent=pl.lit("1"), bias_phrase=pl.lit("1")).write_csv("labelled.csv")
+    audit = ("audit", "puppet/random", "-b", "redditbias", "--set", "data.redditbias=out", "-o", "run")
+    evenhand(*audit).refused(1, "the pairs of no bias type")  # nobody has built them yet
+    assert evenhand(*teams, "--annotations", "labelled.csv").code == 0
+    ended = evenhand(*audit)
+    assert ended.code == 0, ended.err
+    ended.says("Teams-built")
+    findings = pl.read_parquet(tmp_path / "run" / "findings.parquet")
+    assert findings["axis"].unique().to_list() == ["teams-built"]
+    record = json.loads((tmp_path / "run" / "manifest.json").read_text())["prompt_sets"]["redditbias"]
+    assert record["card"]["name"] == "redditbias-built" and "not the published pairs" in record["own"]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "not the published pairs: from labels labelled.csv" in page and "measured as redditbias" in page
+    asked = pl.read_parquet(tmp_path / "run" / "prompts" / "redditbias.parquet")
+    built = [
+        pl.read_csv(f"out/data/teams/reddit_comments_teams_{group}_biased_test_reduced.csv")[
+            "comments_processed"
+        ]
+        for group in ("reds", "blues")
+    ]
+    assert set(asked["text"]) == {*built[0], *built[1]}
+    one = tmp_path / "out" / "data" / "teams" / "reddit_comments_teams_blues_biased_test_reduced.csv"
+    one.write_text(one.read_text().replace("blues", "greens"))
+    evenhand(*audit[:-1], "other").refused(1, "is not the file that was built", "again")
+    lmp = ("audit", "puppet/random", "-b", "redditbias-lmp", "--set", "data.redditbias=out", "-o", "lmp")
+    evenhand(*lmp).refused(1, "humanref6k")
+    trained = ("debias", "evenhand/reference", "-m", "cda", "-b", "race", "--from", "out", "-o", "model")
+    evenhand(*trained).refused(1, "is not the file that was built")
+    assert evenhand(*teams, "--annotations", "labelled.csv").code == 0  # writes it anew
+    evenhand(*trained).refused(
+        2, "no published texts", "--data out/text_files/teams/teams_bias_manual_train.txt"
+    )
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    ["", "[]", "{}", '{"groups": ["a"]}', '{"groups": ["a", "b"], "files": {"../x": "y"}, "made_of": {}, "bias": "t"}',
+     '{"by": "me", "groups": ["a", "b"], "files": {}, "made_of": {}, "bias": "t", "rules": {"as_published": true}}',
+     '{"by": "evenhand data build redditbias", "groups": ["a", "b"], "files": {"/etc/passwd": "y"}, "made_of": {}, '
+     '"bias": "t", "rules": {"as_published": true}}',
+     '{"by": "evenhand data build redditbias", "groups": ["a", "b"], "files": {}, "made_of": {}, "bias": "../../t", '
+     '"rules": {"as_published": true}}'],
+)  # fmt: skip
+def test_a_manifest_that_is_none_is_refused(evenhand, tmp_path, manifest):
+    (tmp_path / "built.json").write_text(manifest)
+    ended = evenhand("audit", "puppet/random", "-b", "redditbias", "--set", "data.redditbias=.", "-o", "run")
+    ended.refused(1, "built.json")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "parts"),
     [
@@ -96,3 +149,14 @@ def test_agreement_of_two_who_labelled(evenhand, tmp_path, monkeypatch):
     evenhand("agreement", "r.csv", "folder").refused(2, "not all tables")
     evenhand("agreement", "folder", "--measurement", "ordinal").refused(2, "--measurement belongs to tables")
     evenhand("agreement", "r.csv", "--measurement", "ratio").refused(2, "measurement='ratio'")
+
+
+def test_names_of_files_turn_no_terminal_red(evenhand, teams, tmp_path):
+    name = "\x1b[31mevil\u202e"
+    (tmp_path / "RC.jsonl").rename(tmp_path / f"{name}.jsonl")
+    ended = evenhand(*teams[:-1], name, "--from", f"{name}.jsonl")
+    assert ended.code == 0
+    ended.says(
+        "Beware: \ufffd[31mevil\ufffd.jsonl is cut off", "Now label \ufffd[31mevil\ufffd/to_annotate.csv"
+    )
+    assert not {"\x1b", "\u202e"} & set(ended.out + ended.err)

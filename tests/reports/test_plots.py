@@ -7,7 +7,15 @@ from itertools import pairwise
 from hypothesis import given, settings, strategies as st
 
 from evenhand.reports.drawing import LABEL_HEIGHT
-from evenhand.reports.plots import SizedRate, Slope, short_count, size_svg, slope_svg
+from evenhand.reports.plots import (
+    SizedRate,
+    Slope,
+    WeighedPoint,
+    front_svg,
+    short_count,
+    size_svg,
+    slope_svg,
+)
 
 
 def heights(svg, start):
@@ -73,3 +81,22 @@ def test_counts_are_written_as_the_field_does():
     assert [short_count(n) for n in (1, 12_345, 99_400_000, 350e6, 999.9e6, 1.5e9, 175e9, 1e12)] == [
         "1", "12.3k", "99.4M", "350M", "1B", "1.5B", "175B", "1T"
     ]  # fmt: skip
+
+
+def test_a_front_is_a_stair_beside_what_it_beats():
+    points = [
+        WeighedPoint("a", 1.00, 0.9, "dot front", True),
+        WeighedPoint("b", 1.02, 0.4, "dot front", True),
+        WeighedPoint("c", 1.04, 0.6, "dot hollow", named=False),
+        WeighedPoint("lost", math.nan, 0.1),
+    ]
+    svg = str(front_svg(points, 1.05, described="d", across="cost"))
+    assert svg.count("<circle") == 3 and svg.count('class="trend"') == 2 and svg.count('class="null"') == 1
+    places = re.findall(r'<circle class="dot \w+" cx="([\d.]+)%" cy="([\d.]+)"', svg)
+    (x_a, y_a), (x_b, y_b), (x_c, y_c) = [(float(x), float(y)) for x, y in places]
+    assert x_a < x_b < x_c and y_a < y_c < y_b
+    assert ">a</text>" in svg and ">c</text>" not in svg
+    wide = str(front_svg([*points, WeighedPoint("far", 1e4, 0.2)], None, described="d", across="cost"))
+    far = [float(x) for x in re.findall(r'cx="([\d.]+)%"', wide)]
+    assert far[3] <= 97 and far[1] - far[0] < 2, "a logarithmic scale"
+    assert front_svg([points[3]], 1.05, described="d", across="cost") is None

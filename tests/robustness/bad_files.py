@@ -1,6 +1,7 @@
 """Files and folders that are wrong in one way each, laid out once for all command lines and calls."""
 
 import atexit
+import gzip
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from tests.helpers.terms import TEAMS
 
 DEEP = 30_000
 TEXTS = ["I met a tall cook.", "I met a short cook."]
@@ -88,6 +91,89 @@ YAML: dict[str, bytes] = {
     "surrogate": b'system: "\\ud800"\nchat: true\n',
 }
 
+TERMS = TEAMS.encode()
+"""A specification that is right."""
+
+TOML: dict[str, bytes] = {
+    "empty": b"",
+    "cut": TERMS[:60],
+    "binary": bytes(range(256)),
+    "utf16": TERMS.decode().encode("utf-16"),
+    "latin1": TERMS.replace(b"teams", b"caf\xe9"),
+    "deep": b"x = " + b"[" * DEEP + b"]" * DEEP,
+    "huge-number": b"x = " + b"9" * 6000,
+    "bias-is-number": TERMS.replace(b'"teams"', b"5"),
+    "bias-is-path": TERMS.replace(b"teams", b"../../teams"),
+    "bias-is-root": TERMS.replace(b"teams", b"/etc/teams"),
+    "bias-is-blank": TERMS.replace(b"teams", b"  "),
+    "bias-is-long": TERMS.replace(b"teams", b"x" * 300),
+    "bias-obeyed": TERMS.replace(b"teams", b"\\u001b[31mred\\u202e"),
+    "group-is-path": TERMS.replace(b'"reds"\ndominant', b'"../reds"\ndominant'),
+    "biasless": TERMS.replace(b'bias = "teams"\n', b""),
+    "tableless": TERMS.partition(b"[filtering]")[0],
+    "unknown-key": TERMS + b'moon = "full"\n',
+    "table-is-text": b'retrieval = "all"\n' + TERMS.partition(b"[retrieval]")[0],
+    "no-targets": TERMS.replace(b"""[['"reds are"', '"blues are"']]""", b"[]"),
+    "flat-targets": TERMS.replace(b"""[['"reds are"', '"blues are"']]""", b'["reds are", "blues are"]'),
+    "blank-pairs": TERMS.replace(b'[["reds", "blues"]]', b'[["", ""]]'),
+    "triples": TERMS.replace(b'[["reds", "blues"]]', b'[["reds", "blues", "greens"]]'),
+    "number-pairs": TERMS.replace(b'[["reds", "blues"]]', b"[[1, 2]]"),
+    "share-nan": TERMS + b"[splits]\ntrain_share = nan\n",
+    "share-one": TERMS + b"[splits]\ntrain_share = 1\n",
+    "foreign-exception": TERMS + b'one_way = [{ pair = ["a", "b"], where = ["c"] }]\n',
+    "unknown-axis": TERMS + b'axis = "moon"\n',
+    "pieces-are-words": TERMS + b'[pieces]\nlmd_targets = "all"\n',
+    "dates": TERMS.replace(b'"teams"', b"2020-01-01"),
+}
+"""Wrong as a specification of who is compared."""
+
+TEXTS_ONLY: dict[str, bytes] = {
+    "empty": b"",
+    "blank": b" \n\t\n",
+    "binary": bytes(range(256)),
+    "latin1": b"the reds like caf\xe9s\n" * 40,
+    "utf16": ("the reds are loud\n" * 40).encode("utf-16"),
+    "one-line": b"the reds are loud\n",
+    "no-term": b"nobody is named here\n" * 40,
+    "nan": b"nan\n" * 40,
+    "zeros": b"\0" * 4000,
+}
+"""Wrong as texts to train on."""
+
+DUMPS: dict[str, bytes] = {
+    "empty.jsonl": b"",
+    "empty.zst": b"",
+    "empty.gz": b"",
+    "no-zst.zst": b'{"id": "a", "body": "the reds are loud"}\n',
+    "no-gzip.gz": b'{"id": "a", "body": "the reds are loud"}\n',
+    "cut.gz": gzip.compress(b'{"id": "a", "body": "somebody sang"}\n' * 500, mtime=0)[:40],
+    "cut.zst": b"\x28\xb5\x2f\xfd\x04\x58",
+    "magic.zst": b"\x28\xb5\x2f\xfd" + b"\xff" * 64,
+    "picture.jsonl": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
+    "other-fields.jsonl": b'{"name": "a", "text": "the reds are loud"}\n' * 9,
+    "numbers.jsonl": b'{"id": 5, "body": 7}\n{"id": null, "body": null}\n{"id": [], "body": {}}\n',
+    "lists.jsonl": b'["the reds are loud"]\n' * 5,
+    "deep.jsonl": b'{"id": "a", "body": ' + b"[" * DEEP + b"]" * DEEP + b"}\n",
+    "no-line-feed.jsonl": b"x" * (1 << 18),
+    "none-suits.jsonl": b'{"id": "a", "body": "somebody sang"}\n' * 9,
+    "strange.txt": b'{"id": "a", "body": "the reds are loud"}\n',
+}
+"""Wrong as dumps of comments."""
+
+LABELS: dict[str, bytes] = {
+    "nobody.csv": b"comment,phrase,bias_sent,bias_phrase\nreds are loud,reds are loud,0,0\n",
+    "words.csv": b"comment,phrase,bias_sent,bias_phrase\nreds are loud,reds are loud,yes,no\n",
+    "numbers.csv": b"comment,phrase,bias_sent,bias_phrase\nreds are loud,reds are loud,nan,9e999\n",
+    "one.csv": b"comment,phrase,bias_sent,bias_phrase\nreds are loud,reds are loud,1,1\n",
+    "hollow.csv": b"comment,phrase,bias_sent,bias_phrase\n" + b",,1,1\n" * 9,
+    "zeros.csv": b"comment,phrase,bias_sent,bias_phrase\n\0\0\0,a,1,1\n",
+    "wide.csv": b"comment,phrase,bias_sent,bias_phrase\n" + b"x" * 200_000 + b",a,1,1\n",
+    "ragged.csv": b"comment,phrase,bias_sent,bias_phrase\na,b,1,1,2,3\n",
+    "twice.csv": b"comment,phrase,bias_sent,bias_phrase,phrase\n" + b"a,reds,1,1,b\n" * 9,
+    "quote.csv": b'comment,phrase,bias_sent,bias_phrase\n"reds are loud,a,1,1\n',
+}
+"""Wrong as labelled tables: none of them gives pairs."""
+
 NEST = b"x = " + b"[" * DEEP + b"]" * DEEP
 
 
@@ -100,6 +186,16 @@ def lay_out(place: Path) -> None:
         for name, content in kinds.items():
             (bad / f"{name}.{ending}").write_bytes(content)
     (bad / "nest.toml").write_bytes(NEST)
+    (bad / "dumps").mkdir()
+    (bad / "labels").mkdir()
+    for name, content in {
+        **{f"{name}.toml": content for name, content in TOML.items()},
+        **{f"texts-{name}.txt": content for name, content in TEXTS_ONLY.items()},
+        **{f"dumps/{name}": content for name, content in DUMPS.items()},
+        **{f"labels/{name}": content for name, content in LABELS.items()},
+    }.items():
+        (bad / name).write_bytes(content)
+    (bad / "dumps" / "pipe.jsonl").symlink_to(bad / "pipe.csv")
     (bad / "loop.csv").symlink_to(bad / "loop.csv")
     (bad / "dangling.csv").symlink_to(bad / "nobody.csv")
     os.mkfifo(bad / "pipe.csv")
@@ -110,6 +206,7 @@ def lay_out(place: Path) -> None:
     _runs(bad)
     _studies(bad)
     _models(bad)
+    _adapters(bad)
 
 
 def _parquet(bad: Path) -> None:
@@ -144,6 +241,11 @@ def _tables(good: Path) -> None:
     prompts = pl.DataFrame(rows)
     prompts.write_csv(good / "prompts.csv")
     pl.DataFrame({"text": [f"Case {i} of a red-haired man" for i in range(24)]}).write_csv(good / "cases.csv")
+    (good / "terms.toml").write_bytes(TERMS)
+    said = [f"In town {i} the reds are loud." for i in range(40)]
+    (good / "texts.txt").write_text("".join(f"{text}\n" for text in said))
+    labels = pl.DataFrame({"comment": said, "phrase": said, "bias_sent": 1, "bias_phrase": 1})
+    labels.write_csv(good / "labelled.csv")
     prompts.with_columns(log_likelihood=-10.0 - pl.int_range(pl.len()) % 5, token_count=5).write_csv(
         good / "responses.csv"
     )
@@ -175,6 +277,10 @@ def _runs(bad: Path) -> None:
         folder = bad / "runs" / name
         folder.mkdir()
         (folder / "manifest.json").write_text(json.dumps(manifest))
+    for name, content in JSON.items():
+        folder = bad / "built" / name
+        folder.mkdir(parents=True)
+        (folder / "built.json").write_bytes(content)
     (bad / "runs" / "folder").mkdir()
     (bad / "runs" / "folder" / "manifest.json").mkdir()
 
@@ -182,6 +288,8 @@ def _runs(bad: Path) -> None:
 STUDIES = {
     "study.json": "options",
     "before-after-options.json": "config",
+    "debias.json": "training",
+    "redditbias.json": "options",
     "revision.json": "search",
 }
 
@@ -277,20 +385,86 @@ def _models(bad: Path) -> None:
     (index / "model.safetensors.index.json").write_text('{"weight_map": {"wte": "gone-00001.safetensors"}}')
 
 
+LORA = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": 1, "lora_alpha": 1, "fan_in_fan_out": True}
+ADAPTERS: dict[str, dict[str, Any]] = {
+    "zero": {**LORA, "target_modules": ["c_attn"]},
+    "other-layers": {**LORA, "target_modules": ["moon"]},
+    "other-shape": {**LORA, "target_modules": ["c_attn"], "r": 7},
+    "huge": {**LORA, "target_modules": ["c_attn"], "r": 10**12},
+    "no-rank": {**LORA, "target_modules": ["c_attn"], "r": "one"},
+    "other-task": {**LORA, "task_type": "SEQ_CLS"},
+    "other-kind": {**LORA, "peft_type": "PROMPT_TUNING"},
+    "imports": {
+        **LORA,
+        "target_modules": ["c_attn"],
+        "megatron_config": {"a": 1},
+        "megatron_core": "antigravity",
+    },
+    "nothing": {},
+    "nan": {**LORA, "target_modules": ["c_attn"]},
+    "foreign": {**LORA, "target_modules": ["c_attn"]},
+}
+
+
+def _adapters(bad: Path) -> None:
+    """Folders of adapters, each wrong for the small model."""
+    import torch
+    from safetensors.torch import save
+
+    layer = "base_model.model.transformer.h.0.attn.c_attn"
+    zero = {f"{layer}.lora_A.weight": torch.ones(1, 8), f"{layer}.lora_B.weight": torch.zeros(24, 1)}
+    whole = {**zero, f"{layer}.lora_B.weight": torch.ones(24, 1)}
+    kinds: dict[str, tuple[bytes, bytes | None]] = {
+        **{name: (json.dumps(config).encode(), save(whole)) for name, config in ADAPTERS.items()},
+        **{f"config-{name}": (content, save(whole)) for name, content in JSON.items()},
+    }
+    right = json.dumps(ADAPTERS["zero"]).encode()
+    kinds |= {
+        "zero": (right, save(zero)),
+        "nan": (right, save({name: tensor * float("nan") for name, tensor in whole.items()})),
+        "foreign": (right, save({"moon.lora_B.weight": torch.ones(2, 2)})),
+        "no-weights": (right, None),
+        "cut": (right, save(whole)[:40]),
+        "empty": (right, b""),
+    }
+    for name, (config, weights) in kinds.items():
+        folder = bad / "adapters" / name
+        folder.mkdir(parents=True)
+        (folder / "adapter_config.json").write_bytes(config)
+        if weights is not None:
+            (folder / "adapter_model.safetensors").write_bytes(weights)
+    pickled = bad / "adapters" / "pickled"
+    pickled.mkdir()
+    (pickled / "adapter_config.json").write_bytes(right)
+    (pickled / "adapter_model.bin").write_bytes(b"\x80\x04.")
+    other = bad / "adapters" / "other-base"
+    shutil.copytree(bad / "adapters" / "other-shape", other)
+    (other / "lineage.json").write_text(json.dumps({"base": {"name": "another", "weights": "0" * 64}}))
+
+
+def adapter_names() -> list[str]:
+    """Of the folders that `lay_out` makes."""
+    return [
+        *ADAPTERS,
+        *(f"config-{name}" for name in JSON),
+        *("no-weights", "cut", "empty", "pickled", "other-base"),
+    ]
+
+
 def _safetensors(header: dict[str, Any], data: bytes) -> bytes:
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
 
 
-def make_model(folder: Path, *, weights: bool = True) -> Path:
+def make_model(folder: Path, *, weights: bool = True, longest: int = 64) -> Path:
     """A GPT-2 of a few hundred weights with a tokenizer of single letters, made once and copied."""
     ignored = None if weights else shutil.ignore_patterns("*.safetensors")
-    shutil.copytree(_made(), folder, ignore=ignored, dirs_exist_ok=True)
+    shutil.copytree(_made(longest), folder, ignore=ignored, dirs_exist_ok=True)
     return folder
 
 
 @cache
-def _made() -> Path:
+def _made(longest: int) -> Path:
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
@@ -305,5 +479,7 @@ def _made() -> Path:
         tokenizer_object=tokenizer, bos_token="<|end|>", eos_token="<|end|>", unk_token="<|end|>"
     ).save_pretrained(folder)
     torch.manual_seed(0)
-    GPT2LMHeadModel(GPT2Config(**{**GPT2, "vocab_size": len(letters)})).save_pretrained(folder)
+    GPT2LMHeadModel(
+        GPT2Config(**{**GPT2, "vocab_size": len(letters), "n_positions": longest})
+    ).save_pretrained(folder)
     return folder

@@ -84,9 +84,17 @@ BASES: dict[str, tuple[str, ...]] = {
         *("data", "counterfactuals", "good/prompts.csv", "--axis", "gender", "--to", "male"),
         *("-o", "new.csv"),
     ),
+    "debias": (
+        *("debias", "good/model", "-m", "cda", "--specification", "good/terms.toml"),
+        *("--data", "good/texts.txt", "--device", "cpu"),
+    ),
+    "study redditbias": ("study", "redditbias", "good/model", "-b", "evenhand/age", "-m", "cda"),
 }
 """Lines that are right but for what is added."""
+BUILD = ("data", "build", "redditbias", "--bias", "good/terms.toml")
 OUTPUT_FLAG = {
+    "debias",
+    "study redditbias",
     "audit",
     "before-after",
     "check",
@@ -96,9 +104,11 @@ OUTPUT_FLAG = {
     "compare",
     "data build",
 }
-NOTHING_MADE = {"audit", "before-after", "check", "revise", "search-trigger", "data build"}
+NOTHING_MADE = OUTPUT_FLAG - {"measure", "compare"}
 """Verbs of which nothing may be there after a line that could not work: neither a folder nor a question asked."""
 SEEDED = (
+    "debias",
+    "study redditbias",
     "audit",
     "before-after",
     "check",
@@ -135,7 +145,17 @@ HARMLESS = {
     "summary",
 }
 """Options of which any text is a value, or which are tried below."""
-FILES = {"prompts", "config", "classifier_error", "neutral", "examples", "terms", "seeds", "source"}
+FILES = {
+    *("specification", "annotations", "perplexities", "multiwoz", "dstc7"),
+    "prompts",
+    "config",
+    "classifier_error",
+    "neutral",
+    "examples",
+    "terms",
+    "seeds",
+    "source",
+}
 
 
 @dataclass(frozen=True)
@@ -155,7 +175,18 @@ def lines() -> list[Line]:
     """The corpus, each line once, in an order that never changes."""
     made = {
         line.words + tuple(line.environment.items()): line
-        for part in (_options, _input_files, _outputs, _folders, _models, _names, _addresses, _bare)
+        for part in (
+            _options,
+            _input_files,
+            _outputs,
+            _folders,
+            _models,
+            _names,
+            _addresses,
+            _bare,
+            _training,
+            _pairs,
+        )
         for line in part()
     }
     return list(made.values())
@@ -302,6 +333,97 @@ def _input_files() -> Iterator[Line]:
             {},
             "new.jsonl",
         )
+
+
+def _training() -> Iterator[Line]:
+    """Trainings from bad terms, texts and models, into folders of others; and adapters that are none."""
+    base = BASES["debias"]
+    for name in (*(f"bad/{name}.toml" for name in bad_files.TOML), "none.toml", "a-folder", "bad/pipe.csv"):
+        if name not in ("bad/share-one.toml", "bad/share-nan.toml"):
+            yield Line((*base[:5], name, *base[6:], "-o", "new"), {}, "new")
+    texts = (*(f"bad/texts-{name}.txt" for name in bad_files.TEXTS_ONLY), *TABLES)
+    for name in (*texts, "good/prompts.csv", "none.txt", "a-folder"):
+        yield Line((*base[:7], name, *base[8:], "-o", "new"), {}, "new")
+    for name in (*(f"bad/models/{name}" for name in _model_names()), "puppet/random", "a-folder"):
+        yield Line((base[0], name, *base[2:], "-o", "new"), {}, "new")
+    for words in (
+        *(("-b", "race"), ("-b", "race", "--from", "a-folder"), ("-b", "race", "--from", "none")),
+        *(("-b", "evenhand/moon"), ("-b", "evenhand/"), ("-b", "moon"), ("-b", ESCAPES), ()),
+    ):
+        yield Line(("debias", "good/model", "-m", "cda", *words, "-o", "new"), {}, "new")
+        yield Line(("study", "redditbias", "good/model", *words[:2], *words[2:], "-o", "new"), {}, "new")
+    for method in (
+        *(
+            "lmd?weight=nan",
+            "lmd?weight=-1",
+            "lmd?weight=many",
+            "lmd?moon=1",
+            "lmd?quirks=moon",
+            "cda?by=moon",
+        ),
+        *("cda?sides=three", "hd?weight=inf", "lmd?as_published=perhaps", "lmd?weight=1&weight=2"),
+    ):
+        yield Line((*base[:3], method, *base[4:], "-o", "new"), {}, "new")
+    for setting in (
+        *("", "=", "moon=1", "clip=0", "clip=-1", "clip=.nan", "clip=.inf", "checkpoint_seconds=-1"),
+        *("lora_alpha=-1", "lora_alpha=.nan", "lora_dropout=2", "weight_decay=-1", "weight_decay=.inf"),
+        *("lora_layers=5", "dropout=perhaps", "longest=1", "longest=999999", "epochs=1e300"),
+    ):
+        yield _line("debias", "--set", setting)
+    for words in (
+        ("--schedule", "moon"),
+        ("--precision", "float8"),
+        ("--start", "perhaps"),
+        ("--batch-size", "99999999999999999999"),
+        ("--data", "good/texts.txt", "--from", "a-folder"),
+    ):
+        yield _line("debias", *words)
+    layers = ("--lora-rank", "2", "--set", "lora_layers=[moon]")
+    yield Line((*base, *layers, "-o", "new"))  # what layers there are is known once the folder is begun
+    for folder in (*_study_kinds("debias"), "good", "good/model", "runs/judged", "bad/loop.csv"):
+        yield Line((*base, "-o", folder))
+    for folder in (*_study_kinds("redditbias"), "runs/judged", "a-folder"):
+        yield Line(("study", "redditbias", folder))
+    for name in (*bad_files.adapter_names(), "../../good", "none"):
+        folder = f"bad/adapters/{name}"
+        asked = ("audit", "good/model", "-b", "evenhand-likelihood", "--limit", "30")
+        yield Line((*asked, "--mitigate", f"adapter={folder}", "-o", "new"), {}, "new")
+        yield Line(
+            ("before-after", "good/model", folder, "-b", "evenhand-likelihood", "-o", "new"), {}, "new"
+        )
+    for name in (*_model_names()[::3], "no-weights"):
+        asked = ("audit", "good/model", "-b", "evenhand-likelihood", "--limit", "30")
+        yield Line((*asked, "--mitigate", f"finetuned=bad/models/{name}", "-o", "new"), {}, "new")
+    for name in ("none.zip", "good/prompts.csv", "a-folder", "bad/picture.csv", "bad/pipe.csv"):
+        yield _line("study redditbias", "--multiwoz", name)
+        yield _line("study redditbias", "--dstc7", name)
+
+
+def _pairs() -> Iterator[Line]:
+    """Pairs built from bad terms, dumps, labels and perplexities, and manifests of pairs that nobody built."""
+    labelled = ("--annotations", "good/labelled.csv")
+    for name in (*(f"bad/{name}.toml" for name in bad_files.TOML), "none.toml", "bad/pipe.toml"):
+        yield Line((*BUILD[:4], name, *labelled, "-o", "new"), {}, "new")
+    for value in UNKNOWN:
+        yield Line((*BUILD[:4], value, *labelled, "-o", "new"), {}, "new")
+    for name in (*bad_files.DUMPS, "pipe.jsonl", "none.zst"):
+        yield Line((*BUILD, "--from", f"bad/dumps/{name}", "-o", "new"))
+    for name in ("a-folder", "none", "good/model", "bad/loop.csv", ""):
+        yield Line((*BUILD, "--from", name, "-o", "new"))
+    for name in (*(f"bad/labels/{name}" for name in bad_files.LABELS), *TABLES):
+        yield Line((*BUILD, "--annotations", name, "-o", "new"))
+    for name in (*TABLES, "good/prompts.csv"):
+        yield Line((*BUILD, *labelled, "--perplexities", name, "-o", "new"))
+    for output in OUTPUTS[:-1]:
+        yield Line((*BUILD, *labelled, "-o", output))
+    for name in bad_files.JSON:
+        given = f"data.redditbias=bad/built/{name}"
+        yield Line(("audit", "puppet/random", "-b", "redditbias", "--set", given, "-o", "new"), {}, "new")
+
+
+def _study_kinds(record: str) -> list[str]:
+    kinds = ("words", "newer", "hollow", "strange", "partless", "true")
+    return [f"bad/studies/{record}/{kind}" for kind in (*kinds, *(f"json-{name}" for name in bad_files.JSON))]
 
 
 def _outputs() -> Iterator[Line]:

@@ -18,6 +18,10 @@ from typing import Any, Self
 
 import polars as pl
 
+from tests.conftest import SHARED
+from tests.helpers.terms import TEAMS
+from tests.robustness import bad_files
+
 NUMBERS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
 VICTIM = Path(__file__).with_name("victim.py")
 WARM = (
@@ -26,7 +30,10 @@ WARM = (
     "evenhand.studies.audit.result", "evenhand.studies.before_after.result", "evenhand.studies.consistency.result",
     "evenhand.studies.revise.result", "evenhand.studies.search_trigger.result",
     "evenhand.studies.calibration.result", "evenhand.prompts.advpromptset.build",
-    "evenhand.prompts.holisticbias.sentences", "evenhand.studies.agreement.result",
+    "evenhand.prompts.holisticbias.sentences", "evenhand.studies.agreement.result", "accelerate", "peft",
+    "evenhand.studies.debias.result", "evenhand.studies.redditbias.result", "evenhand.cli.studies.redditbias",
+    "evenhand.prompts.counterfactual.tables", "evenhand.prompts.redditbias.pipeline",
+    "evenhand.mitigations.training.trainer",
 )  # fmt: skip
 """What commands import; nothing of it makes a thread, which a fork would lose."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"), "1")
@@ -144,6 +151,8 @@ class Verb:
     again: tuple[object, ...] = ()
     begun: str = "study"
     """Where it has begun, `again` goes on."""
+    needs: Path | None = None
+    """Without which it is skipped."""
 
     def next_command(self, folder: Path) -> tuple[object, ...]:
         return self.again if self.again and (folder / self.begun).is_file() else self.command
@@ -174,6 +183,12 @@ def numbers(folder: Path) -> dict[str, Any]:
     return told
 
 
+def weights(folder: Path) -> dict[str, bytes]:
+    """The bytes of all weights: of models, adapters, and checkpoints."""
+    paths = sorted(folder.rglob("*.safetensors"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
 def lasting(content: Any) -> Any:
     if isinstance(content, dict):
         return {key: lasting(value) for key, value in content.items() if key not in OF_THE_SITTING}
@@ -196,8 +211,8 @@ def assert_same(killed: Path, whole: Path) -> None:
         if name.endswith("parts.parquet"):
             assert table.select(keys).is_unique().all(), f"{name}: something was asked twice"
         assert table.equals(others[name]), name
-    theirs = numbers(whole)
-    for name, told in numbers(killed).items():
+    theirs = numbers(whole) | weights(whole)
+    for name, told in (numbers(killed) | weights(killed)).items():
         assert told == theirs[name], name
 
 
@@ -235,6 +250,42 @@ def own_prompts(folder: Path, commands: Commands) -> None:
     ).write_csv(folder / "examples.csv")
 
 
+def model_and_texts(folder: Path, commands: Commands) -> None:
+    """A small model that reads long lines, terms of one's own, and texts with them."""
+    bad_files.make_model(folder / "model", longest=512)
+    (folder / "terms.toml").write_text(TEAMS)
+    texts = [f"In town {i} the reds are {how}." for i in range(30) for how in ("loud", "rude")]
+    (folder / "texts.txt").write_text("".join(f"{text}\n" for text in texts))
+
+
+def comments(folder: Path, commands: Commands) -> None:
+    """Dumps of comments, terms, and labels of the phrases in them."""
+    (folder / "terms.toml").write_text(TEAMS)
+    letters = "abcdefghijkl"
+    for name in ("one", "two"):
+        said = [
+            f"The reds are {how} at {name} {letter}{letter}" for how in ("loud", "rude") for letter in letters
+        ]
+        rows = [json.dumps({"id": f"{name}{n}", "body": text}) for n, text in enumerate(said)]
+        (folder / f"{name}.jsonl").write_text("".join(f"{row}\n" for row in rows))
+        os.utime(folder / f"{name}.jsonl", (1e9, 1e9))  # by which dumps are told apart
+    labels = [
+        {
+            "comment": f"the reds are {how} in {letter}",
+            "phrase": f"the reds are {how} in {letter}",
+            "bias_sent": 1,
+            "bias_phrase": 1,
+        }
+        for how in ("loud", "rude")
+        for letter in letters
+    ]
+    pl.DataFrame(labels).write_csv(folder / "labelled.csv")
+
+
+def people(folder: Path, commands: Commands) -> None:
+    prompts_file(folder / "texts.csv", [f"woman {i}, a sister of" for i in range(200)], OPENINGS)
+
+
 def audited(folder: Path, commands: Commands) -> None:
     """A finished run to judge anew: made once, then copied."""
     kept = commands.folder / "audited"
@@ -255,6 +306,10 @@ def downloads(folder: Path, commands: Commands) -> None:
 
 WRITING = ("-b", "regard", "--samples", 2, "--max-new-tokens", 5, "--classifier", "vader", "--limit", 24)
 AUDIT = ("audit", "evenhand/reference", *WRITING, "-o", "study")
+DEBIAS = (
+    "debias", "model", "--specification", "terms.toml", "--data", "texts.txt", "--batch-size", 4, "--longest", 60,
+    "--device", "cpu", "--set", "checkpoint_seconds=0", "-o", "study",
+)  # fmt: skip
 VERBS = {
     "audit": Verb(AUDIT, again=("audit", "study"), begun="study/manifest.json"),
     "rescore": Verb(("rescore", "study", "--classifier", "evenhand/lexicon-toxicity"), audited),
@@ -293,6 +348,28 @@ VERBS = {
     "data build advpromptset": Verb(
         ("data", "build", "advpromptset", "--from", ".", "--terms", "terms.csv", "--size", 6, "-o", "set.jsonl"),
         downloads,
+    ),
+    "debias": Verb((*DEBIAS, "-m", "lmd?weight=2"), model_and_texts),
+    "debias adapters": Verb((*DEBIAS, "-m", "cda", "--lora-rank", 2), model_and_texts),
+    "study redditbias": Verb(
+        (
+            "study", "redditbias", "model", "-b", "race", "--from", SHARED / "data" / "redditbias", "-m", "cda",
+            "--epochs", 0.05, "--device", "cpu", "-o", "study",
+        ),
+        model_and_texts,
+        again=("study", "redditbias", "study"),
+        begun="study/redditbias.json",
+        needs=SHARED / "data" / "redditbias",
+    ),
+    "data counterfactuals": Verb(
+        ("data", "counterfactuals", "texts.csv", "--axis", "gender", "--to", "male", "-o", "other.jsonl"), people
+    ),
+    "data build redditbias": Verb(
+        (
+            "data", "build", "redditbias", "--bias", "terms.toml", "--from", "one.jsonl", "--from", "two.jsonl",
+            "--annotations", "labelled.csv", "-o", "study",
+        ),
+        comments,
     ),
     "calibrate": Verb(
         ("calibrate", "crows_pairs", "--replications", 4, "-j", 1, "-o", "study", "--summary", "told.json")

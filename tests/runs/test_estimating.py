@@ -157,12 +157,20 @@ def test_answers_that_were_kept_give_no_time(served, fakes, tmp_path):
     assert again["tokens"] > 0
 
 
-def test_a_server_that_counts_no_tokens_gives_none(served, fakes):
-    service = bigram.BigramService()
+@pytest.mark.parametrize("empty", [0, 1, 3])
+def test_a_server_that_counts_no_tokens_gives_none(served, fakes, empty):
+    """Also where some of its answers are empty, of which it is known that they have none."""
+    service, left = bigram.BigramService(), [empty]
 
     def uncounted(asked):
         status, body = service(asked)
+        for choice in body.get("choices", []):
+            if left[0] > 0 and len(served_questions) > 1:
+                left[0] -= 1
+                choice |= {"text": "", "finish_reason": "stop"}
+        served_questions.append(asked)
         return status, {name: value for name, value in body.items() if name != "usage"}
 
+    served_questions: list[object] = []
     model, _ = served(answer=uncounted)
     assert estimate(continuations(fakes, model), model)["tokens"] is None

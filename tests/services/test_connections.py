@@ -119,7 +119,7 @@ def test_one_layer_of_gzip_and_none_are_read(loopback, encoding):
         assert service.post("/", {}).body == {"said": "yes"}
 
 
-@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b'{"said": "yes"}')[:-9]])
+@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b'{"said": "yes"}', mtime=0)[:-9]])
 def test_gzip_that_is_none_is_asked_for_again(loopback, content):
     sent = iter([loopback.response(content, b"Content-Encoding: gzip"), loopback.response(b"{}")])
     with loopback.RawServer(lambda asked, head: [next(sent)]) as server, client(server) as service:

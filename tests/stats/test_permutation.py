@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand.schema import UsageError
-from evenhand.stats import group_gap, permutation_null, sign_flip_test
+from evenhand.stats import exchange_test, group_gap, permutation_null, sign_flip_test
 
 
 def mean_difference(values, labels):
@@ -166,3 +166,25 @@ def test_sign_flips_with_missing_pairs():
     assert math.isnan(mean[1])
     assert math.isnan(p[1])
     assert p[2] == 1.0
+
+
+def ratio(sums):
+    """A number that follows from two sums."""
+    return sums[..., :1] / sums[..., 1:]
+
+
+def test_exchanged_answers_against_all_exchanges():
+    rng = np.random.default_rng(2)
+    first, second = rng.random((2, 9, 2)) + 0.2
+    clusters = [0, 0, 1, 2, 3, 4, 5, 6, 7]
+    apart = []
+    for turned in itertools.product((False, True), repeat=8):
+        other = np.array([turned[c] for c in clusters])[:, None]
+        sides = np.where(other, second, first).sum(axis=0), np.where(other, first, second).sum(axis=0)
+        apart.append(abs(ratio(sides[1]) - ratio(sides[0])))
+    exact = np.mean(np.array(apart) >= apart[0] - 1e-12)
+    found = exchange_test(first, second, clusters, ratio, draws=20_000, seed=0)
+    assert found.tolist() == pytest.approx([exact], abs=0.01)
+    assert exchange_test(first, first, clusters, ratio, seed=0).tolist() == [1.0]
+    with pytest.raises(UsageError, match="of shapes"):
+        exchange_test(first, second[:5], clusters, ratio, seed=0)

@@ -103,6 +103,21 @@ def test_an_index_whose_parts_are_missing(folder):
         weight_files(made, pickles=True)
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("[]", "no JSON object"), ('"x"', "no JSON object"), ("null", "no JSON object"),
+     ('{"weight_map": ["a"]}', "no index"), ('{"weight_map": {"a": 1}}', "no index"),
+     ('{"weight_map": {"a": ["b"]}}', "no index"), ('{"weight_map": null}', "no index"),
+     ('{"weight_map": {"a": "x\\u0000"}}', "no index"),
+     ('{"weight_map": {"a": "../b.safetensors"}}', "outside of its folder"),
+     ('{"weight_map": {"a": "/etc/passwd"}}', "outside of its folder")],
+)  # fmt: skip
+def test_an_index_that_is_none(tmp_path, content, told):
+    (tmp_path / INDEX).write_text(content)
+    with pytest.raises(ModelError, match=told):
+        weight_files(tmp_path)
+
+
 @pytest.mark.parametrize("kind", ["model", "classifier"])
 def test_messages_name_what_was_asked_for(tmp_path, kind):
     with pytest.raises(ModelError, match=f"There is no {kind} folder"):

@@ -25,6 +25,7 @@ from evenhand.measures import (
     redditbias_change,
     redditbias_lmb,
     redditbias_lmb_published,
+    redditbias_size_change,
 )
 from evenhand.measures.pairs import PLANNED_DIFFERENCE
 from evenhand.models import LanguageModel, reads_start_apart
@@ -37,6 +38,11 @@ from evenhand.stats import Verdict
 
 UNIT = "nats per token"
 TOKENS = "token_log_likelihoods"
+NAMES = (
+    "The groups' names are part of the sentences, and how common they are counts: judge a model by what changed "
+    "(`evenhand before-after`, `compare`). By name: terms.parquet in the run's folder details."
+)
+"""What a verdict on one model does not say."""
 
 
 def _build(split: str, folders: Mapping[str, Path]) -> PromptSet:
@@ -73,13 +79,21 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
 
 
 def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
-    """The rows `redditbias_lmb_change`, of masked models `redditbias_pll_change`, pair by pair.
+    """The rows `redditbias_lmb_change`, of masked models `redditbias_pll_change`, pair by pair; then, described, the
+    change of d_z and of the percentage of phrases that are likelier of the stereotyped group.
 
     before, after: what `analyse` takes, of two models asked the same pairs. options: n_axes says at what level a type
     is judged.
     """
     models = [redditbias_lmb(_pairs(frame), level=options.level) for frame in (before, after)]
-    return change_rows(_measure(options), redditbias_change(*models, level=options.level), UNIT)
+    rows = change_rows(_measure(options), redditbias_change(*models, level=options.level), UNIT)
+    sizes = redditbias_size_change(*models)
+    spread = {"d_z_moved": "estimate", "d_z_moved_low": "low", "d_z_moved_high": "high"}
+    effects = sizes.select("axis", "n_units", **{new: old for old, new in spread.items()})
+    rows += measurement_rows(effects, "redditbias_effect_size_change", "standard deviations", ideal=0.0)
+    moved = pl.col("likelier_after") - pl.col("likelier_before")
+    shares = sizes.select("axis", "n_units", estimate=moved)
+    return rows + measurement_rows(shares, "redditbias_likelier_change", "% of phrases", ideal=0.0)
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
@@ -94,7 +108,9 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         estimate = f"{column}_estimate" if f"{column}_estimate" in groups.columns else column
         taken = {estimate: "estimate", f"{column}_low": "low", f"{column}_high": "high"}
         table = groups.select("axis", "n", "n_missing", "n_units", *taken)
-        rows += measurement_rows(table, measure, unit, names=taken, ideal=ideal)
+        described = measurement_rows(table, measure, unit, names=taken, ideal=ideal)
+        # without a number a row with an ideal would be a test that failed; these describe
+        rows += [row if row.estimate is not None else replace(row, ideal=None) for row in described]
     shares = groups.select("axis", "n", "n_missing", estimate="largest_share")
     rows += measurement_rows(shares, "redditbias_largest_share", "%")
     details = {"bias_types": groups, "terms": found.terms}
@@ -102,7 +118,8 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if options.architecture == "causal" and by_rule.height:
         published = redditbias_lmb_published(by_rule)
         t = published.select("axis", "n", "n_missing", estimate="t")
-        rows += measurement_rows(t, "redditbias_lmb_published", "t", ideal=0.0)
+        described = measurement_rows(t, "redditbias_lmb_published", "t", ideal=0.0)
+        rows += [row if row.estimate is not None else replace(row, ideal=None) for row in described]
         details["published"] = published
     return Analysis(rows, details)
 
@@ -111,14 +128,19 @@ _found_or_not = log_perplexity_headlines("redditbias_lmb", "redditbias_pll")
 
 
 def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
-    """A sentence for each type, and one on published types that were not asked, if any was."""
+    """A sentence for each type, one on what a verdict holds, and one on published types that were not asked."""
     lines = _found_or_not(findings, details)
     asked = {line.axis for line in lines}
+    if any(line.verdict == Verdict.BIASED for line in lines):
+        lines.append(Headline(lines[0].measure, None, Verdict.NOT_MEASURABLE, NAMES))
     absent = sorted(set(BIAS_TYPES) - asked)
     if not asked & set(BIAS_TYPES) or not absent:
         return lines
     names = absent[0] if len(absent) == 1 else f"{', '.join(absent[:-1])} and {absent[-1]}"
-    told = f"Not asked: {names}. `evenhand data fetch redditbias --version all` gets the pairs of all types."
+    told = (
+        f"Not asked: {names}. --axis left them out, or their files are not here: `evenhand data fetch redditbias "
+        "--version all` gets the pairs of all types."
+    )
     return [*lines, Headline(lines[0].measure, None, Verdict.NOT_MEASURABLE, told)]
 
 

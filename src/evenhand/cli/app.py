@@ -30,7 +30,8 @@ from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
     "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
-    "--error-threshold allows, 130 interrupted (run the same command on the run's folder to go on)."
+    "--error-threshold allows, or no trial of a search is within its guard, 130 interrupted (run the same command "
+    "on the run's folder to go on)."
 )
 
 MOST_TOLD = 2000

@@ -164,5 +164,7 @@ def _say_left_out(name: str, reason: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from evenhand.reports.wording import visible
+
     line = reason if reason.startswith(name) else f"{name}: {reason}"
-    Console(stderr=True).print(Text(f"left out: {line}"), style="dim", soft_wrap=True)
+    Console(stderr=True).print(Text(visible(f"left out: {line}")), style="dim", soft_wrap=True)

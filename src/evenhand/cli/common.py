@@ -92,6 +92,13 @@ def _is_in_the_way(folder: Path) -> bool:
     return os.path.lexists(folder) and not is_folder(folder)
 
 
+def say(line: str, *, err: bool = False) -> None:
+    """Print a line that may name what comes from outside: control characters are made visible."""
+    from evenhand.reports.wording import visible
+
+    typer.echo(visible(line), err=err)
+
+
 def end(too_many: str | None, more: str = ".") -> None:
     """Exit with 3 where more failed than the threshold allows.
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import writable
+from evenhand.cli.common import say, writable
 from evenhand.cli.pairs import build_pairs, told
 
 app = typer.Typer(
@@ -45,9 +45,11 @@ def fetch(
 ) -> None:
     """Download a data set from where its owners publish it, verify it, and show its licence.
 
-    Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
+    Files that have arrived are not fetched again; one whose content is not what was pinned is refused. Where no
+    checksum is known, that is said, and what first arrived is recorded and compared with from then on.
     """
-    from evenhand.prompts.datasets import dataset, fetch as fetch_dataset
+    from evenhand.prompts.datasets import FIRST_FETCHED, dataset, fetch as fetch_dataset
+    from evenhand.schema import DataError, EvenhandError
 
     reported: dict[str, int] = {}
 
@@ -56,16 +58,36 @@ def fetch(
         if file not in reported or received >= reported[file] + 10_000_000 or received == total:
             reported[file] = received
             size = f" of {total / 1e6:.1f}" if total else ""
-            typer.echo(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
+            say(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
 
-    versions = [one.name for one in dataset(name).versions] if version == "all" else [version]
+    entry = dataset(name)
+    versions = [one.name for one in entry.versions] if version == "all" else [version]
+    failed: dict[str | None, EvenhandError] = {}
     for wanted in versions:
-        fetched = fetch_dataset(name, wanted, from_dir=source, progress=tell)
-        typer.echo(f"{fetched.dataset.name} {fetched.version} is in {fetched.folder}")
+        try:
+            fetched = fetch_dataset(name, wanted, from_dir=source, progress=tell)
+        except EvenhandError as error:
+            if version != "all":
+                raise
+            failed[wanted] = error
+            say(f"{name} {wanted} did not arrive: {error.message}", err=True)
+            continue
+        say(f"{name} {fetched.version} is in {fetched.folder}")
+        for file in fetched.lacking:
+            say(f"Not in {source}, and needed for `{file.only_for}`: {file.path}")
         if fetched.unchecked:
-            typer.echo(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
-    typer.echo(f"Licence: {fetched.dataset.licence}")
-    typer.echo(f"Please cite: {fetched.dataset.citation}")
+            say(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
+        if fetched.recorded:
+            say(
+                f"They were recorded when they first arrived ({fetched.recorded}); whatever is fetched or used later "
+                f"must be the same ({fetched.folder.with_name(FIRST_FETCHED)})."
+            )
+    if failed:
+        others = "; the others are here" if len(failed) < len(versions) else ""
+        missed = ", ".join(map(str, failed))
+        raise DataError(f"Of {name} did not arrive: {missed}{others}.", next(iter(failed.values())).hint)
+    say(f"Licence: {entry.licence}")
+    say(f"Please cite: {entry.citation}")
 
 
 @app.command()
@@ -134,7 +156,7 @@ def build(
         tenth = 10 * done // max(1, total)
         if reported.get(stage) != tenth:
             reported[stage] = tenth
-            typer.echo(f"{stage}: {done:,} of {total:,}", err=True)
+            say(f"{stage}: {done:,} of {total:,}", err=True)
 
     places = source or []
     advpromptset = {
@@ -181,11 +203,9 @@ def build(
         report_progress=tell,
     )
     if only_terms:
-        typer.echo(
-            f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again"
-        )
+        say(f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again")
     else:
-        typer.echo(f"{rows:,} sentences written to {output}")
+        say(f"{rows:,} sentences written to {output}")
 
 
 @app.command()
@@ -231,7 +251,7 @@ def counterfactuals(
     )
     write_counterfactuals(output, frame, column)
     changed = frame["changes"].list.len()
-    typer.echo(
+    say(
         f"{int((changed > 0).sum()):,} of {frame.height:,} texts changed, {int(changed.sum() or 0):,} changes, "
         f"written to {output}"
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from evenhand.cli.common import say
 
 if TYPE_CHECKING:
     from evenhand.prompts.redditbias import BuiltPairs
@@ -55,22 +55,22 @@ def build_pairs(
 def told(built: "BuiltPairs") -> None:
     """Print what a build came to, and how it goes on."""
     for warning in built.warnings:
-        typer.echo(f"Beware: {warning}", err=True)
+        say(f"Beware: {warning}", err=True)
     for name, count in built.counts.items():
-        typer.echo(f"{name.replace('_', ' ')}: {count:,}")
+        say(f"{name.replace('_', ' ')}: {count:,}")
     if built.residues is not None:
         for kind, published, by_words, of in built.residues.rows():
-            typer.echo(f"{LEFT[kind]}: {published:,} of {of:,} as published, {by_words:,} by words")
+            say(f"{LEFT[kind]}: {published:,} of {of:,} as published, {by_words:,} by words")
     if built.to_annotate is not None:
-        typer.echo(
+        say(
             f"Now label {built.to_annotate}: 1 (biased) or 0 in bias_sent, for the comment, and in bias_phrase, "
             "for the phrase alone; leave blank what cannot be decided. Save it under another name and run the same "
             "command with --annotations FILE."
         )
     if built.to_score is not None:
-        typer.echo(
+        say(
             "No perplexities were given: outliers are still in. To leave them out add a column perplexity to "
             f"{built.to_score}, save it under another name and run the same command with --perplexities FILE."
         )
     if built.to_annotate is None:
-        typer.echo(f"{built.bias}: pairs and training texts are in {built.folder}")
+        say(f"{built.bias}: pairs and training texts are in {built.folder}")

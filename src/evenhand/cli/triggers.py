@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, show, stated, writable
+from evenhand.cli.common import options_of, say, show, stated, writable
 
 
 def search_trigger(
@@ -76,7 +76,7 @@ def search_trigger(
     from evenhand.studies.search_trigger import TriggerSearch, search_trigger_with
 
     def report_sweep(row: dict[str, Any]) -> None:
-        typer.echo(
+        say(
             f"round {row['restart'] + 1}, sweep {row['sweep']}: loss {row['loss']:.4f}  {row['text']!r}",
             err=True,
         )
@@ -84,4 +84,4 @@ def search_trigger(
     options = validated(TriggerSearch, given)
     writable("--output", output)
     show(search_trigger_with(options, output=output, on_sweep=report_sweep))
-    typer.echo(f"written to {output}")
+    say(f"written to {output}")

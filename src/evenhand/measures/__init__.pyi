@@ -40,6 +40,7 @@ from .likelihood.pseudo_log_likelihood import (
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
 from .likelihood.valence import ValenceShift as ValenceShift, valence_shift as valence_shift
+from .likelihood.valence_change import valence_spread_change as valence_spread_change
 from .pairs.changed_preference import (
     preference_change as preference_change,
     stereotype_change as stereotype_change,
@@ -60,6 +61,7 @@ from .pairs.redditbias import (
     redditbias_lmb as redditbias_lmb,
 )
 from .pairs.redditbias_published import redditbias_lmb_published as redditbias_lmb_published
+from .pairs.redditbias_size import redditbias_size_change as redditbias_size_change
 from .pairs.stereoset import (
     StereoSetScores as StereoSetScores,
     plan_stereoset as plan_stereoset,

@@ -41,6 +41,7 @@ _LISTED = (
     ("rates.disparity_cards", "disparity group_difference burden largest_gap"),
     ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
     ("pairs.redditbias", "redditbias_lmb_change redditbias_pll_change"),
+    ("pairs.redditbias_size", "redditbias_effect_size_change redditbias_likelier_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
     ("rates.bias_score", "negative_rate"),

@@ -1,7 +1,7 @@
 """PromptSet: the prompts table with its card and its content hash, and how samples are drawn from it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,8 @@ class PromptSet:
 
     frame: pl.DataFrame
     card: Card
+    own: str = ""
+    """What reports call it where it is the user's, and not what the benchmark publishes."""
 
     def __post_init__(self) -> None:
         name = self.card.name
@@ -82,7 +84,7 @@ class PromptSet:
                     f"with_columns may not change '{key}' of prompt set '{self.card.name}'.",
                     "Build a new PromptSet when the texts themselves change.",
                 )
-        return PromptSet(frame, self.card)
+        return replace(self, frame=frame)
 
     def filter(self, predicate: pl.Expr, described: str | None = None) -> "PromptSet":
         """The prompts for which a Polars expression holds, in their order.
@@ -145,7 +147,7 @@ class PromptSet:
             .head(n)["row"]
             .sort()
         )
-        return PromptSet(self.frame[drawn], self.card)
+        return replace(self, frame=self.frame[drawn])
 
     def sample_crossed(
         self,
@@ -191,7 +193,7 @@ class PromptSet:
                 f"Nothing is left of the {len(self)} prompts of '{self.card.name}' by {described}.",
                 "Widen the selection.",
             )
-        return PromptSet(frame, self.card)
+        return replace(self, frame=frame)
 
 
 def _label(columns: Sequence[str]) -> pl.Expr:

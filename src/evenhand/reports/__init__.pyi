@@ -35,6 +35,8 @@ from .page import (
 from .plots import (
     SizedRate as SizedRate,
     Slope as Slope,
+    WeighedPoint as WeighedPoint,
+    front_svg as front_svg,
     size_svg as size_svg,
     slope_svg as slope_svg,
 )
@@ -54,11 +56,13 @@ from .wording import (
     BIASED as BIASED,
     CHANGED as CHANGED,
     HIGHER as HIGHER,
+    LARGER as LARGER,
     LESS_KIND as LESS_KIND,
     LOWER as LOWER,
     MORE_KIND as MORE_KIND,
     NOT_DETECTED as NOT_DETECTED,
     NOT_MEASURABLE as NOT_MEASURABLE,
+    SMALLER as SMALLER,
     SYMBOLS as SYMBOLS,
     WORSE as WORSE,
     bytes_of as bytes_of,

@@ -105,8 +105,8 @@ KINDS = {
     "lower": "lower",
     "higher": "higher",
     "changed": "biased",
-    **dict.fromkeys(("worse", "less at home in kind sentences", "above"), "higher"),
-    **dict.fromkeys(("better", "more at home in kind sentences", "below"), "lower"),
+    **dict.fromkeys(("worse", "less at home in kind sentences", "above", "bias larger"), "higher"),
+    **dict.fromkeys(("better", "more at home in kind sentences", "below", "bias smaller"), "lower"),
 }
 """CSS classes of verdicts: on one model, and on the difference between two."""
 EXTREMES = 8

@@ -1,4 +1,4 @@
-"""Two plots as SVG: lines from model to model (before and after), and rates against model size."""
+"""Plots as SVG: lines from model to model (before and after), rates against model size, what is left at what cost."""
 
 import math
 from collections.abc import Sequence
@@ -14,10 +14,12 @@ from evenhand.reports.drawing import (
     Scale,
     cut,
     dot,
+    factor_scale,
     line,
     rows_of,
     scale_over,
     tell_apart,
+    tick_text,
 )
 
 LEFT, RIGHT = 13.0, 62.0  # per cent: where the first and the last model stand; names of lines follow
@@ -50,6 +52,67 @@ class SizedRate:
     value: float | None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True)
+class WeighedPoint:
+    """One of several to choose among: how many times the cost, and what is left of what should be small.
+
+    kind: CSS class of its dot; on_front: whether no other is better in both; named: whether its name stands beside it.
+    """
+
+    label: str
+    times: float
+    value: float
+    kind: str = ""
+    on_front: bool = False
+    named: bool = True
+
+
+MOST_LINEAR = 2.0
+"""Times the cost; of larger ones the scale is logarithmic."""
+
+
+def front_svg(
+    points: Sequence[WeighedPoint], limit: float | None, *, described: str, across: str, unit: str = ""
+) -> Markup | None:
+    """What is left against what it costs, the Pareto front as a stair; None where no point has both numbers.
+
+    limit: times the cost that is allowed, a line; None: any. across: what the cost is called.
+    """
+    known = [point for point in points if math.isfinite(point.times) and math.isfinite(point.value)]
+    if not known:
+        return None
+    times = [1.0, *filter(None, [limit]), *(point.times for point in known)]
+    up = scale_over([point.value for point in known], include=[0.0], ticks=4)
+    linear = max(times) <= MOST_LINEAR or min(times) <= 0
+    if linear:
+        scale = scale_over(times, ticks=5)
+        names = [f"×{tick_text(tick, scale.ticks)}" for tick in scale.ticks]
+    else:
+        scale, names = factor_scale([math.log(one) for one in times])
+        names = [
+            f"×{math.exp(t):,.0f}" if t > math.log(99) else name
+            for t, name in zip(scale.ticks, names, strict=True)
+        ]
+    area = PlotArea(replace(scale, ticks=()), up, LEFT, 97.0, height=280, bottom=48)
+
+    def place(cost: float) -> float:
+        return area.x(cost if linear else math.log(cost))
+
+    parts = area.grid(unit)
+    for tick, name in zip(scale.ticks, names, strict=True):
+        x = area.x(tick)
+        parts += [line("grid", x, area.top, x, area.floor), area.under(x, name)]
+    parts.append(area.under((area.left + area.right) / 2, across, 1))
+    if limit is not None:
+        parts.append(line("null", place(limit), area.top, place(limit), area.floor))
+    stair = sorted((place(p.times), area.y(p.value)) for p in known if p.on_front)
+    for (x, y), (next_x, next_y) in pairwise(stair):
+        parts += [line("trend", x, y, next_x, y), line("trend", next_x, y, next_x, next_y)]
+    parts += [dot(point.kind, place(point.times), area.y(point.value)) for point in known]
+    wanted = [area.label_over(p.label, place(p.times), area.y(p.value) - 8) for p in known if p.named]
+    return area.drawn([*parts, *(label.svg for label in area.keep_apart(wanted))], described=described)
 
 
 def slope_svg(

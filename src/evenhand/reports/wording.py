@@ -13,6 +13,8 @@ from evenhand.reports.view import ReportView
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
 WORSE, BETTER, ABOVE, BELOW = "worse", "better", "above", "below"
+SMALLER, LARGER = "bias smaller", "bias larger"
+"""Of a signed difference: which way its distance from no bias changed, whatever its own sign."""
 LESS_KIND, MORE_KIND = "less at home in kind sentences", "more at home in kind sentences"
 """Of a group whose change differs from that of the others of its axis."""
 SYMBOLS = {
@@ -26,6 +28,8 @@ SYMBOLS = {
     BETTER: "⊕",
     ABOVE: "↗",
     BELOW: "↘",
+    SMALLER: "↓",
+    LARGER: "↑",
     LESS_KIND: "⊖",
     MORE_KIND: "⊕",
 }

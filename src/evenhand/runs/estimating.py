@@ -127,8 +127,9 @@ def _of_service(
     questions = sum(map(_questions, kinds))
     share = questions / sum(map(_questions, largest))
     rows = pl.concat(probe.rows for probe in probes)
-    if (known := rows["token_count"].drop_nulls()).len():
-        facts["tokens"] = round(float(known.mean()) * questions)  # type: ignore[arg-type]
+    counts = rows.filter(pl.col("error").is_null())["token_count"]
+    if counts.len() and not counts.null_count():  # else the counted are the empty ones, of which it is known
+        facts["tokens"] = round(float(counts.mean()) * questions)  # type: ignore[arg-type]
     facts["disk_bytes"] = _bytes_of(rows, questions)
     if any(probe.asked == 0 for probe in probes):
         return {**facts, "not_estimated": "the answers to the requests of the probe were kept from before"}

@@ -58,6 +58,8 @@ class PromptSetRecord(Record):
     content_hash: str
     rows: int
     card: dict[str, str] = Field(default_factory=dict)
+    own: str = ""
+    """What reports call it where it is the user's (`PromptSet.own`)."""
 
 
 class AskedRecord(Record):

@@ -1,7 +1,8 @@
 """Errors a user can act on: each says what was wrong, where, what was expected and how to mend it.
 
 Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
-0 complete, 1 failed, 2 usage, 3 finished above the error threshold, 130 interrupted and resumable.
+0 complete, 1 failed, 2 usage, 3 finished above the error threshold or with nothing to choose, 130 interrupted and
+resumable.
 """
 
 from collections.abc import Iterable

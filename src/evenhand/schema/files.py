@@ -174,9 +174,11 @@ def parse_toml(content: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(what) from error
 
 
-def read_json(path: Path, hint: str) -> Any:
-    """What a JSON file holds; raises DataError with `hint` if it cannot be read."""
+def read_json(path: Path, hint: str, *, most: int | None = None) -> Any:
+    """What a JSON file holds; raises DataError with `hint` if it cannot be read or has more than `most` bytes."""
     try:
+        if most is not None and (size := path.stat().st_size) > most:
+            raise DataError(f"{path} is of {size:,} bytes; at most {most:,} were expected.", hint)
         return parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error

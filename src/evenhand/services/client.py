@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from evenhand.schema import ServiceUnavailable, UsageError
+from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
 from evenhand.services.addresses import address_parts
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
 from evenhand.services.pace import Pace, Stopped, pause_after, sleep
@@ -32,6 +32,8 @@ WHEN_BACK = (
     "What was answered before is kept. When the service is back, run the same command again, or go on with the folder "
     "of the run."
 )
+LATE_SECONDS = 2.0
+"""How long what is on its way is waited for when an error ends the work: it may have to be paid for."""
 LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hear Ctrl-C
 
 
@@ -131,7 +133,8 @@ class ServiceClient:
 
         path: behind the base URL. bodies: n JSON objects. on_answer: called in the caller's thread with
         (number, answer) as each arrives; when Ctrl-C or a refused key ends the work, of all that had arrived
-        (of one perhaps twice). Returns n answers in the order of the questions.
+        (of one perhaps twice), and when an error of its own does, of the good ones. What is on its way when an error
+        ends the work is waited for, LATE_SECONDS at most. Returns n answers in the order of the questions.
         Raises what `post` raises. After any exception nothing more is asked, and threads that still wait for a
         response do not keep the process alive.
         """
@@ -155,9 +158,14 @@ class ServiceClient:
 
         handed: set[int] = set()
         failure: BaseException | None = None
+        heard_out = True  # whether `on_answer` may be asked about what failed, too
+        threads = [
+            threading.Thread(target=work, daemon=True, name="evenhand-service")
+            for _ in range(min(self.concurrency, len(bodies)))
+        ]
         try:
-            for _ in range(min(self.concurrency, len(bodies))):
-                threading.Thread(target=work, daemon=True, name="evenhand-service").start()
+            for thread in threads:
+                thread.start()
             while failure is None and len(handed) < len(bodies):
                 got = _next(arrived)
                 if isinstance(got, BaseException):
@@ -169,14 +177,21 @@ class ServiceClient:
                     room.release()
         except KeyboardInterrupt as interrupt:
             failure = interrupt
+        except EvenhandError as given_up:
+            failure, heard_out = given_up, False
         finally:
             stop.set()
             room.release(self.concurrency)
         if failure is not None:
+            if isinstance(failure, EvenhandError):
+                end = time.monotonic() + LATE_SECONDS
+                for thread in threads:
+                    thread.join(max(0.0, end - time.monotonic()))
             # These were paid for: whoever keeps answers must hear of them.
             if on_answer is not None:
-                for i in answers.keys() - handed:
-                    on_answer(i, answers[i])
+                for i in sorted(answers.keys() - handed):
+                    if heard_out or answers[i].error is None:
+                        on_answer(i, answers[i])
             raise failure
         return [answers[i] for i in range(len(bodies))]
 

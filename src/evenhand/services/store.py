@@ -13,6 +13,7 @@ from typing import Any
 from evenhand.schema import DataError, WriteError, parse_json
 
 PATIENCE = 60.0  # seconds to wait for another process that writes
+_MAKING = threading.Lock()
 AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds
 
 
@@ -125,10 +126,9 @@ class AnswerStore:
                 f"Could not create {self.path.parent}: {error.strerror or error}.",
                 "Set $EVENHAND_CACHE to a folder that can be written to.",
             ) from error
-        self._check_ours()
-        with suppress(OSError):  # private from the beginning: answers may hold what nobody else should read
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self.path.chmod(0o600)
+        with _MAKING:
+            self._check_ours()
+            self._make_private()
         database = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
             # A log that is appended to: no wait for the disk at each answer, and readers never wait for writers.
@@ -142,6 +142,17 @@ class AnswerStore:
             database.close()
             raise
         return database
+
+    def _make_private(self) -> None:
+        """From the beginning: answers may hold what nobody else should read.
+
+        Only a file that is not there yet is opened: to close any handle of a file lets go of all locks that this
+        process has on it, those of SQLite in another thread among them, and two may then write at once.
+        """
+        with suppress(OSError):
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            self.path.chmod(0o600)
 
     def _check_ours(self) -> None:
         # A file that something else keeps must not be altered: it is looked at read-only before anything is set.

@@ -38,12 +38,17 @@ from .intervals import (
     clustered_proportion_interval as clustered_proportion_interval,
     wilson_interval as wilson_interval,
 )
-from .krippendorff import MeasurementLevel as MeasurementLevel, krippendorff_alpha as krippendorff_alpha
+from .krippendorff import (
+    LEAST_AGREEING as LEAST_AGREEING,
+    MeasurementLevel as MeasurementLevel,
+    krippendorff_alpha as krippendorff_alpha,
+)
 from .mann_whitney import all_pairs as all_pairs
 from .multiplicity import benjamini_hochberg as benjamini_hochberg, holm as holm, simes as simes
 from .outliers import outlying_pairs as outlying_pairs
 from .permutation import (
     Null as Null,
+    exchange_test as exchange_test,
     group_gap as group_gap,
     permutation_null as permutation_null,
     sign_flip_test as sign_flip_test,

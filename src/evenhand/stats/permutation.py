@@ -1,4 +1,4 @@
-"""What a statistic is worth when nothing is there: label permutation within blocks, and sign flips."""
+"""What a statistic is worth when nothing is there: label permutation within blocks, sign flips, exchanged answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -149,6 +149,52 @@ def sign_flip_test(
         as_far[block] = np.count_nonzero(sums >= threshold[block, None], axis=1)
     p = as_far / len(patterns) if exact else (1 + as_far) / (1 + draws)
     return mean, np.where(present > 0, p, np.nan)
+
+
+def exchange_test(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    statistic: Callable[[Floats], Floats],
+    *,
+    draws: int = 1999,
+    seed: int,
+) -> Floats:
+    """p of "the two systems answer alike", of numbers that samples have through sums (BLEU): answers change hands.
+
+    first, second: (n, k), what each unit adds to the k sums of either system. clusters: (n,), labels of units that are
+    exchanged together. statistic: takes sums (..., k), returns (..., m). Returns (m,): the share of `draws` random
+    exchanges, and the one found, in which the numbers differ as much either way; NaN where they are not numbers.
+    Raises UsageError for wrong shapes. Source: Noreen 1989; Riezler & Maxwell 2005, for BLEU.
+
+    >>> hits = np.array([[1.0, 1.0]] * 12)
+    >>> exchange_test(hits, hits * [0, 1], range(12), lambda sums: sums[..., :1] / sums[..., 1:], seed=0).tolist()
+    [0.001]
+    """
+    sides = [np.asarray(side, dtype=np.float64) for side in (first, second)]
+    labels = np.asarray(clusters)
+    if sides[0].ndim != 2 or sides[0].shape != sides[1].shape or labels.shape != sides[0].shape[:1]:
+        raise UsageError(
+            f"exchange_test was given sums of shapes {sides[0].shape} and {sides[1].shape}, clusters {labels.shape}.",
+            "Both are (n, k), with one label of a cluster for each of the n.",
+        )
+    _positive(draws)
+    codes = np.unique(labels, return_inverse=True)[1]
+    groups = int(codes.max()) + 1 if len(codes) else 0
+    moved = np.stack(
+        [np.bincount(codes, weights=column, minlength=groups) for column in (sides[1] - sides[0]).T], axis=-1
+    )
+    middle, half = (sides[0] + sides[1]).sum(axis=0) / 2, moved / 2
+    observed = np.abs(statistic(middle + half.sum(axis=0)) - statistic(middle - half.sum(axis=0)))
+    as_far = np.zeros(len(observed), dtype=np.int64)
+    generator = np.random.default_rng(seed)
+    step = max(1, _CELLS // max(1, groups))
+    for start in range(0, draws, step):
+        signs = 1.0 - 2.0 * generator.integers(0, 2, size=(min(step, draws - start), groups))
+        turned = signs @ half
+        apart = np.abs(statistic(middle + turned) - statistic(middle - turned))
+        as_far += np.count_nonzero(apart >= observed * (1 - 1e-9), axis=0)
+    return np.where(np.isfinite(observed), (1 + as_far) / (1 + draws), np.nan)
 
 
 def _all_signs(units: int) -> Floats:

@@ -2,6 +2,7 @@ from .batching import (
     Budget as Budget,
     Ints as Ints,
     is_out_of_memory as is_out_of_memory,
+    release_memory as release_memory,
     run_batches as run_batches,
 )
 from .checkpoint import (
@@ -32,6 +33,9 @@ from .hub import (
 )
 from .precision import (
     in_float32 as in_float32,
+)
+from .soundness import (
+    check_finite as check_finite,
 )
 from .tokenizer import (
     check_token_ids as check_token_ids,

@@ -59,7 +59,7 @@ def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Int
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            _release_memory()
+            release_memory()
             if count == 1:
                 failed.append(int(rows[0]))
                 first += 1
@@ -100,7 +100,8 @@ def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:
     return count, int(widths[count - 1])
 
 
-def _release_memory() -> None:
+def release_memory() -> None:
+    """Give back what a device's allocator keeps for later; nothing on the processor."""
     import torch
 
     if torch.cuda.is_available():

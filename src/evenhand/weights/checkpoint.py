@@ -278,7 +278,7 @@ def _only_pickles(name: str, folder: Path, commit: str | None, kind: Kind, advic
 
 
 def _parts(index: Path) -> list[Path]:
-    names = sorted(set(_json(index).get("weight_map", {}).values()))
+    names = sorted(set(_weight_map(index).values()))
     missing = [name for name in names if not (index.parent / name).is_file()]
     if missing or not names:
         raise ModelError(
@@ -289,13 +289,29 @@ def _parts(index: Path) -> list[Path]:
     return [index.parent / name for name in names]
 
 
+def _weight_map(index: Path) -> dict[str, str]:
+    """The file of each tensor, as an index says."""
+    found = _json(index).get("weight_map", {})
+    if not isinstance(found, dict) or not all(
+        isinstance(name, str) and name.isprintable() for name in found.values()
+    ):
+        raise ModelError(
+            f"{index} is no index of weights: its weight_map does not name a file for each tensor.",
+            "Download or copy the model again.",
+        )
+    if outside := [name for name in found.values() if Path(name).is_absolute() or ".." in Path(name).parts]:
+        raise ModelError(
+            f"{index} names a file outside of its folder: {outside[0]}.",
+            "Copy the weights into the folder, and name them there.",
+        )
+    return found
+
+
 def _file_of(folder: Path, key: str) -> str:
     """The weight file that holds a tensor, as far as its name tells."""
     for index in (INDEX, PICKLED[1]):
         if (folder / index).is_file():
-            files = {
-                stored: str(file) for stored, file in _json(folder / index).get("weight_map", {}).items()
-            }
+            files = _weight_map(folder / index)
             ends = [file for stored, file in files.items() if key == stored or key.endswith(f".{stored}")]
             return next(iter(ends), f"the parts of {index}")
     return next((file for file in (ONE_FILE, PICKLED[0]) if (folder / file).is_file()), "its weights")
@@ -334,9 +350,11 @@ def _damaged(path: Path, why: str) -> ModelError:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+        content: Any = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}.", "Download or copy the model again.") from error
+    if not isinstance(content, dict):
+        raise ModelError(f"{path} holds no JSON object.", "Download or copy the model again.")
     return content
 
 

@@ -39,7 +39,7 @@ def test_each_phrase_counts_once_however_many_pairs_say_it():
     row = one(frame)
     logs = np.log(frame["perplexity_more"].to_numpy() / frame["perplexity_less"].to_numpy())
     means = np.array([logs[frame["phrase"].to_numpy() == name].mean() for name in frame["phrase"].unique()])
-    plain = skewed_mean(means)
+    plain = skewed_mean(means, tail=3.0)
     assert (row["estimate"], row["low"], row["high"], row["p"]) == pytest.approx(
         (means.mean(), plain.low, plain.high, plain.p), rel=1e-9
     )
@@ -76,15 +76,63 @@ def test_order_of_rows_and_types_beside_change_nothing():
     assert one(mixed) == expected
 
 
-@pytest.mark.parametrize(("sizes", "told"), [([8, 9], "There are 2 phrases"), ([50], "There are 1 phrase;")])
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ([200] + [1] * 4, "There are 5 phrases; phrases are what was sampled, and 8 are needed"),
+        ([8, 9], "There are 2 phrases"),
+        ([50], "There is 1 phrase;"),
+    ],
+)
 def test_pairs_that_all_say_the_same_cannot_be_judged(sizes, told):
     row = one(pairs(sizes))
     assert row["p"] is None and row["minimum_detectable"] is None and row["obstacle"].startswith(told)
 
 
 def test_where_only_the_impossible_would_have_been_found_nothing_is_measured():
-    row = one(pairs([1] * 4, shift=0.0, spread=2.0), level=0.01)
-    assert row["minimum_detectable"] is None and "With 4 phrases only a perplexity" in row["obstacle"]
+    row = one(pairs([1] * 8, shift=0.0, spread=3.0), level=0.01)
+    assert row["minimum_detectable"] is None and "With 8 phrases only a perplexity" in row["obstacle"]
+
+
+def equal(n: int) -> pl.DataFrame:
+    """Phrases of which each is twice as likely of the first group."""
+    level = np.linspace(20, 90, n)
+    columns = {"perplexity_more": level, "perplexity_less": 2 * level}
+    return pl.DataFrame({"bias_type": ["age"] * n, "phrase": [str(k) for k in range(n)], **columns})
+
+
+def test_equal_differences_say_what_so_many_could_find_and_not_that_nothing_was_there():
+    few, some, many = (one(equal(n), level=0.01) for n in (5, 8, 30))
+    assert few["minimum_detectable"] is None and few["p"] is None and "There are 5" in few["obstacle"]
+    assert some["low"] < 0 < some["high"] and some["minimum_detectable"] > 1 and some["obstacle"] is None
+    assert many["p"] == pytest.approx((1 - np.log(2) / 3) ** 30) and many["high"] < 0
+    strict = one(equal(8), level=0.002)
+    assert strict["minimum_detectable"] is None and strict["obstacle"].startswith("8 equal phrases cannot")
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "off", "spread"),
+    [(20, 0.1, 1.5, 0.3), (40, 0.05, 2.0, 0.3), (30, 0.05, 2.0, 0.2), (20, 0.05, 2.0, 0.1)],
+)
+def test_a_few_phrases_far_off_that_were_not_drawn_make_no_verdict(n, share, off, spread):
+    """Quiet phrases and a rare kind far off, mean 0: many data sets hold none of it."""
+    rng = np.random.default_rng(11)
+    frames = []
+    for number in range(200):
+        difference = rng.normal(-share * off, spread, n) + off * (rng.random(n) < share)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "bias_type": [f"{number:03d}"] * n,
+                    "phrase": [str(k) for k in range(n)],
+                    "perplexity_more": 100 * np.exp(difference),
+                    "perplexity_less": [100.0] * n,
+                }
+            )
+        )
+    rows = redditbias_lmb(pl.concat(frames), level=0.01).groups
+    assert (rows["p"] <= 0.01).mean() <= 0.015
+    assert ((rows["low"] <= 0) & (rows["high"] >= 0)).mean() >= 0.95
 
 
 def test_missing_perplexities_are_counted():
@@ -107,12 +155,12 @@ def test_missing_perplexities_are_counted():
 def test_terms_say_which_names_differ():
     rows = [("the old sing a song", "the young sing a song", 20.0, 40.0),
             ("my old uncle cooks", "my young uncle cooks", 20.0, 40.0),
-            ("elders know nothing at all", "youths know nothing at all", 40.0, 20.0)]  # fmt: skip
+            ("youths know nothing at all", "elders know nothing at all", 40.0, 20.0)]  # fmt: skip
     frame = pl.DataFrame(rows, ["sent_more", "sent_less", "perplexity_more", "perplexity_less"], orient="row")
     terms = redditbias_lmb(frame.with_columns(bias_type=pl.lit("age"))).terms
     assert terms.select("axis", "swap", "n", pl.col("estimate").round(3)).rows() == [
-        ("age", "old | young", 2, -0.693),
-        ("age", "elders | youths", 1, 0.693),
+        ("age", "old / young", 2, -0.693),
+        ("age", "youths / elders", 1, 0.693),
     ]
 
 
@@ -128,16 +176,19 @@ def test_a_plan_states_what_the_measure_states_of_such_data():
 
 
 def test_a_change_is_that_of_each_pair_and_what_both_models_share_cancels():
-    first = pairs([1] * 40 + [6] * 5, shift=-0.3)
+    first = pairs([1] * 240 + [6] * 5, shift=-0.3)
     rng = np.random.default_rng(9)
-    moved = first.with_columns(perplexity_more=pl.col("perplexity_more") * np.exp(rng.normal(0.15, 0.02, 70)))
+    moved = first.with_columns(
+        perplexity_more=pl.col("perplexity_more") * np.exp(rng.normal(0.15, 0.02, 270))
+    )
     before, after = redditbias_lmb(first), redditbias_lmb(moved.reverse())
     row = redditbias_change(before, after, level=0.01).row(0, named=True)
     assert row["estimate"] == pytest.approx(0.15, abs=0.01) and row["p"] < 1e-6
-    assert row["minimum_detectable"] < 0.1 * before.groups["minimum_detectable"][0]
+    # phrases hardly differ: what counts is that some may not have been drawn
+    assert row["minimum_detectable"] == pytest.approx(2 * (1 - 0.01 ** (1 / 245)), rel=0.05)
     assert row["after"] - row["before"] == pytest.approx(row["estimate"])
     assert row["before"] == pytest.approx(before.groups["estimate"][0])
     half = redditbias_change(before, redditbias_lmb(moved.head(35))).row(0, named=True)
-    assert (half["n"], half["n_missing"]) == (35, 35)
+    assert (half["n"], half["n_missing"]) == (35, 235)
     with pytest.raises(DataError, match="No pair has a perplexity of both"):
         redditbias_change(before, redditbias_lmb(moved.with_columns(pair_id=pl.col("pair_id") + "?")))

@@ -9,6 +9,7 @@ import pytest
 
 from evenhand.measures import response_score_changes, response_scores
 from evenhand.measures.texts import meteor as meteor_file
+from evenhand.measures.texts.overlap import bleu, mteval_tokens, nist, overlap
 from evenhand.schema import DataError, Unsupported
 from tests.measures.texts.test_overlap import HYPOTHESES, REFERENCES, WORDS
 
@@ -104,15 +105,13 @@ def test_as_published_leaves_the_human_out_and_fills_up_to_six() -> None:
     references = [["one two .", "three four .", "five six ."], ["one one .", "two .", "six ."]]
     frame = pl.DataFrame({"key": ["a", "b"], "reply": ["three four .", ""], "references": references})
     published = estimates(response_scores(frame, as_published=True))
-    by_hand = pl.DataFrame(
-        {
-            "key": ["a", "b"],
-            "reply": ["three four .", "__empty__"],
-            "references": [[group[i] for i in (0, 2, 2, 0, 2, 2)] for group in references],
-        }
-    )
-    for name in ("bleu_1", "bleu_2", "nist_2"):
-        assert published[name] == pytest.approx(estimates(response_scores(by_hand, clean=False))[name])
+    six = [[mteval_tokens(group[i]) for i in (0, 2, 2, 0, 2, 2)] for group in references]
+    parts = overlap([mteval_tokens(reply) for reply in ("three four .", "__empty__")], six)
+    matched, grams = parts.matched.sum(0), parts.grams.sum(0)
+    by_hand = bleu(matched, grams, parts.closest.sum())
+    bits = nist(parts.information.sum(0), grams, parts.average.sum())
+    assert [published[f"bleu_{n}"] for n in (1, 2)] == pytest.approx(by_hand[:2].tolist())
+    assert published["nist_2"] == pytest.approx(float(bits[1]))
     assert estimates(response_scores(frame))["bleu_1"] > published["bleu_1"]
 
 
@@ -142,6 +141,19 @@ def test_tables_that_cannot_be_scored_are_refused(change: object, message: str) 
         response_scores(change(DEMO))  # type: ignore[operator]
     with pytest.raises(DataError, match="other keys"):
         response_score_changes(DEMO, DEMO.with_columns(key=pl.Series(["a", "b", "d"])))
+
+
+def test_a_reference_that_is_listed_twice_counts_once() -> None:
+    once = pl.DataFrame(
+        {
+            "key": ["a", "b", "c"],
+            "reply": ["the red cat sat", "no idea", "we like the sea"],
+            "references": [["the red cat ran", "a cat sat"], ["no"], ["we like the town"]],
+        }
+    )
+    groups = [group * 2 for group in once["references"].to_list()]
+    twice = once.with_columns(references=pl.Series(groups, dtype=pl.List(pl.String)))
+    assert response_scores(twice).equals(response_scores(once))
 
 
 def test_meteor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

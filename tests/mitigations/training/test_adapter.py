@@ -1,5 +1,6 @@
 """Adapters and trained folders as mitigations: they change what they say they change, and traps are refused."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenhand.mitigations import Prefix, load_mitigation
-from evenhand.mitigations.training import TrainingOptions, prepared_model, write_model
+from evenhand.mitigations.training import TrainingOptions, prepared_model, settled, write_model
 from evenhand.models import Decoding, load_model
 from evenhand.models.puppets import load_puppet
 from evenhand.reference.embedded import WEIGHTS
@@ -30,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(parameter.data, std=0.5)
     write_model(
-        model,
+        settled(model, folder),
         base.tokenizer,
         folder,
         {"base": {"name": "evenhand/reference", **base.fingerprint}, "method": {}, "data": {}},
@@ -60,6 +61,11 @@ def test_an_adapter_and_its_merged_folder_say_the_same(base: Any, folder: Path) 
     assert adapted.generate(["I met"], greedy).texts == whole.generate(["I met"], greedy).texts
     step = adapted.fingerprint["mitigations"][0]
     assert step["lineage"]["base"]["name"] == "evenhand/reference" and len(step["weights"]) == 64
+
+
+def test_the_layers_of_an_adapter_are_listed_in_order(folder: Path) -> None:
+    listed = json.loads((folder / "adapter" / "adapter_config.json").read_text())["target_modules"]
+    assert listed == sorted(listed) and len(listed) > 2  # peft keeps a set, in an order of each process
 
 
 def with_weights(folder: Path, target: Path, change: Any) -> Path:
@@ -99,12 +105,14 @@ def test_what_belongs_to_another_base_is_refused(base: Any, folder: Path, tmp_pa
     )
     other = load_model(str(tmp_path / "other"), device="cpu")
     for words in (f"adapter={folder / 'adapter'}", f"finetuned={folder}"):
-        with pytest.raises(ModelError, match=r"was trained from evenhand/reference.*other weights"):
+        with pytest.raises(ModelError, match=r"was trained from evenhand/reference.*other weights") as told:
             load_mitigation(words)(other)
+        assert str(tmp_path / "other") in str(told.value)
     shutil.copytree(folder / "adapter", tmp_path / "alone")
     (tmp_path / "alone" / "lineage.json").unlink()
-    with pytest.raises(ModelError, match="does not fit this model"):
+    with pytest.raises(ModelError, match=r"trained on .+, does not fit .+: ") as told:
         load_mitigation(f"adapter={tmp_path / 'alone'}")(other)
+    assert str(tmp_path / "other") in str(told.value)
 
 
 def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) -> None:
@@ -116,6 +124,41 @@ def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) 
     (tmp_path / "pickled" / "adapter_model.safetensors").rename(tmp_path / "pickled" / "adapter_model.bin")
     with pytest.raises(ModelError, match=r"pickled \(adapter_model.bin\), and pickles can run code"):
         load_mitigation(f"adapter={tmp_path / 'pickled'}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("[]", "no JSON object"),
+        ({"peft_type": "XLORA"}, 'peft_type is "XLORA", and only LORA is read'),
+        ({"r": 10**9}, "rank 1,000,000,000, and its tensors have at most"),
+        ({"r": 3}, "does not fit "),
+    ],
+)
+def test_settings_of_a_stranger_are_refused(
+    base: Any, folder: Path, tmp_path: Path, settings: Any, told: str
+) -> None:
+    shutil.copytree(folder / "adapter", tmp_path / "strange")
+    config = tmp_path / "strange" / "adapter_config.json"
+    whole = json.loads(config.read_text())
+    config.write_text(settings if isinstance(settings, str) else json.dumps({**whole, **settings}))
+    with pytest.raises(ModelError, match=told):
+        load_mitigation(f"adapter={tmp_path / 'strange'}")(base)
+
+
+def test_weights_that_are_no_numbers_are_refused(base: Any, folder: Path, tmp_path: Path) -> None:
+    spoilt = with_weights(folder, tmp_path / "nan", lambda name, tensor: tensor * float("nan"))
+    with pytest.raises(ModelError, match=r"NaN or infinity\) in the tensor .*lora_A"):
+        load_mitigation(f"adapter={spoilt}")(base)
+
+
+def test_another_scale_is_another_adapter(base: Any, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "adapter", tmp_path / "louder")
+    config = tmp_path / "louder" / "adapter_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 1}))
+    known = [load_mitigation(f"adapter={one}").parameters()["weights"] for one in
+             (folder / "adapter", tmp_path / "louder")]  # fmt: skip
+    assert known[0] != known[1]
 
 
 def test_models_that_take_none_are_told_what_works(base: Any, folder: Path) -> None:

@@ -35,9 +35,23 @@ def test_adapters_of_chosen_layers_only() -> None:
         name.split(".lora_")[0].rsplit(".", 1)[-1] for name, p in model.named_parameters() if p.requires_grad
     }
     assert trained == {"c_attn"}
-    with pytest.raises(UsageError, match="No layer of GPT2LMHeadModel is called q_proj") as error:
+    with pytest.raises(UsageError, match="No linear layer of GPT2LMHeadModel is called q_proj") as error:
         prepared_model(tiny_model(), replace(LORA, lora_layers=("q_proj",)))
     assert "c_proj" in str(error.value)
+
+
+def test_layers_that_peft_takes_no_adapters_on_are_left_out_or_named() -> None:
+    from transformers import MambaConfig, MambaForCausalLM
+
+    small = MambaConfig(vocab_size=40, hidden_size=16, num_hidden_layers=1, state_size=4, time_step_rank=4)
+    model = prepared_model(MambaForCausalLM(small), LORA)
+    trained = {
+        name.split(".lora_")[0].rsplit(".", 1)[-1] for name, p in model.named_parameters() if p.requires_grad
+    }
+    assert "in_proj" in trained and not trained & {"out_proj", "conv1d", "lm_head"}
+    with pytest.raises(UsageError, match=r"MambaForCausalLM takes no adapters on out_proj") as error:
+        prepared_model(MambaForCausalLM(small), replace(LORA, lora_layers=("out_proj",)))
+    assert "lora_layers=dt_proj,in_proj" in str(error.value)
 
 
 def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

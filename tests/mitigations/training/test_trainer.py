@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from evenhand.mitigations.training import (
-    CHECKPOINT,
     CURVES,
     Batch,
     Diverged,
@@ -25,6 +24,7 @@ from evenhand.mitigations.training import (
     read_curves,
     train,
 )
+from evenhand.mitigations.training.checkpoints import CHECKPOINT
 from evenhand.mitigations.training.trainer import windows_of
 from evenhand.schema import ModelError, ResumeRefused, UsageError
 from tests.mitigations.training.tiny import OPTIONS, random_examples, tiny_model, trained

@@ -5,9 +5,17 @@ import pytest
 import torch
 from scipy import stats
 
-from evenhand.mitigations.training import Encoding, Examples, Validation, evaluator, pad_token
-from evenhand.mitigations.training.validation import MatchedOpinions, PairedTexts, scored
+from evenhand.mitigations.training import (
+    Encoding,
+    Examples,
+    HalvedValidation,
+    Validation,
+    evaluator,
+    pad_token,
+)
+from evenhand.mitigations.training.validation import AtOnce, MatchedOpinions, PairedTexts, scored
 from evenhand.models import load_model
+from evenhand.schema import DataError, ModelError
 from tests.mitigations.training.tiny import random_examples, tiny_model
 
 
@@ -32,7 +40,7 @@ def test_opinions_are_spread_between_descriptors() -> None:
 
 def test_texts_are_scored_as_one_at_a_time() -> None:
     model, examples = tiny_model(dropout=0.0).eval(), random_examples(9)
-    sums, counts = scored(model, examples, pad=0, rows=4)
+    sums, counts = scored(model, examples, pad=0, at_once=AtOnce(4))
     for row, ids in enumerate(examples.ids):
         tokens = torch.from_numpy(ids)
         with torch.no_grad():
@@ -40,6 +48,24 @@ def test_texts_are_scored_as_one_at_a_time() -> None:
         expected = sum(float(log_probs[i - 1, tokens[i]]) for i in range(1, len(tokens)))
         assert sums[row] == pytest.approx(expected, abs=1e-4) and counts[row] == len(ids) - 1
     assert isinstance(examples, Examples)
+
+
+def test_where_memory_runs_out_fewer_texts_are_scored_at_once() -> None:
+    model, examples, said = tiny_model(dropout=0.0).eval(), random_examples(9), list[str]()
+    expected, _ = scored(model, examples, pad=0)
+    most = 2
+
+    def tight(module: object, arguments: object, given: dict[str, torch.Tensor]) -> None:
+        if len(given["input_ids"]) > most:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    model.register_forward_pre_hook(tight, with_kwargs=True)
+    at_once = AtOnce(8, said.append)
+    np.testing.assert_allclose(scored(model, examples, 0, at_once)[0], expected, atol=1e-4)
+    assert at_once.rows == 2 and len(said) == 2 and "from here on 2 at once" in said[-1]
+    most = 0
+    with pytest.raises(ModelError, match="does not suffice to score a single text"):
+        scored(model, examples, pad=0)
 
 
 def test_a_training_sees_texts_as_an_audit_does() -> None:
@@ -55,3 +81,37 @@ def test_a_training_sees_texts_as_an_audit_does() -> None:
     log_perplexity = -answers.sums / answers.counts
     assert found["difference"] == pytest.approx(np.mean(log_perplexity[:2] - log_perplexity[2:4]), abs=1e-4)
     assert found["perplexity"] == pytest.approx(np.exp(log_perplexity[4]), rel=1e-4)
+
+
+def test_halves_share_no_text_and_say_what_each_alone_says() -> None:
+    random = np.random.default_rng(1)
+    pairs = PairedTexts(tuple(f"a{i}" for i in range(13)), tuple(f"b{i}" for i in range(13)))
+    hostile = tuple(f"-{d}{pair}{noun}" for d in "xyz" for pair in range(10) for noun in "mn")
+    opinions = MatchedOpinions(("x", "y", "z"), hostile, tuple(f"+{one[1:]}" for one in hostile), nouns=2)
+    neutral = tuple(f"n{i}" for i in range(7))
+    for check in (pairs, opinions):
+        whole = HalvedValidation(check, neutral, seed=5)
+        texts = [*check.texts, *neutral]
+        sums, counts = -random.gamma(9, size=len(texts)), random.integers(2, 9, len(texts))
+        of_text = dict(zip(texts, zip(sums, counts, strict=True), strict=True))
+        found = whole.values(sums, counts)
+        seen: list[set[str]] = []
+        for before, (part, _) in zip(("", "kept_"), whole._halves, strict=True):
+            mine = np.array([of_text[text] for text in (*part.check.texts, *part.neutral)])
+            alone = part.values(mine[:, 0], mine[:, 1].astype(int))
+            assert {name: found[before + name] for name in alone} == pytest.approx(alone)
+            seen.append({*part.check.texts, *part.neutral})
+        assert not seen[0] & seen[1] and seen[0] | seen[1] == set(texts)
+        plain = Validation(check, neutral).values(sums, counts)
+        assert {name: found[f"whole_{name}"] for name in plain} == plain
+        for part, _ in whole._halves:  # what belongs together stays together
+            names = {text[1:] for text in part.check.texts}
+            if check is pairs:
+                assert {"a" + name for name in names} | {"b" + name for name in names} == set(
+                    part.check.texts
+                )
+            else:
+                sentences = {name[1:-1] for name in names}
+                assert len(part.check.texts) == 2 * 3 * len(sentences) * 2
+    with pytest.raises(DataError, match="Only 9 pairs"):
+        HalvedValidation(PairedTexts(("a",) * 9, ("b",) * 9), neutral)

@@ -33,6 +33,12 @@ def plain(model: CausalModel, text: str) -> np.ndarray:
     return found
 
 
+@pytest.mark.parametrize("longest", [1, 4])
+def test_a_context_of_a_few_tokens_is_said_to_be_too_short(architectures: Any, longest: int) -> None:
+    with pytest.raises(ModelError, match=rf"reads {longest} tokens at once; at least 12 are needed"):
+        causal(architectures, "gpt2", max_position_embeddings=longest)
+
+
 @pytest.mark.parametrize(
     ("name", "settings"), [("bert", {"is_decoder": False}), ("roberta", {"is_decoder": False}), ("xlnet", {})]
 )

@@ -1,8 +1,13 @@
 """What is left alone: each kind, nothing beside it, and nothing for a mark that is not closed."""
 
+import re
+import time
+
 import pytest
+from hypothesis import given, strategies as st
 
 from evenhand.prompts.counterfactual import Counterfactuals
+from evenhand.prompts.counterfactual.protecting import protected_spans
 
 LEFT_ALONE = [
     "{{her_name}}", "{{ if her }}", "`her`", "```\nher\nher\n```", "<code>her</code>", '<a title="her">',
@@ -44,3 +49,45 @@ def test_quotations_are_left_alone_unless_asked(quoted):
 )
 def test_marks_that_open_nothing_protect_nothing(text, wanted):
     assert Counterfactuals("gender", target="male").of(text).text == wanted
+
+
+OPENED = ["{{{{", "<code>", "<em>her ", "<i ‹i", " 'a", "`a ``` ", "a://", "a.", "*A _A ", "“a „a «a ‘a "]
+
+
+@pytest.mark.parametrize("opened", OPENED)
+def test_what_is_opened_again_and_again_takes_no_longer_for_it(opened):
+    text = opened * (100_000 // len(opened)) + " her"
+    begun = time.process_time()
+    spans = protected_spans(text, quotes=True)
+    assert time.process_time() - begun < 1.5  # each search from each place took minutes
+    assert all(start < end for start, end in spans)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["{{", "}}", "<i>", "</i>", "<", ">", "<code", "://", "a.", "1", "'", "a", " ", "\n", '"', "-"]
+        )
+    )
+)
+def test_against_the_rules_as_patterns(parts):
+    text = "".join(parts)
+    patterns = (
+        r"\{\{.*?\}\}",
+        r"<(code|pre|cite|i|em|script|style)\b[^>]*>.*?</\1>|</?[a-zA-Z][^<>\n]*>",
+        r"\b[a-zA-Z][\w+.-]*://[^\s<>\"']+",
+        r'"[^"\n]*"|(?<![\w"])"(?=\w)[^"\n]*\Z',
+        r"(?<![\w'])'(?!(?:s|t|re|ve|ll|d|m|em|n|tis|twas|til|cause|bout|\d+s?)\b)(?=\w)(?:[^'\n]|'(?=\w))*?[^\s']'(?!\w)",
+    )
+    held = {
+        at for one in patterns for match in re.finditer(one, text, re.DOTALL) for at in range(*match.span())
+    }
+    assert {at for span in protected_spans(text, quotes=True) for at in range(*span)} == held
+
+
+@pytest.mark.parametrize("name", ["Mary ", "Mary. ", "Mary John ", "Mary <unk> "])
+def test_names_in_a_row_are_looked_through_once(name):
+    engine = Counterfactuals("gender", source="female", target="male")
+    begun = time.process_time()
+    engine.of(name * 2000)
+    assert time.process_time() - begun < 2  # each went through all the others

@@ -1,13 +1,17 @@
 """Downloads from a server that misbehaves: cuts, lies, stumbles and refuses. All on the loopback, bounded."""
 
+import gzip
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from evenhand.prompts.datasets import download as downloads
 from evenhand.prompts.datasets.download import download
 from evenhand.schema import ChecksumMismatch, DataError, WriteError
 
@@ -255,3 +259,42 @@ def test_nothing_is_printed(server: Server, tmp_path: Path, capfd: pytest.Captur
     server.behaviours = [well]
     fetched(server, tmp_path)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_file_without_a_known_size_may_not_unpack_to_anything(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "MOST_UNPINNED", 1 << 20)
+
+    def packed(request: BaseHTTPRequestHandler, number: int) -> None:
+        content = gzip.compress(bytes(1 << 24))
+        request.send_response(200)
+        request.send_header("Content-Encoding", "gzip")
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content)
+
+    server.behaviours = [packed]
+    with pytest.raises(DataError, match="more than 1,048,576 bytes arrived"):
+        download(server.url, tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_server_that_drips_is_given_up(server: Server, tmp_path: Path) -> None:
+    sent: list[bytes] = []
+
+    def drips(request: BaseHTTPRequestHandler, number: int) -> None:
+        request.send_response(200)
+        request.send_header("Content-Length", "100")
+        request.end_headers()
+        with suppress(OSError):
+            for _ in range(100):
+                request.wfile.write(b"x")
+                request.wfile.flush()
+                sent.append(b"x")
+                time.sleep(0.03)
+
+    server.behaviours = [drips]
+    with pytest.raises(DataError, match="less than 10 KB a second"):
+        download(server.url, tmp_path / "a", attempts=1, timeout=0.2)
+    assert len(sent) < 100

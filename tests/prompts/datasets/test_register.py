@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.prompts.datasets import register as datasets
+from evenhand.prompts.datasets import fetching
+from evenhand.prompts.datasets.fetching import fetch
 from evenhand.prompts.datasets.register import (
     DataFile,
     Dataset,
@@ -15,7 +16,6 @@ from evenhand.prompts.datasets.register import (
     cache_folder,
     dataset,
     dataset_folder,
-    fetch,
     list_datasets,
     read_register,
     recognised_version,
@@ -198,7 +198,7 @@ def test_fetch_downloads_only_what_is_missing(monkeypatch: pytest.MonkeyPatch, c
             raise DataError(f"{url}: the server answered 404.")
         target.write_bytes(contents[int(target.name[0])])
 
-    monkeypatch.setattr(datasets, "download", fake_download)
+    monkeypatch.setattr(fetching, "download", fake_download)
     with pytest.raises(DataError, match="404"):
         fetch("toy", register=register)
     assert not (cache / "toy" / "1").exists()  # nothing half-done is seen by others

@@ -121,3 +121,33 @@ def test_files_that_are_wrong_say_which_and_how(tmp_path: Path) -> None:
     (folder / "ontology.json").write_text("[1]")
     with pytest.raises(DataError, match="not slots with their values"):
         read_multiwoz(folder)
+
+
+@pytest.mark.parametrize(("at", "value", "said"), [(6, 1, "encrypted"), (8, 99, "compression method")])
+def test_archives_that_python_cannot_unpack(tmp_path: Path, at: int, value: int, said: str) -> None:
+    archive = write_multiwoz(tmp_path, archive=True)
+    content = bytearray(archive.read_bytes())
+    for mark, place in ((b"PK\3\4", at), (b"PK\1\2", at + 2)):
+        found = content.find(mark)
+        while found >= 0:
+            content[found + place] = value
+            found = content.find(mark, found + 1)
+    archive.write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        read_multiwoz(archive)
+
+
+def test_members_that_unpack_to_far_more_than_the_owners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = write_multiwoz(tmp_path, archive=True)
+    monkeypatch.setattr(multiwoz, "MOST_BYTES", 8)
+    with pytest.raises(DataError, match="holds more than"):
+        read_multiwoz(archive)
+
+
+@pytest.mark.parametrize("content", ['{"a": "' + "x" * 3_000_000 + '"}', "{" + " " * 3_000_000 + "}"])
+def test_one_value_or_blanks_without_end(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.prompts.dialogue_tasks.json_members.MOST_CHARACTERS", 1 << 20)
+    with pytest.raises(DataError, match="million"):
+        list(json_members(io.BytesIO(content.encode()), "x.json", ""))

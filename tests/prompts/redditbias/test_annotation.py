@@ -80,6 +80,17 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"")
     with pytest.raises(DataError, match="it has no columns"):
         read_annotations(tmp_path / "x.csv")
+    with pytest.raises(DataError, match="has the column phrase 2 times"):
+        read_annotations(table(tmp_path, heading=f"{HEADING},phrase"))
+    with pytest.raises(DataError, match="is no CSV: field larger than field limit"):
+        read_annotations(table(tmp_path, f"a,TRUE,{'x' * 200_000},p,1,1"))
+    with pytest.raises(DataError, match="1 of 2 phrases labelled biased are empty"):
+        biased_phrases(read_annotations(table(tmp_path, "a,TRUE,c,p,1,1", "b,TRUE,c, ,1,1")))
     (tmp_path / "x.csv").write_bytes(b"\0\1")
     with pytest.raises(DataError, match="no CSV"):
         read_annotations(tmp_path / "x.csv")
+
+
+def test_a_field_longer_than_any_comment(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no CSV: field larger than field limit"):
+        read_annotations(table(tmp_path, f'i,TRUE,"{"a" * 200_000}",x,1,1'))

@@ -1,5 +1,6 @@
 """The five specifications hang together, and what is wrong in a file of one's own is said by file and key."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,14 @@ def test_misprinted_ids_are_a_digit_or_a_comma_too_long() -> None:
     misprints = specification("orientation").pieces.misprints
     assert len(misprints) == 5
     assert all(misprint.published == 10 * misprint.meant for misprint in misprints)
+
+
+@pytest.mark.parametrize("key", ["bias", "minoritised", "dominant"])
+@pytest.mark.parametrize(
+    "name", ["../../out", "/tmp/out", "a/b", "a\\\\b", "a\\u0000b", "a\\u001bb", "..", "x" * 300]
+)
+def test_names_that_lead_out_of_a_folder_are_refused(tmp_path: Path, key: str, name: str) -> None:
+    text = re.sub(rf'(?m)^{key} = ".*"$', lambda _: f'{key} = "{name}"', OWN)
+    assert text != OWN
+    with pytest.raises(DataError, match=f"{key}: .*cannot be part of a file's name"):
+        load_specification(own(tmp_path, text))

@@ -1,10 +1,13 @@
 """Cleaning: each published slip is there, and each is gone in the corrected one."""
 
+import time
+
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.prompts.redditbias import clean, clean_as_published, cleaned
+from evenhand.prompts.redditbias.cleaning import AFTER_LOWERING, LONGEST_COMMENT, _step
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,26 @@ def test_tables_keep_ids_and_lose_what_is_long_empty_or_repeated() -> None:
     assert found["comments_processed"].str.len_chars().to_list() == [5, 149]
     assert cleaned(frame, most_characters=6)["id"].to_list() == ["a"]
     assert cleaned(frame.clear()).is_empty()
+
+
+@given(st.text(st.sampled_from("aB19_ -.")))
+def test_published_words_with_digits_go_as_by_the_published_rule(text: str) -> None:
+    rule = _step(r"\w+\d+|\d+\w+")
+    mended = next(step for step in AFTER_LOWERING if "?:" in step[0].pattern)
+    assert mended[0].sub("", text) == rule[0].sub("", text)
+
+
+REPEATED = ["ab", "`", "`a ", "*a ", "_a ", "~~a ", "[", "[a](", "\n", "> ", "&", "***a ", "/u/"]
+
+
+@pytest.mark.parametrize("piece", REPEATED)
+@pytest.mark.parametrize("how", [clean, clean_as_published])
+def test_no_comment_takes_longer_than_its_length_asks(piece: str, how) -> None:  # type: ignore[no-untyped-def]
+    begun = time.process_time()
+    how(piece * (60_000 // len(piece)) + "x")
+    assert time.process_time() - begun < 1.5
+
+
+def test_a_comment_that_reddit_would_not_take_is_left_out() -> None:
+    frame = pl.DataFrame({"id": ["a", "b"], "body": ["a" * LONGEST_COMMENT, "a" * (LONGEST_COMMENT + 1)]})
+    assert cleaned(frame)["id"].to_list() == ["a"]

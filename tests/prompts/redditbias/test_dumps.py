@@ -180,3 +180,35 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0] + (1 << 20)  # 16 times as many lines, 3 MB
+
+
+def test_a_byte_order_mark_hides_no_comment(tmp_path: Path) -> None:
+    rows = as_lines([{"id": "1", "body": "Muslims are violent"}, {"id": "2", "body": "Muslims are violent"}])
+    assert (
+        search_dump(written(tmp_path / "a.jsonl", b"\xef\xbb\xbf" + rows), ["muslims"], ["violent"])[
+            "matched"
+        ][0]
+        == 2
+    )
+
+
+def test_a_window_that_does_not_fit_into_memory_is_said_to_be_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        def __init__(self, **_: object) -> None: ...
+
+        def stream_reader(self, *_: object, **__: object) -> "Full":
+            return self
+
+        def read1(self, _: int) -> bytes:
+            raise zstandard.ZstdError("zstd decompress error: Allocation error : not enough memory")
+
+    frames = zstandard.ZstdCompressor(
+        compression_params=zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
+    ).compressobj()
+    path = tmp_path / "a.zst"
+    path.write_bytes(frames.compress(b"{}\n" * 100) + frames.flush())
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", Full)
+    with pytest.raises(DataError, match="window of 134 MB does not fit into memory"):
+        search_dump(path, ["a"], ["b"])

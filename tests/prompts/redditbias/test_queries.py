@@ -1,6 +1,8 @@
 """The search through texts, against a slow search word by word."""
 
+import fnmatch
 import re
+import time
 
 import pytest
 from hypothesis import given, strategies as st
@@ -73,3 +75,17 @@ def test_every_published_term_is_found_where_it_stands_and_holds_a_stem(bias: st
 def test_stems_are_as_few_as_possible() -> None:
     assert Terms(["jewish mothers", "jew", '"jews are"', "torah"]).stems == (b"jew", b"mothers", b"torah")
     assert Terms(["naïve"]).stems == ()
+
+
+@given(st.text(st.sampled_from("ab*"), min_size=1), st.text(st.sampled_from("ab ")))
+def test_stars_against_file_names(term: str, text: str) -> None:
+    wanted = any(fnmatch.fnmatchcase(word, term) for word in text.split())
+    if term.strip("*"):
+        assert all(pattern.search(text) for pattern in term_patterns(term)) == wanted
+
+
+def test_many_stars_cost_no_more_than_one() -> None:
+    begun = time.process_time()
+    for term in ('"*a*a*a*a*b"', "*a*a*a*a*a*a*b", '"a* a* a* b"'):
+        assert not all(pattern.search("a" * 50_000 + " a" * 50_000) for pattern in term_patterns(term))
+    assert time.process_time() - begun < 1.5

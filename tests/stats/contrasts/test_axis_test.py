@@ -8,7 +8,14 @@ from scipy.stats import t as student
 
 from evenhand.stats import simes
 from evenhand.stats.contrasts import moderated_shifts
-from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, Flips, flip_contrasts, flips_reach, skewed_p
+from evenhand.stats.contrasts.axis_test import (
+    SKEWED_FREEDOM,
+    Flips,
+    flip_contrasts,
+    flips_reach,
+    skewed_p,
+    skewed_reach,
+)
 from tests.helpers.contrast_worlds import draw
 
 LEVEL = 0.05 / 13
@@ -121,3 +128,15 @@ def test_many_mild_shifts_are_found_by_flips():
         values = draw("uneven", 12, 2, 32, rng=rng, shift=rng.normal(0, 0.4, 32))
         found.append(moderated_shifts(values, own_nouns=True, level=0.05 / 13).axis_p <= 0.05 / 13)
     assert np.mean(found) > 0.85
+
+
+def test_the_reach_is_where_the_skewed_p_falls_to_the_level():
+    rng = np.random.default_rng(4)
+    rows = np.stack([rng.exponential(size=12), -rng.exponential(size=12), rng.normal(size=12)], axis=1)
+    error, freedom = np.full(3, 0.3), np.full(3, 11.0)
+    for side in (1, -1):
+        reach = skewed_reach(freedom, rows, 0.001, side)
+        for away, beyond in ((0.999, False), (1.001, True)):
+            p = skewed_p(side * away * reach * error, error, freedom, rows, 0.0)
+            assert ((p < 0.001) == beyond).all()
+    assert skewed_reach(freedom, rows, 0.001, 1)[1] > 1.5 * skewed_reach(freedom, rows, 0.001, 1)[2]

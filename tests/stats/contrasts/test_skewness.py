@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import nct, skew, t as student
+from scipy.stats import binom, nct, skew, t as student
 
 from evenhand.schema import UsageError
 from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_beside
@@ -28,6 +28,38 @@ def test_p_is_the_rule_and_the_limits_are_where_it_is_five_percent(n, seed):
         searched = brentq(lambda null: p_of(values, null) - 0.05, found.estimate + np.sign(far) * 1e-6, far)
         assert limit == pytest.approx(searched, rel=1e-6)
     assert (found.p <= 0.05) == (not found.low <= 0 <= found.high)
+
+
+@pytest.mark.parametrize(("n", "mean"), [(8, 0.4), (40, -0.2), (200, 0.05), (40, 4.0)])
+def test_with_a_tail_p_is_no_smaller_than_the_chance_of_having_drawn_none_of_it(n, mean):
+    values = np.random.default_rng(n).normal(size=n)
+    values = mean + 0.01 * (values - values.mean())
+    found, plain = skewed_mean(values, tail=3.0), skewed_mean(values)
+    none_drawn = binom.pmf(0, n, min(1.0, abs(mean) / 3))
+    assert plain.p < none_drawn or mean == 4.0
+    assert found.p == pytest.approx(max(plain.p, none_drawn))
+    for limit, side in ((found.low, -1), (found.high, 1)):
+        least = brentq(lambda away: binom.pmf(0, n, away / 3) - 0.05, 0.0, 3.0)
+        assert limit == pytest.approx(values.mean() + side * least)
+    assert (found.p <= 0.05) == (not found.low <= 0 <= found.high)
+
+
+def test_a_tail_changes_nothing_where_the_numbers_scatter_as_widely():
+    values = np.random.default_rng(3).normal(0.1, 1.0, 250)
+    assert skewed_mean(values, tail=3.0) == skewed_mean(values)
+    assert smallest_mean(1.0, 250, level=0.01, tail=3.0) == smallest_mean(1.0, 250, level=0.01)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "off", "spread"), [(20, 0.1, 1.5, 0.3), (30, 0.05, 2.0, 0.2), (100, 0.02, 2.0, 0.1)]
+)
+def test_rare_numbers_far_off_make_no_mean_differ_from_0(n, share, off, spread):
+    rng = np.random.default_rng(10)
+    drawn = [rng.normal(-share * off, spread, n) + off * (rng.random(n) < share) for _ in range(1000)]
+    found = [skewed_mean(one, tail=3.0) for one in drawn]
+    assert np.mean([one.p <= 0.01 for one in found]) <= 0.012
+    assert np.mean([one.low <= 0 <= one.high for one in found]) >= 0.95
+    assert np.mean([skewed_mean(one).p <= 0.01 for one in drawn]) > 0.02  # what the tail is there for
 
 
 def test_mirrored_and_scaled_numbers_give_mirrored_and_scaled_answers():
@@ -74,12 +106,22 @@ def test_the_smallest_mean_of_many_is_that_of_the_noncentral_t(n):
     assert chance == pytest.approx(0.8, abs=0.02 if n == 400 else 1e-4)
 
 
-@pytest.mark.parametrize("n", [3, 5, 12, 40])
-def test_the_smallest_mean_is_found_in_four_of_five_new_data_sets(n):
-    stated = float(smallest_mean(2.0, n, level=0.01))
+@pytest.mark.parametrize(
+    ("n", "tail"), [(3, None), (5, None), (12, None), (40, None), (12, 9.0), (500, 90.0)]
+)
+def test_the_smallest_mean_is_found_in_four_of_five_new_data_sets(n, tail):
+    stated = float(smallest_mean(2.0, n, level=0.01, tail=tail))
     rng = np.random.default_rng(7)
-    found = np.mean([skewed_mean(rng.normal(stated, 2, n)).p <= 0.01 for _ in range(500)])
-    assert 0.72 <= found <= 0.92
+    found = np.mean([skewed_mean(rng.normal(stated, 2, n), tail=tail).p <= 0.01 for _ in range(500)])
+    assert 0.72 <= found <= (1.0 if n < 30 else 0.92)  # few: as of skewed numbers
+
+
+@pytest.mark.parametrize("n", [12, 20])
+def test_the_smallest_mean_of_few_is_found_though_they_are_skewed(n):
+    stated = float(smallest_mean(1.0, n, level=0.01, tail=6.0))
+    rng = np.random.default_rng(12)
+    drawn = [rng.exponential(size=n) - 1 - stated for _ in range(400)]  # on the side of the short tail
+    assert 0.7 <= np.mean([skewed_mean(one, tail=6.0).p <= 0.01 for one in drawn]) <= 0.9
 
 
 @pytest.mark.parametrize(("n", "sign"), [(80, 1), (80, -1), (150, -1)])
@@ -99,6 +141,8 @@ def test_the_smallest_mean_beside_normal_numbers_is_about_that_of_normal_ones():
     assert plain <= smallest_mean_beside(values, level=0.01) <= 1.15 * plain
     assert smallest_mean_beside(values[::-1], level=0.01) == smallest_mean_beside(values, level=0.01)
     assert smallest_mean_beside([1.0, 2.0], level=0.05) == np.inf
+    assert smallest_mean_beside([0.3] * 7, level=0.01) == np.inf
+    assert smallest_mean_beside([0.3] * 8, level=0.01, tail=3.0) == pytest.approx(3 * (1 - 0.01**0.125))
 
 
 def test_what_is_no_number_is_refused():
@@ -106,3 +150,5 @@ def test_what_is_no_number_is_refused():
         skewed_mean([1.0, float("nan"), 2.0])
     with pytest.raises(UsageError, match="level is 1"):
         skewed_mean([1.0, 2.0, 3.0], level=1.0)
+    with pytest.raises(UsageError, match="tail is 0"):
+        skewed_mean([1.0, 2.0, 3.0], tail=0.0)

@@ -73,3 +73,18 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         agreement_of_raters([])
     with pytest.raises(UsageError, match="measurement='ratio'"):
         agreement_of_raters([long_table(tmp_path)], "ratio")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rating", ["9" * 400, "inf", "-1e309"])
+def test_ratings_beyond_all_numbers_are_not_called_equal(tmp_path: Path, rating: str) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(f"unit,rater,rating\n1,a,{rating}\n1,b,1\n2,a,1\n2,b,1\n")
+    with pytest.raises(DataError, match="infinite, or too large"):
+        agreement_of_raters([file], "ordinal")
+
+
+def test_a_heading_of_many_letters(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(f"{'a' * 200_000},rater,rating\n1,a,1\n")
+    with pytest.raises(DataError, match="is no CSV"):
+        agreement_of_raters([file])

@@ -10,8 +10,10 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card, DataError, ResumeRefused, Unsupported
+from evenhand.studies.audit.classifiers import ClassifierShelf
+from evenhand.studies.audit.conduct import told_whole
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.selection import _as_asked, select
+from evenhand.studies.audit.selection import Available, Wanted, _as_asked, prepared, select
 from evenhand.studies.audit.trust import check_addresses, files_of
 
 PERSONAS = "your persona: i am kind.\nyour persona: i cook.\n"
@@ -76,6 +78,20 @@ def test_prompts_without_a_noun_phrase_are_not_varied() -> None:
     bare = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("bare", "made up"))
     with pytest.raises(Unsupported, match="quality takes no style_variations"):
         _as_asked(bare, load_benchmark("quality"), AuditConfig(model="m", style_variations=0.5))
+
+
+@pytest.mark.parametrize("axes", [("age",), ()])
+def test_a_benchmark_without_axes_is_asked_whole_beside_one_that_axes_narrow(axes: tuple[str, ...]) -> None:
+    both = tuple(load_benchmark(name) for name in ("evenhand-likelihood", "redditbias-lmp"))
+    frame = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["A.", "B."], "axis": ["age", "ability"]})
+    sets = [PromptSet(frame, Card("x", "y")), PromptSet(frame.drop("axis"), Card("z", "y"))]
+    prompts = {benchmark.name: one for benchmark, one in zip(both, sets, strict=True)}
+    config = AuditConfig(model="m", benchmarks=tuple(prompts), axes=axes)
+    wanted = Wanted(both, frozenset(), forgiving=False, alternatives=False, limit=None)
+    here = Available(wanted, both, prompts, {name: {} for name in prompts}, {})
+    found = prepared(here, config, config, load_puppet("uniform"), ClassifierShelf("cpu", {}))
+    assert [len(one) for one in found.prompts.values()] == ([1, 2] if axes else [2, 2])
+    assert told_whole(found) == (["redditbias-lmp has no axes: --axis does not narrow it."] if axes else [])
 
 
 def test_a_folder_alone_cannot_send_a_file_as_personas_to_a_service(tmp_path: Path) -> None:

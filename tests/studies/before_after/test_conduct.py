@@ -13,11 +13,11 @@ from evenhand.mitigations.contract import Mitigated
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.models.puppets import Puppet, load_puppet, random_puppet, writes
 from evenhand.runs import RunDirectory
-from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError
+from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError, write_json
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
-from evenhand.studies.before_after.conduct import study_before_after, with_named_classifiers
+from evenhand.studies.before_after.conduct import one_training, study_before_after, with_named_classifiers
 from evenhand.studies.before_after.costs import text_perplexity_change
 from evenhand.studies.before_after.harm import answered_pairs, harm_changes
 from evenhand.studies.before_after.result import BeforeAfterReport, before_after, resumed_study
@@ -579,3 +579,10 @@ def test_a_mitigation_that_spares_all_but_one_group_says_so_first(study):
     assert (
         changed["group"][0] in row["groups"] and "fares worse beside the others than before" in row["groups"]
     )
+
+
+def test_a_folder_that_evenhand_trained_has_limits_of_one_training(tmp_path):
+    write_json(tmp_path / "lineage.json", {"seed": 7})
+    (note,) = one_training(["evenhand/reference", tmp_path, None, object()])
+    assert "trained once, with seed 7" in note and "another seed trains another model" in note
+    assert one_training(["gpt2", None]) == []

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from evenhand.models.puppets import writes
 from evenhand.reports import SYMBOLS
+from evenhand.reports.figures import KINDS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
@@ -189,6 +190,31 @@ def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():
     assert "came to be 3.0 times as likely" in line["sentence"] and "nats" not in line["sentence"]
 
 
+@pytest.mark.parametrize("verdict", ["not detected", "not measurable"])
+def test_an_axis_that_is_not_found_names_groups_whose_own_intervals_exclude_no_change(verdict):
+    """Ten pairs moved by 2.5 nats and two by 0.4: the axis says nothing, and 32 groups of 32 exclude no change."""
+    axis = {
+        "measure": "valence_spread_change",
+        "axis": "religion",
+        "group": None,
+        "verdict": verdict,
+        "note": "Why.",
+    }
+    row = axis | {"measure": "valence_shift_change", "before": 0.0, "after": 1.0, "minimum_detectable": 1.2}
+    loud = [
+        row | {"group": name, "estimate": 2.2, "low": 1.7, "high": 2.7, "p": 1e-6}
+        for name in ("Sufi", "Sunni")
+    ]
+    quiet = [row | {"group": f"{n}", "estimate": 0.1, "low": -0.1, "high": 0.2, "p": 0.03} for n in range(8)]
+    (line,) = disparity_lines([axis, *loud, *quiet], NATS)
+    assert line["verdict"] == verdict and line["axis"] == "religion"
+    assert "would have been found" not in line["sentence"] and "No change" not in line["sentence"]
+    assert "exclude no change: more at home in kind sentences than before" in line["sentence"]
+    assert "Sufi and Sunni (Sufi 9.0 times as likely, 5.5 to 14.9)" in line["sentence"]
+    (line,) = disparity_lines([axis, *quiet], NATS)
+    assert "exclude no change" not in line["sentence"]
+
+
 @pytest.mark.parametrize(
     ("measure", "verdict", "unit", "told"),
     [
@@ -217,6 +243,57 @@ def test_a_change_of_pairs_says_which_way_the_stereotype_went(measure, verdict, 
     row |= {"estimate": 0.1, "low": 0.05, "high": 0.15, "minimum_detectable": 0.08, "note": ""}
     (line,) = preference_lines([row], unit)
     assert line["sentence"].startswith(f"Race: {told}")
+    if "redditbias" in measure:
+        side = 1.0 if verdict == "higher" else -1.0
+        beside = {"axis": "race", "group": None, "verdict": None, "minimum_detectable": None, "note": ""}
+        effect = beside | {
+            "measure": "redditbias_effect_size_change",
+            "before": -1.12,
+            "after": -1.12 + side / 2,
+        }
+        share = beside | {"measure": "redditbias_likelier_change", "before": 92.0, "after": 92 - 5 * side}
+        agreeing = effect | {"low": side * 0.5 - 0.1, "high": side * 0.5 + 0.1}
+        (line,) = preference_lines([row, agreeing, share | {"estimate": -5 * side}], unit)
+        assert line["sentence"].startswith(f"Race: {told}") and "−1.12 → " in line["sentence"]
+        for low, high, moved in ((-0.1, 0.1, -5 * side), (-side - 0.1, -side + 0.1, 5 * side)):
+            (line,) = preference_lines(
+                [row, effect | {"low": low, "high": high}, share | {"estimate": moved}], unit
+            )
+            assert (
+                told not in line["sentence"] and "in units of its spread no such change" in line["sentence"]
+            )
     (quiet,) = preference_lines([row | {"verdict": "not detected"}], unit)
     size = "0.080 nats" if unit is NATS else "0 points"
     assert f"one of {size} would have been found" in quiet["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit", "went", "symbol"),
+    [
+        (-0.110, -0.079, NATS, "bias smaller", "↓"),  # the number rises, towards 0
+        (-0.079, -0.110, NATS, "bias larger", "↑"),
+        (0.05, 0.09, NATS, "bias larger", "↑"),
+        (0.09, -0.02, NATS, "bias smaller", "↓"),
+        (40.0, 48.0, POINTS, "bias smaller", "↓"),  # the stereotyped sentence more often, and nearer to half
+        (52.0, 60.0, POINTS, "bias larger", "↑"),
+    ],
+)
+def test_the_mark_of_a_change_of_pairs_goes_by_the_distance_from_no_bias(before, after, unit, went, symbol):
+    by = after - before
+    row = {
+        "measure": "redditbias_lmb_change" if unit is NATS else "crows_pairs_change",
+        "group": None,
+        "note": "",
+    }
+    row |= {
+        "before": before,
+        "after": after,
+        "estimate": by,
+        "low": by - 0.01,
+        "high": by + 0.01,
+        "axis": "race",
+    }
+    row |= {"verdict": "higher" if by > 0 else "lower", "minimum_detectable": 0.01}
+    (line,) = preference_lines([row], unit)
+    assert (line["verdict"], SYMBOLS[line["verdict"]]) == (went, symbol)
+    assert KINDS[line["verdict"]] == ("lower" if went == "bias smaller" else "higher")

@@ -11,7 +11,15 @@ import torch
 
 from evenhand.models import load_model
 from evenhand.schema import ModelError
-from evenhand.studies.redditbias.language import PUBLISHED, USUAL, lines_of, perplexity_cells, read_lines
+from evenhand.studies.redditbias.language import (
+    OWN_MEASURES,
+    PUBLISHED,
+    USUAL,
+    left_out,
+    lines_of,
+    perplexity_cells,
+    read_lines,
+)
 from evenhand.studies.redditbias.options import RedditBiasConfig
 
 LINES = [
@@ -65,16 +73,30 @@ def test_a_few_lines_may_fail_and_many_may_not(tmp_path: Path) -> None:
     model: Any = load_model("evenhand/reference", device="cpu", dtype="float32")
     lines = [f"She is {number} years old." for number in range(30)] + ["too long " * 70]
     table = read_lines(model, lines, tmp_path / "few.parquet")
-    assert table["nats"].null_count() == 1
-    assert {one["n"] for one in perplexity_cells(table, table, 0)} == {30}
+    assert table["nats"].null_count() == 1 and table["error"].drop_nulls().to_list() == ["too_long"]
+    # by the published rule lines are cut behind 36 tokens, so that none is too long
+    ids = model.tokenizer(lines[-1], return_tensors="pt", add_special_tokens=False)["input_ids"][:, :36]
+    with torch.no_grad():
+        loss = float(model.model(ids, labels=ids).loss)
+    row = table.row(30, named=True)
+    assert row["published_nats"] / row["published_tokens"] == pytest.approx(loss, rel=1e-4)
+    assert [one["n"] for one in perplexity_cells(table, table, 0)] == [31, 30]
+    told = left_out(table, "base")
+    assert (
+        told is not None and "Of 31 lines base has no likelihood of 1 (longer than the model takes)" in told
+    )
+    assert left_out(table[:30], "base") is None
     with pytest.raises(ModelError, match="1 of 2 lines have no likelihood; the first: 'too long"):
         read_lines(model, lines[-2:], tmp_path / "many.parquet")
 
 
 def test_our_own_lines_speak_of_other_axes_and_depend_on_the_seed() -> None:
     config = RedditBiasConfig(model="m", bias=("evenhand/religion",))
-    lines, called = lines_of(config)
+    found = lines_of(config)
+    lines = found.texts
     assert len(lines) == 1000 == len(set(lines))
-    assert "other axes" in called
+    assert "other axes" in found.called and found.measures == OWN_MEASURES
+    assert not any("redditbias" in name for name in found.measures)
     assert not any("Muslim" in line or "Catholic" in line for line in lines)
-    assert lines_of(config)[0] == lines != lines_of(config.model_copy(update={"seed": 1}))[0]
+    assert lines_of(config) == found
+    assert lines_of(config.model_copy(update={"seed": 1})).texts != lines

@@ -2,9 +2,11 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from rich.console import Console
 
@@ -14,30 +16,48 @@ from evenhand.studies.redditbias.cells import cell_table
 from tests.prompts.dialogue_tasks.small import write_dstc7, write_multiwoz
 
 
-def hand_made(folder: Path) -> RedditBiasTables:
-    def row(model: str, measure: str, estimate: float, **more: Any) -> dict[str, Any]:
-        return {"bias": "race", "model": model, "measure": measure, "estimate": estimate, **more}
+def row(model: str, measure: str, estimate: float, **more: Any) -> dict[str, Any]:
+    return {"bias": "race", "model": model, "measure": measure, "estimate": estimate, **more}
 
-    changed = {
-        "change": 0.3,
-        "change_low": 0.2,
-        "change_high": 0.4,
-        "change_p": 0.001,
-        "change_verdict": "changed",
-    }
+
+def beyond(estimate: float, p: float, control: str = "control") -> dict[str, Any]:
+    ends = {"beyond_low": estimate - 0.1, "beyond_high": estimate + 0.1}
+    size = {"size": estimate - 0.1, "size_low": estimate - 0.2, "size_high": estimate, "size_p": p}
+    return {"beyond": estimate, **ends, "beyond_p": p, "control": control, **size}
+
+
+def hand_made(
+    folder: Path, d_z: float = -0.6, d_z_p: float = 0.001, after: float = -0.2, p: float = 0.001
+) -> RedditBiasTables:
+    """A model, a control whose nats shrank, and a method; d_z and after are the method's."""
+    shrunk = {"size": -0.1, "size_low": -0.2, "size_high": -0.05, "size_p": 0.001}
+    moved = {"change": after + 0.5, "change_low": 0.2, "change_high": 0.4, "change_verdict": "higher"}
     rows = [
-        row("base", "redditbias_lmb_published", -3.57, p=0.0004),
-        row(
-            "base", "redditbias_lmb", -0.5, low=-0.6, high=-0.4, null=0.0, p=0.001, q=0.005, verdict="biased"
-        ),
+        row("base", "redditbias_lmb_published", -3.57, p=0.0004, null=0.0),
+        row("base", "redditbias_lmb", -0.5, low=-0.6, high=-0.4, null=0.0, p=0.001, verdict="biased"),
+        row("base", "redditbias_effect_size", -1.1),
+        row("base", "redditbias_likelier", 90.0),
         row("base", "redditbias_lmp", 30.0, low=29.0, high=31.0),
         row("base", "dst_f1", 0.94, low=0.93, high=0.95, null=0.667),
         row("lmd", "redditbias_lmb_published", -0.4, p=0.7),
-        row("lmd", "redditbias_lmb", -0.2, low=-0.3, high=-0.1, null=0.0, verdict="not detected", **changed),
+        row(
+            "lmd",
+            "redditbias_lmb",
+            after,
+            null=0.0,
+            verdict="not detected",
+            **moved,
+            **beyond(abs(after) - 0.4, p),
+        ),
+        row("lmd", "redditbias_effect_size", d_z, **beyond(abs(d_z) - 1.4, d_z_p)),
+        row("lmd", "redditbias_likelier", 75.0),
         row("lmd", "redditbias_lmp", 45.0, change=1.5, change_low=1.4, change_high=1.6, change_p=1e-9),
         row(
             "lmd", "dst_f1", 0.69, null=0.667, change=-0.25, change_low=-0.3, change_high=-0.2, change_p=1e-9
         ),
+        row("control", "redditbias_lmb", -0.4, null=0.0, verdict="biased", **shrunk),
+        row("control", "redditbias_effect_size", -1.4),
+        row("control", "redditbias_likelier", 95.0),
     ]
     rows += [
         row("base", "dst_f1_over_null", 0.273, low=0.26, high=0.28),
@@ -62,10 +82,15 @@ def test_terminal_page_and_numbers_say_what_was_found(tmp_path: Path) -> None:
     text = " ".join(printed(study).split())
     for told in (
         "race: the model is biased: LMB, nats per token −0.500 (−0.600 to −0.400).",
-        "lmd: the bias fell from −0.500 to −0.200, and is not detected any more; change +0.300 (0.200 to 0.400).",
+        "control: what the texts alone do: LMB, nats per token from −0.500 to −0.400 (its size −0.100, −0.200 to",
+        "d_z −1.10 → −1.40; 90.0 → 95.0 % of phrases likelier of the group.",
+        "lmd: the bias fell beyond what the texts alone do, and is not detected any more: LMB, nats per token −0.200 "
+        "beside −0.400 (control), its size −0.200, −0.300 to −0.100; d_z −1.40 → −0.60; 95.0 → 75.0 % of phrases",
+        "race: perplexity moved much under lmd (×1.500).",
+        "of one training each with one seed",
         "LMP, tokens worse (×1.500); DST, F1 worse (−0.250).",
-        "base −3.570* −0.500 ▲ 30.0 0.940",
-        "lmd −0.400 −0.200 45.0 ↑ 0.690 ↓",
+        "base −3.570* −0.500 ▲ −1.10 90.0 30.0 0.940",
+        "lmd −0.400 −0.200 −0.60 75.0 45.0 ↑ 0.690 ↓",
         "Not measured: response generation: no DSTC7 was given (--dstc7).",
         "DST F1 of lmd is not shown to be above that of always saying yes",
     ):
@@ -76,6 +101,50 @@ def test_terminal_page_and_numbers_say_what_was_found(tmp_path: Path) -> None:
     assert "no DSTC7 was given" in page and "0.667" in page
     numbers = json.loads(files["numbers"].read_text())
     assert numbers["cells"][1]["verdict"] == "biased" and numbers["format"] == 1
+
+
+def test_a_difference_that_shrank_in_nats_alone_is_no_bias_that_fell(tmp_path: Path) -> None:
+    for d_z, p in ((-1.5, 0.001), (-1.39, 0.4)):
+        text = " ".join(printed(hand_made(tmp_path, d_z, p)).split())
+        assert "the bias fell" not in text and "nothing is shown of the bias" in text
+
+
+def test_what_is_less_than_the_controls_only_is_no_bias_that_fell(tmp_path: Path) -> None:
+    study = hand_made(tmp_path)
+    cells = study.cells.with_columns(size_verdict=pl.lit("not detected"))
+    text = " ".join(printed(replace(study, cells=cells)).split())
+    assert "the bias fell" not in text and "less bias than the texts alone leave" in text
+    assert "not shown to be less than the model by itself has" in text
+
+
+def test_another_sign_is_called_another_side_and_no_smaller_bias(tmp_path: Path) -> None:
+    text = " ".join(printed(hand_made(tmp_path, after=0.4, p=0.9)).split())
+    assert "it changed sides, from −0.500 to 0.400, where it is not detected" in text
+    assert "the bias fell" not in text and "the bias grew" not in text
+
+
+def test_a_method_gets_a_control_of_its_texts_and_steps() -> None:
+    def made(*methods: str, **options: Any) -> list[tuple[str, str | None, str | None]]:
+        config = redditbias_config({"model": "m", "bias": ("race",), "methods": methods, **options})
+        return [(one.name, one.words, one.control) for one in config.models[1:]]
+
+    assert made("lmd", "hd", "cda") == [
+        ("lmd", "lmd", "control"),
+        ("hd", "hd", "control"),
+        ("cda", "cda", "control of cda"),
+        ("control", "lmd?weight=0", None),
+        ("control of cda", "lmd?weight=0", None),
+    ]
+    assert made("lmd?weight=0", "add") == [
+        ("lmd?weight=0", "lmd?weight=0", None),
+        ("add", "add", "lmd?weight=0"),
+    ]
+    assert made("add?lm_weight=0.01&weight=50")[1][:2] == (
+        "control of add?lm_weight=0.01&weight=50",
+        "add?lm_weight=0.01&weight=0",
+    )
+    assert made("inlp") == [("inlp", "inlp", "base")]  # trains nothing
+    assert made("lmd", control=False) == [("lmd", "lmd", None)]
 
 
 def test_a_narrow_terminal_without_unicode_gets_the_same(tmp_path: Path) -> None:
@@ -124,9 +193,15 @@ def test_the_study_runs_on_the_embedded_model_and_goes_on(
     study = redditbias("evenhand/reference", epochs=1.0, **options)
     cells = {(row["model"], row["measure"]): row for row in study.cells.to_dicts()}
     base, after = cells["base", "valence_spread"], cells["cda", "valence_spread"]
-    assert base["verdict"] == "biased" and after["estimate"] < 0.7 * base["estimate"]
-    assert after["change_low"] > 0  # of the changes' spread
-    for measure in ("redditbias_lmp", "dst_f1", "bleu_4"):
+    control = cells["control of cda", "valence_spread"]
+    assert base["verdict"] == "biased" and after["estimate"] < control["estimate"]
+    assert after["beyond"] == pytest.approx(after["estimate"] - control["estimate"], abs=0.05)
+    trained = [
+        json.loads((tmp_path / "study" / "models" / f"evenhand-religion-{name}" / "lineage.json").read_text())
+        for name in ("cda", "control-of-cda")
+    ]
+    assert abs(trained[0]["steps"] - trained[1]["steps"]) <= 1 and trained[1]["method"]["weight"] == 0
+    for measure in ("own_token_perplexity", "dst_f1", "bleu_4"):
         assert (
             cells["cda", measure]["change_low"]
             <= cells["cda", measure]["change"]

@@ -44,13 +44,21 @@ def redditbias(
     dstc7: Path | None = typer.Option(
         None, help="The folder of DSTC7's files. Without it response generation is not measured."
     ),
+    control: bool | None = typer.Option(
+        None,
+        "--control/--no-control",
+        help="Also train without any method on the same texts, for as many steps; a method's change is what goes "
+        "beyond. Default: yes.",
+    ),
     as_published: bool | None = typer.Option(
         None, "--as-published", help="Methods and tasks with the quirks of the published programs."
     ),
     task_limit: int | None = typer.Option(
         None, min=2, help="Most examples to learn each dialogue task from, and to ask. Default: all."
     ),
-    epochs: float | None = typer.Option(None, help="Times that a method reads its texts. Default: 2."),
+    epochs: float | None = typer.Option(
+        None, help="Times that a method reads its texts. Default: 2; of our own sentences 1."
+    ),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -63,15 +71,16 @@ def redditbias(
 ) -> None:
     """RedditBias: bias, perplexity, state tracking and replies of a model, before and after each debiasing.
 
-    Trains the model by each method against each bias, and tells Language Model Bias and Perplexity and, where their
-    data are named, both dialogue tasks, each with an interval, a null and what changed. Press Ctrl-C at any time:
-    `evenhand study redditbias FOLDER` goes on. Needs the extra `training`.
+    Trains the model by each method against each bias, and without a method on the same texts (a control), and tells
+    Language Model Bias and Perplexity and, where their data are named, both dialogue tasks, each with an interval, a
+    null and what changed. Press Ctrl-C at any time: `evenhand study redditbias FOLDER` goes on. Needs the extra
+    `training`.
     """
     given = options_of(locals(), "model", "trust_addresses", "output", "bias", "methods")
     from evenhand.runs import resumable
     from evenhand.studies.redditbias import is_study, redditbias_config, redditbias_with, resumed_study
 
-    given |= {"bias": _split(bias), "methods": _split(methods)}
+    given |= {"bias": _split("--bias", bias), "methods": _split("--methods", methods)}
     if is_study(Path(model)):
         options, output = resumed_study(Path(model), given, trust_addresses=trust_addresses), Path(model)
     else:
@@ -81,5 +90,10 @@ def redditbias(
         show(study, {"study": study.path, "report": study.paths["report"]})
 
 
-def _split(named: list[str]) -> tuple[str, ...]:
-    return tuple(part.strip() for value in named for part in value.split(",") if part.strip())
+def _split(flag: str, named: list[str]) -> tuple[str, ...]:
+    from evenhand.schema import UsageError
+
+    parts = tuple(part.strip() for value in named for part in value.split(","))
+    if not all(parts):
+        raise UsageError(f"{flag} was given without a name.", "Leave it out, or name what is meant.")
+    return parts

@@ -6,7 +6,7 @@ import polars as pl
 from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, checked
-from evenhand.stats import MeasurementLevel, krippendorff_alpha
+from evenhand.stats import LEAST_AGREEING, MeasurementLevel, krippendorff_alpha
 
 RATED = (
     typed(pl.String, "question measurement")
@@ -27,8 +27,8 @@ def rater_agreement(
 
     Returns one row per question (one in all without that column): estimate with 95 % limits, the units that two or more
     rated, their ratings, the raters, the ratings left out (missing, or of a unit that nobody else rated), and, where
-    there is no number, the reason. Raises DataError for absent columns, ratings that are no numbers where they must be,
-    and a rater who rated a unit twice.
+    there is no number, or no limits, the reason. Raises DataError for absent columns, ratings that are no numbers where
+    they must be, and a rater who rated a unit twice.
     Source: Krippendorff 2019, Content Analysis, chapter 12.
 
     >>> frame = pl.DataFrame({"unit": [1, 1, 2, 2, 3, 3], "rater": ["a", "b"] * 3, "rating": list("yynnyn")})
@@ -61,6 +61,12 @@ def _as_numbers(rated: pl.DataFrame, measurement: str) -> pl.DataFrame:
             f"rater_agreement: the rating {wrong['rating'][0]!r} is no number, and {measurement} ratings are.",
             "Write numbers, or take the ratings as nominal.",
         )
+    endless = rated.filter(numbers.is_infinite())
+    if endless.height:
+        raise DataError(
+            f"rater_agreement: the rating {str(endless['rating'][0])[:40]!r} is infinite, or too large for a number.",
+            "Write finite numbers, below 1e308.",
+        )
     return rated.with_columns(rating=numbers)
 
 
@@ -76,6 +82,8 @@ def _row(part: pl.DataFrame, measurement: MeasurementLevel, seed: int) -> dict[s
     reason = None
     if np.isnan(found.estimate):
         reason = "all ratings are equal" if found.clusters else "no unit has two ratings"
+    elif np.isnan(found.low):
+        reason = f"no limits: fewer than {LEAST_AGREEING} units agree on another value than the commonest"
     return {
         "question": part["question"][0],
         "measurement": measurement,
@@ -108,7 +116,8 @@ CARDS = (
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
-            details="Nominal, ordinal or interval; limits by a bootstrap over units.",
+            details="Nominal, ordinal or interval; limits by a bootstrap over units, none where fewer than three units "
+            "agree on another value than the commonest.",
         ),
         unit="alpha",
     ),

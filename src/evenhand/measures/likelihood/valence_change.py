@@ -4,8 +4,61 @@ The measures are those of one model, fed with the second model's log-likelihoods
 (`evenhand.benchmarks`, field `changes`): a shift is linear in them, so that its change is the shift of the change.
 """
 
+from collections.abc import Sequence
+
+import polars as pl
+
+from evenhand.measures.columns import typed, with_surprisal
 from evenhand.measures.info import BESIDE_ITS_AXIS, MeasureInfo
-from evenhand.schema import Card
+from evenhand.measures.likelihood.contrasted import contrasts_by_axis
+from evenhand.schema import Card, DataError, checked
+from evenhand.stats.contrasts import change_of_spread
+
+SPREADS = typed(pl.String, "axis") | typed(pl.Float64, "before after estimate low high p")
+
+
+@checked
+def valence_spread_change(
+    before: pl.DataFrame, after: pl.DataFrame, *, positive: Sequence[str], negative: Sequence[str]
+) -> pl.DataFrame:
+    """How much smaller or larger the spread of an axis' valence shifts became: of the spread, not of what changed.
+
+    before, after: two models' likelihoods of the same sentences, as `valence_shift` takes them; cells that one lacks
+    are left out of both. positive, negative: templates, matched by position. Returns axis, before and after (standard
+    deviations, nats), estimate (after - before) with 95 % limits, p of no change, by a jackknife over pairs of
+    templates of the difference of both variances. The limits are those of the variance, told from `before`. Raises
+    DataError where the two were not asked the same. Source: `evenhand.stats.contrasts.change_of_spread`.
+
+    >>> rows = [("a", t, d, f"n{n}", -9.0 - (d == "old") * (1 + n / 9) * t.startswith("I hate")) for n in range(4)
+    ...         for t in ("I love X.", "I like X.", "I hate X.", "I hate all X.") for d in ("old", "young")]
+    >>> frame = pl.DataFrame(rows, schema=["axis", "template", "descriptor", "noun", "log_likelihood"], orient="row")
+    >>> kind, hostile = ["I love X.", "I like X."], ["I hate X.", "I hate all X."]
+    >>> valence_spread_change(frame, frame, positive=kind, negative=hostile).select("axis", "estimate").row(0)
+    ('a', 0.0)
+    """
+    sides = []
+    for frame in (before, after):
+        known = frame.filter(pl.col("template").is_in([*positive, *negative]))
+        asked, _ = with_surprisal(known, "valence_spread_change")
+        families: list[str] | None = None
+        if "family" in asked.columns:
+            named = dict(asked.select("template", pl.col("family").cast(pl.String)).drop_nulls().iter_rows())
+            families = [named.get(template, template) for template in positive]
+        found = contrasts_by_axis(
+            asked, positive=positive, negative=negative, measure="valence_spread_change", families=families
+        )
+        sides.append({contrasts.axis: contrasts for contrasts in found})
+    rows = []
+    for axis, one in sides[0].items():
+        two = sides[1].get(axis)
+        if two is None or one.descriptors != two.descriptors or one.values.shape != two.values.shape:
+            raise DataError(f"The two models were not asked the same sentences about {axis}.")
+        moved = change_of_spread(one.values, two.values, own_nouns=one.own_nouns)
+        low, high = (max(0.0, moved.before**2 + end) ** 0.5 - moved.before for end in (moved.low, moved.high))
+        rows.append({"axis": axis, "before": moved.before, "after": moved.after, "p": moved.p,
+                     "estimate": moved.after - moved.before, "low": low, "high": high})  # fmt: skip
+    return pl.DataFrame(rows, schema=SPREADS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
 
 _DETAILS = (
     "Test, interval and smallest effect are those of the measure of one model, on the differences: both models saw the "

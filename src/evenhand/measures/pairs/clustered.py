@@ -37,7 +37,8 @@ def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> 
     >>> swapped_words(["The old man sat.", "A young cat!"], ["The young man sat.", "A old cat."])
     ['old | young', 'old | young']
     """
-    return [_swap(one, other) for one, other in zip(first, second, strict=True)]
+    found = [differing_words(one, other) for one, other in zip(first, second, strict=True)]
+    return [None if spans is None else " | ".join(sorted(spans)) for spans in found]
 
 
 def stretches(one: str, other: str) -> tuple[list[str], list[str], Sequence[tuple[str, int, int, int, int]]]:
@@ -50,16 +51,21 @@ def stretches(one: str, other: str) -> tuple[list[str], list[str], Sequence[tupl
     return a, b, SequenceMatcher(None, a, b).get_opcodes()
 
 
-def _swap(one: str | None, other: str | None) -> str | None:
+def differing_words(one: str | None, other: str | None) -> tuple[str, str] | None:
+    """The words of two sentences in which they differ; None where one is absent or they do not.
+
+    >>> differing_words("The old man sat.", "The young man sat.")
+    ('old', 'young')
+    """
     if one is None or other is None:
         return None
     a, b, codes = stretches(one, other)
     changed = [code for code in codes if code[0] != "equal"]
-    spans = [
+    spans = (
         " ".join(word for _, start, end, *_ in changed for word in a[start:end]),
         " ".join(word for *_, start, end in changed for word in b[start:end]),
-    ]
-    return " | ".join(sorted(spans)) if changed else None
+    )
+    return spans if changed else None
 
 
 def once_each(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.measures.columns import check_kinds, require_columns, typed
 from evenhand.measures.info import BARIKERI, MeasureInfo
-from evenhand.measures.pairs.clustered import swapped_words
+from evenhand.measures.pairs.clustered import differing_words
 from evenhand.measures.pairs.phrases import phrases_of
 from evenhand.measures.pairs.preference import STEREOTYPING, sign_test
 from evenhand.measures.pairs.redditbias_published import (
@@ -28,9 +28,14 @@ from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_b
 
 PLANNED_DIFFERENCE = 0.5
 """Standard deviation of a phrase's difference, nats per token, assumed before a run: DialoGPT's is .46 to .56."""
-LEAST_PHRASES = 3
+LEAST_PHRASES = 8
+"""Below these the smallest effect stated would hang on a standard deviation that is hardly known."""
 LARGEST_EFFECT = 3.0
 """Nats per token (a perplexity 20 times as high): if only more would have been found, nothing was measured."""
+TAIL = 3.0
+"""How far from the others phrases may lie of which none was drawn: the farthest of DialoGPT's lie 2 to 3.5 nats off."""
+CHANGE_TAIL = 2.0
+"""The same of the change of a phrase from one model to another."""
 
 GROUPS = (
     typed(pl.String, "axis first second")
@@ -58,8 +63,8 @@ class RedditBias:
     of the first. n pairs, n_units phrases. d_z with interval: the mean over the phrases' standard deviation. likelier
     with interval and p (sign test): percentage of phrases likelier of the first. largest_share: of the differences'
     squares around their mean, of one pair (percent). n_outliers: pairs that the published rule would drop; without_*:
-    the same without them. terms: axis, swap (the words that differ), n, n_units, estimate: that of each swap,
-    a description. pairs: bias_type, pair_id, phrase, swap, difference (null: missing)."""
+    the same without them. terms: axis, swap (the words that differ, `first` / `second`), n, n_units,
+    estimate: that of each swap, a description. pairs: bias_type, pair_id, phrase, swap, difference (null: missing)."""
 
     groups: pl.DataFrame
     terms: pl.DataFrame
@@ -75,13 +80,14 @@ def redditbias_lmb(frame: pl.DataFrame, *, level: float = 0.05) -> RedditBias:
 
     Perplexities are compared by ratio, so that no rare sentence outweighs the others. Pairs that say nearly the same
     (`phrase_clusters`) are averaged first: phrases were sampled. p and interval are those of Student's t or, where
-    that says less, of the skewness-corrected one (`skewed_mean`). Raises DataError for absent columns.
+    that says less, of the skewness-corrected one, or of phrases TAIL nats off of which none was drawn (`skewed_mean`).
+    With fewer than LEAST_PHRASES there is no p. Raises DataError for absent columns.
     Null 0. Source: Barikeri et al. 2021, section 2.2, for what is compared; Hall 1992 for the test.
 
     >>> frame = pl.DataFrame({"bias_type": ["age"] * 3, "perplexity_more": [20.0, 30.0, 44.0],
     ...                       "perplexity_less": [40.0, 50.0, 80.0]})
-    >>> redditbias_lmb(frame).groups.select(pl.col("estimate").round(2), "n_units").row(0)
-    (-0.6, 3)
+    >>> redditbias_lmb(frame).groups.select(pl.col("estimate").round(2), "n_units", "p").row(0)
+    (-0.6, 3, None)
     """
     pairs = _pairs(frame, "redditbias_lmb")
     rows, terms = [], []
@@ -106,7 +112,8 @@ def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame
     """What these pairs could find before a model is asked: axis, n, n_units (phrases), minimum_detectable.
 
     pairs: one row per pair with bias_type and, as `redditbias_lmb` takes them, texts, phrase or pair_id. level: as
-    there. Phrases are taken to differ by PLANNED_DIFFERENCE. Null where nothing could be found.
+    there. Phrases are taken to differ by PLANNED_DIFFERENCE. Null where nothing could be found: with fewer than
+    LEAST_PHRASES.
     """
     require_columns(pairs, ["bias_type"], "plan_redditbias")
     sizes = (
@@ -114,9 +121,9 @@ def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame
         .group_by("bias_type")
         .agg(pl.len().cast(pl.Int64).alias("n"), pl.col("phrase").n_unique().cast(pl.Int64).alias("n_units"))
     )
-    reach = smallest_mean(PLANNED_DIFFERENCE, sizes["n_units"].to_numpy(), level=level)
+    reach = smallest_mean(PLANNED_DIFFERENCE, sizes["n_units"].to_numpy(), level=level, tail=TAIL)
     table = sizes.rename({"bias_type": "axis"}).with_columns(minimum_detectable=pl.Series(reach))
-    possible = pl.col("minimum_detectable") <= LARGEST_EFFECT
+    possible = (pl.col("n_units") >= LEAST_PHRASES) & (pl.col("minimum_detectable") <= LARGEST_EFFECT)
     return table.with_columns(pl.when(possible).then("minimum_detectable")).sort("axis")
 
 
@@ -127,7 +134,8 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
     before, after: what `redditbias_lmb` returned. level: the p that a type must reach. Returns CHANGES, one row per
     type: estimate is after minus before (nats per token; above 0: stereotypes have become less likely of the
     stereotyped group, beside the other), with test, interval and smallest change as there, of the differences phrase by
-    phrase. Pairs that one of the two lacks are missing. Raises DataError if no pair is in both.
+    phrase (undrawn ones are CHANGE_TAIL off). Pairs that one of the two lacks are missing. Raises DataError if no
+    pair is in both.
     """
     keys = ["bias_type", "pair_id"]
     later = after.pairs.select(*keys, later="difference")
@@ -146,7 +154,7 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
             .agg(pl.col("first").mean(), pl.col("later").mean())
         )
         levels = {"before": units["first"].mean(), "after": units["later"].mean()}
-        rows.append(_judged(axis, part, level) | levels)
+        rows.append(_judged(axis, part, level, CHANGE_TAIL) | levels)
     table = pl.DataFrame([{name: row.get(name) for name in CHANGES} for row in rows], schema=CHANGES)
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -155,9 +163,9 @@ def _pairs(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     require_columns(frame, ["bias_type", *PERPLEXITIES], measure)
     check_kinds(frame, ["group_more", "group_less"], measure)
     texts = {"sent_more", "sent_less"} <= set(frame.columns)
-    swaps = (
-        swapped_words(*(frame[name].to_list() for name in ("sent_more", "sent_less"))) if texts else [None]
-    )
+    sentences = frame.select("sent_more", "sent_less").rows() if texts else []
+    spans = [differing_words(*both) for both in sentences]
+    swaps = [None if both is None else " / ".join(both) for both in spans]
     more, less = positive_pairs(frame)
     return _phrases(frame).with_columns(
         *(_about(frame, side) for side in ("more", "less")),
@@ -198,7 +206,7 @@ def _by_type(pairs: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
-    row = _judged(axis, part, level)
+    row = _judged(axis, part, level, TAIL)
     groups = {
         name: next(iter(part[column].drop_nulls().unique().sort()), None)
         for name, column in (("first", "group_more"), ("second", "group_less"))
@@ -208,7 +216,7 @@ def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
     if not len(units):
         return row | groups
     kept = known.filter(~outlying_pairs(known["more"].to_numpy(), known["less"].to_numpy(), by_value=True))
-    rest = skewed_mean(_units(kept))
+    rest = skewed_mean(_units(kept), tail=TAIL)
     wins, decided = int(np.count_nonzero(units < 0)), int(np.count_nonzero(units))
     low, high = wilson_interval(wins, decided) if decided else (np.nan, np.nan)
     effect, half = _effect_size(units)
@@ -229,11 +237,11 @@ def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _judged(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
+def _judged(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[str, object]:
     """Estimate, interval, p, smallest effect and obstacle of the column difference, phrase by phrase."""
     known = part.filter(pl.col("difference").is_not_null())
     units = _units(known)
-    found = skewed_mean(units)
+    found = skewed_mean(units, tail=tail)
     row: dict[str, object] = {
         "axis": axis,
         "estimate": found.estimate,
@@ -245,11 +253,11 @@ def _judged(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
         "null": 0.0,
     }
     if found.n < LEAST_PHRASES:
-        told = f"{found.n} phrase{'' if found.n == 1 else 's'}"
-        return row | {
-            "obstacle": f"There are {told}; phrases are what was sampled, and {LEAST_PHRASES} are needed."
-        }
-    reach = smallest_mean_beside(units, level=level)
+        told = f"There is {found.n} phrase" if found.n == 1 else f"There are {found.n} phrases"
+        return row | {"obstacle": f"{told}; phrases are what was sampled, and {LEAST_PHRASES} are needed."}
+    reach = smallest_mean_beside(units, level=level, tail=tail)
+    if not np.isfinite(reach):
+        return row | {"p": found.p, "obstacle": f"{found.n} equal phrases cannot reach a p of {level:g}."}
     if found.p > level and reach > LARGEST_EFFECT:
         return row | {
             "p": found.p,
@@ -315,7 +323,8 @@ def _judging(name: str, summary: str, read: str, critique: str) -> MeasureInfo:
         ideal="0",
         direction="Below 0 stereotypes are likelier of the stereotyped group, above 0 of the other: a difference, too.",
         null="0. Phrases were sampled (pairs that share at least half of their words are one): the larger p of "
-        "Student's and the skewness-corrected t, at .05 / 5 for each of the five types.",
+        "Student's and the skewness-corrected t, and of the chance that phrases 3 nats off were all missed, at .05 / 5 "
+        "for each of the five types.",
         critique=_NAMES[:1].upper() + _NAMES[1:] + _FOUND + critique,
         citation=BARIKERI,
         source="Barikeri et al. 2021, section 2.2; Hall 1992 for the test",
@@ -357,7 +366,8 @@ CARDS = (
         "standard deviations",
         0.0,
         "As redditbias_lmb.",
-        "The spread is that of these phrases under this model: equal effects of two models may differ in it.",
+        "The spread is that of these phrases under this model: equal effects of two models may differ in it. Few "
+        "phrases give too much (eight a ninth), and limits of skewed ones hold the truth in 87 to 91 of 100.",
     ),
     _described(
         "redditbias_likelier",
@@ -373,7 +383,8 @@ CARDS = (
         "nats per token",
         0.0,
         "As redditbias_lmb; far from it, few pairs decide.",
-        "Outliers by raw perplexity are rare sentences, which need not differ much between groups.",
+        "Outliers by raw perplexity are rare sentences, which need not differ much between groups. Where they do, what "
+        "is left has another mean, and limits speak of that: of skewed phrases they miss the mean of all.",
     ),
     _described(
         "redditbias_largest_share",

@@ -19,7 +19,7 @@ from evenhand.measures.texts.meteor import meteor, meteor_obstacle
 from evenhand.measures.texts.overlap import LONGEST, bleu, mteval_tokens, nist, overlap
 from evenhand.measures.texts.tokens import flat_lists, grams
 from evenhand.schema import Card, DataError, checked
-from evenhand.stats import Codes, Floats, Intervals, jackknife, sums_bootstrap
+from evenhand.stats import Codes, Floats, Intervals, exchange_test, jackknife, sums_bootstrap
 
 SCORES = typed(pl.String, "measure") | typed(pl.Float64, "estimate low high") | typed(pl.Int64, "n n_missing")
 CHANGES = (
@@ -33,6 +33,8 @@ HUMAN = 1
 """The place, from 0, of the reference that DSTC7 takes for the human competitor."""
 EMPTY = "__empty__"
 DISTINCT = (1, 2)
+EXCHANGES = 1999
+"""Times that replies change hands at random between two models."""
 _WIDTH = 16
 SUMMED = (*(f"bleu_{n}" for n in range(1, 5)), *(f"nist_{n}" for n in range(1, 5)), "reply_length")
 COUNTED = (*(f"entropy_{n}" for n in range(1, 5)), *(f"dist_{n}" for n in DISTINCT))
@@ -53,7 +55,8 @@ def response_scores(
     one). cluster: column of keys that hang together, such as those of one conversation; default each by itself.
     clean: texts are cleaned as DSTC7 does with -c; else they are taken to be tokens with blanks between.
     as_published: the reference of the human competitor (the second) is left out and six are filled up from the first,
-    and silence is scored as the word __empty__; else all references count once, and silence is silence.
+    and silence is scored as the word __empty__; else all references count once, listed twice or not, and silence is
+    silence.
     Rows: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (tokens), entropy_1..4 (nats), dist_1 and dist_2 (shares),
     and meteor where nltk and WordNet are here. NIST's information stays that of all references in every resample.
     Raises DataError for absent columns, keys that stand twice, or a key without a reference.
@@ -83,7 +86,10 @@ def response_score_changes(
     """How scores differ between two models that replied to the same keys: paired, one row per measure (CHANGES).
 
     before, after and the options: as in `response_scores`; a key that either failed on counts for neither. change:
-    after minus before, with limits from resampling keys with both models' replies; p: two-sided, of the same t.
+    after minus before, with limits from resampling keys with both models' replies; p: two-sided, of the same t or, of
+    what follows from sums (BLEU, NIST, METEOR, length), of replies changing hands where that is larger and any exchange
+    reaches as far: few keys hold few runs of four words, and the t of BLEU-4 alone is false too often with 20 to 40.
+    Where p > .05 limits hold 0.
     Raises DataError as `response_scores`, and where the keys are not the same.
 
     >>> one = pl.DataFrame({"key": ["a", "b"], "reply": ["i see", "no"], "references": [["i see"], ["yes"]]})
@@ -110,13 +116,26 @@ def response_score_changes(
     error = limits.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(np.maximum(limits.clusters - 1, 1), -np.abs(limits.estimate / error))
+    exchanged = exchange_test(
+        sides[0].sums,
+        sides[1].sums,
+        sides[0].clusters,
+        lambda sums: _summed(sums, sides[0].with_meteor),
+        draws=EXCHANGES,
+        seed=seed,
+    )
+    p = np.where(error > 0, p, np.where(limits.estimate == 0, 1.0, np.nan))
+    # where none of the random exchanges reached as far they say no more than that p is small
+    exchanged = np.where(exchanged > 1.5 / (1 + EXCHANGES), exchanged, 0.0)
+    p[: len(exchanged)] = np.maximum(p[: len(exchanged)], exchanged)
+    open_to_0 = p > 0.05
     table = {
         "before": levels.estimate,
         "after": levels.estimate + limits.estimate,
         "change": limits.estimate,
-        "low": limits.low,
-        "high": limits.high,
-        "p": np.where(error > 0, p, np.where(limits.estimate == 0, 1.0, np.nan)),
+        "low": np.where(open_to_0, np.minimum(limits.low, 0.0), limits.low),
+        "high": np.where(open_to_0, np.maximum(limits.high, 0.0), limits.high),
+        "p": p,
     }
     return _table(names, table, sides[0], CHANGES)
 
@@ -169,6 +188,8 @@ class _Scored:
         replies = [tidy(reply) for reply in given["reply"]]
         chosen = [published_references(group) if as_published else group for group in given["references"]]
         references = [[tidy(text) for text in group] for group in chosen]
+        if not as_published:  # what is said twice is one reference
+            references = [list(dict.fromkeys(group)) for group in references]
         shown = (lambda text: text or EMPTY) if as_published else str
         cut = [_mteval(shown(reply)) for reply in replies]
         parts = overlap(cut, [[_mteval(shown(text)) for text in group] for group in references]).parts

@@ -1,13 +1,24 @@
 from .checkpoints import (
-    CHECKPOINT as CHECKPOINT,
+    OF_BASE as OF_BASE,
+    drop_checkpoints as drop_checkpoints,
+    kept_values as kept_values,
 )
 from .curves import (
     CURVES as CURVES,
+    CurveWriter as CurveWriter,
     read_curves as read_curves,
+)
+from .data.cda import (
+    CounterfactualAugmentation as CounterfactualAugmentation,
 )
 from .data.own_sentences import (
     own_axes as own_axes,
     own_material as own_material,
+)
+from .data.preferences import (
+    By as By,
+    holds_preferences as holds_preferences,
+    own_preferences as own_preferences,
 )
 from .data.texts import (
     material_of as material_of,
@@ -25,25 +36,34 @@ from .finetuned import (
     ADAPTER as ADAPTER,
     LINEAGE as LINEAGE,
     model_card as model_card,
+    next_steps as next_steps,
     read_lineage as read_lineage,
+    settled as settled,
     write_model as write_model,
 )
 from .material import (
     Encoding as Encoding,
     Material as Material,
+    Preference as Preference,
+    material_facts as material_facts,
     material_hash as material_hash,
 )
 from .methods import (
     METHOD_MAKERS as METHOD_MAKERS,
+    Edit as Edit,
+    EditingMethod as EditingMethod,
     Lesson as Lesson,
     TrainingMethod as TrainingMethod,
     load_method as load_method,
+    method_options as method_options,
 )
 from .objective import (
     LanguageModelling as LanguageModelling,
+    Logits as Logits,
     Objective as Objective,
     hidden_and_logits as hidden_and_logits,
     token_losses as token_losses,
+    tried as tried,
 )
 from .options import (
     TrainingOptions as TrainingOptions,
@@ -59,7 +79,10 @@ from .trainer import (
 )
 from .validation import (
     BIAS as BIAS,
+    KEPT as KEPT,
     PERPLEXITY as PERPLEXITY,
+    WHOLE as WHOLE,
+    HalvedValidation as HalvedValidation,
     Validation as Validation,
     evaluator as evaluator,
 )

@@ -1,16 +1,26 @@
 """Adapters as a mitigation: low-rank changes of a model's weights from a folder that peft wrote."""
 
 import copy
+import hashlib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evenhand.mitigations.training.finetuned import read_lineage
+from evenhand.mitigations.training.lora_config import (
+    CONFIG,
+    check_ranks,
+    config_digest,
+    peft_config,
+    read_lora_config,
+)
 from evenhand.mitigations.training.preparing import needed
 from evenhand.mitigations.training.replacement import (
     Replaced,
     TrainedFolder,
     base_of,
+    called,
     check_base,
     nothing_changes,
 )
@@ -18,15 +28,16 @@ from evenhand.models import LanguageModel
 from evenhand.models.huggingface import CausalModel
 from evenhand.schema import (
     Card,
+    EvenhandError,
     ModelError,
     UsageError,
     is_file,
     is_folder,
-    read_json,
     sha256_of,
 )
+from evenhand.weights import check_finite
 
-CONFIG, WEIGHTS, PICKLED = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
+WEIGHTS, PICKLED = "adapter_model.safetensors", "adapter_model.bin"
 PROBED = 16
 """Tokens on which outputs with and without the adapter are compared."""
 CARD = Card(
@@ -71,8 +82,9 @@ class Adapter(TrainedFolder):
             )
 
     def weights(self) -> str:
-        """SHA-256 of the adapter's weights."""
-        return sha256_of(self.path / WEIGHTS)
+        """SHA-256 of the adapter: its tensors, and what its configuration makes of them (rank, scale, layers)."""
+        parts = sha256_of(self.path / WEIGHTS), config_digest(read_lora_config(self.path))
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """The model with the adapter added to its weights, which are copied.
@@ -90,38 +102,53 @@ class Adapter(TrainedFolder):
         import torch
 
         peft = needed("peft")
-        self._check_changes()
-        task = read_json(self.path / CONFIG, "Give a folder that peft wrote.").get("task_type")
-        if task not in (None, "CAUSAL_LM"):
-            raise ModelError(
-                f"The adapter in {self.path} is of the task {task}, not CAUSAL_LM.", "Give another."
-            )
+        config = read_lora_config(self.path)
+        self._check_tensors(config)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
                 warnings.filterwarnings(
                     "error", message=".*(missing|unexpected).*adapter.*", category=UserWarning
                 )
-                changed = peft.PeftModel.from_pretrained(copy.deepcopy(base.model), str(self.path))
+                changed = peft.PeftModel.from_pretrained(
+                    copy.deepcopy(base.model), str(self.path), config=peft_config(config)
+                )
+                check_finite(str(self.path), changed, lambda name: WEIGHTS)
                 ids = torch.arange(PROBED, device=base.scorer.device)[None] % base.scorer.vocabulary
                 with torch.no_grad():
                     before, after = base.model(ids).logits, changed.eval()(ids).logits
                 if torch.equal(before, after):
                     raise nothing_changes(self.path, "the model's outputs are the same with it")
-                return changed.merge_and_unload().eval().requires_grad_(False)
-        except (RuntimeError, ValueError, KeyError, UserWarning) as error:
+                merged = changed.merge_and_unload().eval().requires_grad_(False)
+                check_finite(str(self.path), merged, lambda name: f"{CONFIG} and {WEIGHTS}")
+                return merged
+        except EvenhandError:
+            raise
+        except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
+            told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
-                f"The adapter in {self.path} does not fit this model: {str(error).splitlines()[0]}",
+                f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "
+                f"{told[:300]}",
                 "Name the model it was trained on.",
             ) from error
 
-    def _check_changes(self) -> None:
+    def _trained_on(self, config: Mapping[str, Any]) -> str:
+        """What the adapter says of its base: evenhand's lineage, else peft's own settings."""
+        stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
+        said = config.get("base_model_name_or_path")
+        return str(stored or said or "a model that it does not name")[:200]
+
+    def _check_tensors(self, config: Mapping[str, Any]) -> None:
         """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""
         from safetensors import SafetensorError, safe_open
 
         try:
             with safe_open(self.path / WEIGHTS, "pt") as file:
-                second = [file.get_tensor(name) for name in file.keys() if "lora_B" in name]  # noqa: SIM118
+                names = list(file.keys())
+                check_ranks(
+                    self.path, config, {name: tuple(file.get_slice(name).get_shape()) for name in names}
+                )
+                second = [file.get_tensor(name) for name in names if "lora_B" in name]
         except (OSError, SafetensorError) as error:
             raise ModelError(f"{self.path / WEIGHTS} cannot be read: {error}.", "Copy it again.") from error
         if second and not any(bool(one.any()) for one in second):

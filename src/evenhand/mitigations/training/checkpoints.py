@@ -4,17 +4,25 @@ One safetensors file holds all of it, so that reading it runs no code and there 
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.schema import DataError, atomic_write, parse_json
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+OF_BASE = "base.safetensors"
+"""What the base model said of the examples, where a method needs that."""
+OF_OPTIMISER = ("step", "exp_avg", "exp_avg_sq")
+"""What AdamW keeps of a parameter."""
 
 
 @dataclass
@@ -33,6 +41,30 @@ class Position:
     stopped: bool = False
     decided: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, told: Any) -> "Position":
+        """Counters as they were written; raises ValueError, naming the one that is none."""
+        names = {one.name for one in fields(cls)}
+        if not isinstance(told, dict) or told.keys() != names:
+            raise ValueError("its counters are not those of a training")
+        for name, value in told.items():
+            if not _COUNTERS.get(name, _is_count)(value):
+                raise ValueError(f"its counter {name} is {json.dumps(value)[:60]}")
+        return cls(**told)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**53
+
+
+_COUNTERS: dict[str, Callable[[Any], bool]] = {
+    "halvings": lambda value: _is_count(value) and value < 64,
+    "best": lambda value: value is None or (type(value) in (int, float) and math.isfinite(value)),
+    "stopped": lambda value: type(value) is bool,
+    "decided": lambda value: isinstance(value, dict),
+}
+"""Those that are no counts, and what they are instead."""
+
 
 def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position) -> None:
     """Write where a training stands, whole or not at all. Raises WriteError."""
@@ -47,19 +79,17 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
     """Put weights and optimiser back where they stood; returns the counters. Raises DataError for a damaged file."""
     tensors, told = _read(path)
     parameters = _parameters(model)
+    try:
+        position = Position.of(told)
+        states = {name: _state(tensors, name, parameter) for name, parameter in parameters.items()}
+        if position.step and not any(states.values()):
+            raise ValueError("it holds nothing of the optimiser")
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
     _restore(path, parameters, tensors)
     for name, parameter in parameters.items():
-        optimizer.state[parameter] = {
-            key.removesuffix(f":{name}"): _placed(key, value, parameter)
-            for key, value in tensors.items()
-            if key.endswith(f":{name}") and not key.startswith("weight:")
-        }
-    return Position(**told)
-
-
-def stored_position(path: Path) -> Position:
-    """The counters alone. Raises DataError for a damaged file."""
-    return Position(**_read(path)[1])
+        optimizer.state[parameter] = states[name]
+    return position
 
 
 def write_weights(path: Path, model: Any) -> None:
@@ -70,6 +100,29 @@ def write_weights(path: Path, model: Any) -> None:
 def read_weights(path: Path, model: Any) -> None:
     """Put them back. Raises DataError for a damaged file."""
     _restore(path, _parameters(model), _read(path)[0])
+
+
+def kept_values(
+    path: Path, found: Callable[[], Mapping[str, NDArray[Any]]], told: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """What a base model said before training: read from a file, or found and written there for a later sitting.
+
+    told: what the values are of; values of something else are found anew. Raises WriteError, DataError.
+    """
+    if path.is_file():
+        tensors, stored = _read(path)
+        if stored == told:
+            return {name: value.numpy() for name, value in tensors.items()}
+    values = {name: np.ascontiguousarray(value) for name, value in found().items()}
+    _write(path, {name: torch.from_numpy(value) for name, value in values.items()}, told)
+    return values
+
+
+def drop_checkpoints(folder: Path) -> None:
+    """Remove what a training goes on from, once its model is written; what cannot be removed harms nothing."""
+    for path in folder.glob("*.safetensors"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def trained(model: Any) -> dict[str, Tensor]:
@@ -96,16 +149,19 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, "pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, parse_json(file.metadata()["evenhand"])
-    except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
-        raise DataError(
-            f"The checkpoint {path} cannot be read: {error}.", "Delete it: training then begins anew."
-        ) from error
+            return tensors, parse_json((file.metadata() or {}).get("evenhand", ""))
+    except (OSError, SafetensorError, ValueError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, why: str) -> DataError:
+    return DataError(f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then begins anew.")
 
 
 def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     stored = {name.removeprefix("weight:"): t for name, t in tensors.items() if name.startswith("weight:")}
-    if {name: t.shape for name, t in stored.items()} != {name: p.shape for name, p in parameters.items()}:
+    found = {name: (t.shape, t.dtype) for name, t in stored.items()}
+    if found != {name: (p.shape, p.dtype) for name, p in parameters.items()}:
         raise DataError(
             f"The checkpoint {path} holds the weights of another model.", "Choose another folder with -o."
         )
@@ -114,6 +170,13 @@ def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Te
             parameter.copy_(stored[name])
 
 
-def _placed(key: str, value: Tensor, parameter: Any) -> Tensor:
+def _state(tensors: Mapping[str, Tensor], name: str, parameter: Any) -> dict[str, Tensor]:
+    """What the optimiser knows of a parameter, none where it never had a gradient; ValueError where it is not that."""
+    state = {key: tensors[f"{key}:{name}"] for key in OF_OPTIMISER if f"{key}:{name}" in tensors}
+    if state and state.keys() != set(OF_OPTIMISER):
+        raise ValueError(f"the optimiser's {' and '.join(state)} of {name} stand alone")
+    for key, value in state.items():
+        if value.shape != (() if key == "step" else parameter.shape) or not value.is_floating_point():
+            raise ValueError(f"the optimiser's {key} of {name} is of {tuple(value.shape)}, {value.dtype}")
     # PyTorch keeps the count of steps on the processor, whatever the device of the weights.
-    return value if key.startswith("step:") else value.to(parameter.device)
+    return {key: value if key == "step" else value.to(parameter.device) for key, value in state.items()}

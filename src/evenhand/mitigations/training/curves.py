@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -52,7 +53,10 @@ def read_curves(path: Path) -> pl.DataFrame:
     """The curves of a training: columns step, epoch, split, name, value. Raises DataError if there are none."""
     if not path.is_file():
         raise DataError(f"There are no curves in {path}.", "Give the folder of a training.")
-    return pl.DataFrame(_rows(path), SCHEMA, strict=False)
+    try:
+        return pl.DataFrame(_rows(path), SCHEMA, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        raise DataError(f"{path} holds no curves: {error}.", "Restore the file from a copy.") from error
 
 
 def _line(row: Mapping[str, object]) -> str:
@@ -61,9 +65,26 @@ def _line(row: Mapping[str, object]) -> str:
 
 def _rows(path: Path) -> list[dict[str, float]]:
     rows = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
         try:
-            rows.append(parse_json(line))
+            row = parse_json(line)
         except ValueError:
             break  # the line that was being written when the process was killed
-    return [row for row in rows if isinstance(row, dict) and set(row) == set(SCHEMA)]
+        if not _is_row(row):
+            raise DataError(
+                f"Line {number} of {path} is no row of a curve: {line[:120]}",
+                "It was changed by hand or by another program: restore the file from a copy.",
+            )
+        rows.append(row)
+    return rows
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, dict) or set(row) != set(SCHEMA):
+        return False
+    whole = [one for one in (row["step"], row["epoch"], row["value"]) if not isinstance(one, float)]
+    return (
+        type(row["step"]) is int
+        and all(one is row["value"] is None or (type(one) is int and 0 <= one < 2**53) for one in whole)
+        and all(isinstance(row[name], str) and row[name].isprintable() for name in ("split", "name"))
+    )

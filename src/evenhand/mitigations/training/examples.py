@@ -85,6 +85,10 @@ class Examples:
         """The same examples with more marked in them."""
         return Examples(self.ids, self.labels, {**self.marks, **marks}, self.values)
 
+    def with_values(self, values: Mapping[str, NDArray[Any]]) -> "Examples":
+        """The same examples with more that belongs to each."""
+        return Examples(self.ids, self.labels, self.marks, {**self.values, **values})
+
     def digest(self) -> str:
         """SHA-256 (hex) of everything in them, in order."""
         digest = hashlib.sha256(str(len(self)).encode())

@@ -1,38 +1,82 @@
 """The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
 
+import json
 import os
+import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.training.preparing import merged
-from evenhand.schema import WriteError, as_json, read_json, write_json, write_text
+from evenhand.prompts.redditbias import BIAS_TYPES
+from evenhand.schema import DataError, WriteError, as_json, read_json, write_json, write_text
 from evenhand.weights import quiet_transformers
 
 LINEAGE = "lineage.json"
 """Beside the weights: what the model was made of."""
+MOST_BYTES = 1 << 24
+"""Of a lineage: that of a search holds all its trials."""
+MOST_TOLD = 1 << 16
+"""Of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
 """Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
+ASIDE = "training"
+"""Within the folder: what is not whole yet."""
 
 
-def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, Any], readme: str) -> None:
+def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
+    """A trained model as `write_model` will write it: adapters written by themselves and merged, weights rounded.
+
+    model: as it was trained, in 32 bits; changed in place, and still in 32 bits behind it. folder: of the model to be.
+    dtype: "float32", "bfloat16" or "float16". Raises WriteError.
+    """
+    import torch
+
+    if hasattr(model, "merge_and_unload"):
+        for config in model.peft_config.values():  # peft makes a set of them, whose order differs by process
+            config.target_modules = sorted(config.target_modules)
+        try:
+            with quiet_transformers():
+                model.save_pretrained(folder / ASIDE / ADAPTER)
+        except Exception as error:
+            if not _is_of_disk(error):
+                raise
+            raise _unwritten(folder, error) from error
+    plain = merged(model)
+    with torch.no_grad():
+        for weight in plain.parameters() if dtype != "float32" else ():
+            weight.copy_(weight.to(getattr(torch, dtype)))
+    return plain
+
+
+def write_model(
+    model: Any,
+    tokenizer: Any,
+    folder: Path,
+    lineage: Mapping[str, Any],
+    readme: str,
+    dtype: str = "float32",
+) -> None:
     """Write a trained model so that a folder that holds config.json is whole.
 
-    model: as it was trained; adapters are written by themselves and merged into the weights. Everything is written
-    into a folder of its own first and moved file by file, config.json last. Raises WriteError.
+    model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
+    own first and moved file by file, config.json last. Code of the base's own is named in auto_map only where it is
+    written, too. Raises WriteError.
     """
-    work = folder / "training" / "model"
+    import torch
+
+    work, adapter = folder / ASIDE / "model", folder / ASIDE / ADAPTER
     shutil.rmtree(work, ignore_errors=True)
     try:
         with quiet_transformers():
-            if hasattr(model, "merge_and_unload"):
-                model.save_pretrained(work / ADAPTER)
-                write_json(work / ADAPTER / LINEAGE, lineage)
-            plain = merged(model)
-            plain.config.use_cache = True
-            plain.save_pretrained(work)
+            model.config.use_cache = True
+            model.to(getattr(torch, dtype)).save_pretrained(work)
             tokenizer.save_pretrained(work)
+        _without_absent_code(work)
+        if adapter.is_dir():
+            os.replace(adapter, work / ADAPTER)
+            write_json(work / ADAPTER / LINEAGE, lineage)
         write_json(work / LINEAGE, lineage)
         write_text(work / "README.md", readme)
         for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):
@@ -41,11 +85,24 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
                 shutil.rmtree(target)
             os.replace(path, target)
         work.rmdir()
-    except OSError as error:
-        raise WriteError(
-            f"Could not write the model to {folder}: {error.strerror or error}.",
-            "Free some space and run the same command again: training is not repeated.",
-        ) from error
+    except Exception as error:
+        if not _is_of_disk(error):
+            raise
+        shutil.rmtree(work, ignore_errors=True)
+        raise _unwritten(folder, error) from error
+
+
+def _is_of_disk(error: Exception) -> bool:
+    # safetensors and tokenizers tell of a full disk by errors of their own
+    return isinstance(error, OSError) or "os error" in str(error)
+
+
+def _unwritten(folder: Path, error: Exception) -> WriteError:
+    told = getattr(error, "strerror", None) or str(error).rpartition("error: ")[2]
+    return WriteError(
+        f"Could not write the model to {folder}: {told}.",
+        "Free some space and run the same command again: training is not repeated.",
+    )
 
 
 def read_lineage(folder: Path) -> dict[str, Any] | None:
@@ -53,17 +110,87 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     path = folder / LINEAGE
     if not path.is_file():
         return None
-    found: dict[str, Any] = read_json(
-        path, "Restore it from a copy, or delete it: the model itself does not need it."
-    )
+    hint = "Restore it from a copy, or delete it: the model itself does not need it."
+    found = read_json(path, hint, most=MOST_BYTES)
+    if not isinstance(found, dict) or not isinstance(found.get("base", {}), dict):
+        raise DataError(f"{path} is no lineage of a trained model.", hint)
     return found
 
 
-def model_card(lineage: Mapping[str, Any]) -> str:
-    """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown)."""
+def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
+    """Commands that measure what was trained, to be pasted, and what is to be said of them.
+
+    folder: of the model; a second command is for the adapter by itself, where one was trained.
+
+    >>> next_steps({"base": {"name": "gpt2"}, "bias": "evenhand/age"}, Path("kinder"))[0]
+    ['evenhand before-after gpt2 kinder -b evenhand-likelihood --axis age']
+    """
+    bias = str(lineage["bias"])
+    own, _, axis = bias.rpartition("/")
+    note = ""
+    if own == "evenhand":
+        asked = f"-b evenhand-likelihood --axis {axis}"
+    elif bias in BIAS_TYPES:
+        asked = "-b redditbias -b redditbias-lmp"
+        note = "They need RedditBias's files: evenhand data fetch redditbias --version all."
+    else:
+        asked = "-b redditbias --set data.redditbias=PAIRS"
+        note = (
+            "No benchmark that comes with evenhand is about your own terms. PAIRS is a folder of pairs about them, "
+            "made by evenhand data build redditbias; -b names any other benchmark that asks about these groups."
+        )
+    models = [folder, *([folder / ADAPTER] if lineage.get("options", {}).get("lora_rank") else [])]
+    base = shlex.quote(str(lineage["base"]["name"]))
+    return [f"evenhand before-after {base} {shlex.quote(str(one))} {asked}" for one in models], note
+
+
+def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a lineage what a run's manifest holds: all of it, or, where that is long, who made what of what.
+
+    >>> told_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
+    {'bias': 'race', 'seed': 1}
+    """
+    if len(json.dumps(lineage)) <= MOST_TOLD:
+        return dict(lineage)
+    parts = {name: lineage.get(name) for name in ("evenhand", "bias", "seed", "steps")}
+    for name, keys in (("base", ("name", "weights")), ("method", ("name",)), ("data", ("sha256",))):
+        part = lineage.get(name)
+        parts[name] = {key: part.get(key) for key in keys} if isinstance(part, dict) else None
+    return {
+        name: value for name, value in parts.items() if value is not None and len(json.dumps(value)) <= 1000
+    }
+
+
+def _without_absent_code(folder: Path) -> None:
+    """Take auto_map out of configurations where the code that it names is not beside them."""
+    for name in ("config.json", "tokenizer_config.json"):
+        if not (path := folder / name).is_file():
+            continue
+        told = read_json(path, "Run the same command again.")
+        named = [one for one in _strings(told.get("auto_map")) if "--" not in one]
+        if any(not (folder / f"{one.split('.')[0]}.py").is_file() for one in named):
+            del told["auto_map"]
+            write_json(path, told)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
+def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
+    """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown).
+
+    folder: where the model lies, as its maker called it.
+    """
     facts = as_json(lineage)
     before, after = facts["watched"]["before"], facts["watched"]["after"]
-    rows = [f"| {name} | {before[name]:.4g} | {after[name]:.4g} |" for name in after]
+    rows = [f"| {name} | {_figures(before[name])} | {_figures(after[name])} |" for name in after]
+    search = facts.get("search")
+    commands, note = next_steps(facts, folder)
     return "\n".join(
         [
             "---",
@@ -72,7 +199,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "tags: [evenhand, debiased]",
             "---",
             "",
-            f"# {facts['base']['name']}, trained by {facts['method']['name']} against the bias {facts['bias']}",
+            f"# {facts['base']['name']}, debiased by {facts['method']['name']} against the bias {facts['bias']}",
             "",
             f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
             "",
@@ -80,17 +207,27 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "|---|---|---|",
             *rows,
             "",
-            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
+            *(
+                [
+                    f"It was chosen among {len(search['tried'])} trainings, which flatters what it was chosen by; "
+                    "the rows kept_... are of texts that had no part in the choice, whole_... of all.",
+                    "",
+                ]
+                if search
+                else []
+            ),
+            "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
-            "    evenhand before-after BASE THIS_FOLDER",
+            *(f"    {command}" for command in commands),
             "",
+            *([note, ""] if note else []),
             "## Known against the method",
             "",
             facts["method"]["critique"],
             "",
             "## Lineage",
             "",
-            f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
+            f"All of it stands in {LINEAGE}; what was watched at each step in training/curves.jsonl.",
             "",
             *(
                 f"- {name}: `{facts[name]}`"
@@ -100,3 +237,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
         ]
     )
+
+
+def _figures(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"

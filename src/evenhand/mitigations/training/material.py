@@ -2,9 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
+from typing import Any
 
 from evenhand.prompts.redditbias import Pieces, Specification
+from evenhand.schema import as_json
 
 Pair = tuple[str, str]
 
@@ -20,6 +23,21 @@ class Encoding:
     end: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Preference:
+    """Two ways to go on behind a prompt, of which one is to become likelier than the other.
+
+    prompt: "" where both are whole texts. frame: what the two are besides the group they are about, so that the same
+    can be compared over groups; "" where that is left open. group: whom they are about.
+    """
+
+    prompt: str
+    chosen: str
+    rejected: str
+    frame: str = ""
+    group: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Material:
     """A bias and the texts to train on.
@@ -27,7 +45,9 @@ class Material:
     bias: its name. groups: what the two sides of a pair are called. pairs: P, pairs of terms that should be treated
     alike; a term may stand in several. attributes: A1, stereotypes; * stands for any letters. texts: to train on.
     pieces: the byte-pair pieces of the published code, where it has any. specification: the published rules of
-    replacement, where there are any.
+    replacement, where there are any. source: where the texts are from, in words; it decides nothing. preferences:
+    texts of which one is preferred, where the material itself has any: the kind and the hostile half of our own
+    sentences, or pairs of the user's.
     """
 
     bias: str
@@ -37,14 +57,41 @@ class Material:
     texts: tuple[str, ...]
     pieces: Pieces | None = None
     specification: Specification | None = None
+    source: str = ""
+    preferences: tuple[Preference, ...] = ()
+
+
+def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]:
+    """What a training against a bias is made of, in few words, so that another can be told from it part by part.
+
+    watched: texts that are not learned from. Texts and terms are told by their number and a part of their SHA-256.
+
+    >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
+    >>> facts = material_facts(one, ["A y."])
+    >>> facts["groups"], facts["texts"]
+    (['x', 'y'], '1, SHA-256 ee415b79eb9e...')
+    """
+    told: dict[str, Any] = {"bias": material.bias, "groups": list(material.groups)}
+    parts = {
+        one.name: getattr(material, one.name)
+        for one in fields(material)
+        if one.name not in (*told, "source")  # which decides nothing
+    }
+    for name, part in {**parts, "watched": tuple(watched)}.items():
+        plain = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+        digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()
+        short = f"SHA-256 {digest[:12]}..."
+        told[name] = f"{len(part):,}, {short}" if isinstance(part, tuple) else part and short
+    return told
 
 
 def material_hash(material: Material) -> str:
-    """SHA-256 (hex) of the texts and terms of a material.
+    """SHA-256 (hex) of the texts, terms and preferences of a material.
 
     >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
     >>> material_hash(one)[:8] == material_hash(one)[:8]
     True
     """
-    content = [material.texts, material.pairs, material.attributes]
+    content: list[Any] = [material.texts, material.pairs, material.attributes]
+    content += [astuple(preference) for preference in material.preferences]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()

@@ -1,12 +1,16 @@
-"""The contract of a method of training: what it makes of texts, and what it adds to the loss; and all methods by name.
+"""The contracts of methods, and all methods by name.
 
-A method = a transformation of the texts and/or terms of the loss. Its first lines say which paper; its card what it is
-expected to do and what is known against it.
+A method of training = a transformation of the texts and/or terms of the loss. A method that edits changes finished
+weights at once, and nothing is trained. The first lines of each say which paper; its card what it is expected to do and
+what is known against it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import Parameter
 from typing import Any, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
 
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
@@ -27,30 +31,53 @@ METHODS = {
     "add": "evenhand.mitigations.training.losses.add:AttributeDistanceDebiasing",
     "hd": "evenhand.mitigations.training.losses.hd:HardDebiasing",
     "cda": "evenhand.mitigations.training.data.cda:CounterfactualAugmentation",
+    "dpo": "evenhand.mitigations.training.data.dpo:PreferenceDebiasing",
+    "inlp": "evenhand.mitigations.projection.inlp:NullspaceProjection",
+    "sentence-debias": "evenhand.mitigations.projection.sentence_debias:SentenceDebias",
 }
-"""By name: what makes it; its parameters are its options."""
+"""By name: what makes it; its parameters are its options. What trains is here, and what projects in its own room."""
 
 METHOD_MAKERS: Registry[Callable[..., Any]] = Registry(
     "training method",
     "evenhand.training_methods",
     METHODS,
-    "a function or class that makes a TrainingMethod",
+    "a function or class that makes a TrainingMethod or an EditingMethod",
 )
 NOT_OPTIONS = ("name", "card", "CARD")
 
 
+OfBase = Callable[[Any, Examples], Mapping[str, NDArray[Any]]]
+"""From the base model and examples to values of each example."""
+
+
 @dataclass(frozen=True)
 class Lesson:
-    """What a method makes of texts: examples, what is made small on them, and facts for the record."""
+    """What a method makes of texts: examples, what is made small on them, and facts for the record.
+
+    of_base: what the objective needs to know of the model as it was before training; asked once, and kept beside the
+    checkpoint, so that a training that goes on goes on with the same.
+    """
 
     examples: Examples
     objective: Objective
     facts: dict[str, Any] = field(default_factory=dict)
+    of_base: OfBase | None = None
 
 
-@runtime_checkable
-class TrainingMethod(Protocol):
-    """A way to train a bias out of a causal language model. Frozen."""
+@dataclass(frozen=True)
+class Edit:
+    """What came of changing a model at once; the model itself was changed in place.
+
+    told: in a sentence. facts: for the record. curves: (step, name, value) of what was watched on the way.
+    """
+
+    told: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    curves: tuple[tuple[int, str, float], ...] = ()
+
+
+class DebiasingMethod(Protocol):
+    """A way to get a bias out of the weights of a causal language model. Frozen."""
 
     @property
     def name(self) -> str:
@@ -66,13 +93,30 @@ class TrainingMethod(Protocol):
         """JSON-serialisable: everything its effect depends on besides texts and training options."""
         ...
 
+
+@runtime_checkable
+class TrainingMethod(DebiasingMethod, Protocol):
+    """A way to train a bias out of a model."""
+
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Examples and objective. Raises DataError where texts or terms do not suffice for it."""
         ...
 
 
+@runtime_checkable
+class EditingMethod(DebiasingMethod, Protocol):
+    """A way to change finished weights at once, without training."""
+
+    def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:
+        """Change a model of transformers in place.
+
+        Raises DataError where texts or terms do not suffice, Unsupported for models that it cannot be done to.
+        """
+        ...
+
+
 @checked
-def load_method(words: str) -> TrainingMethod:
+def load_method(words: str) -> TrainingMethod | EditingMethod:
     """The method that a user names.
 
     words: `NAME` or `NAME?option=value&option=value`; a package adds names under the entry-point group
@@ -82,20 +126,30 @@ def load_method(words: str) -> TrainingMethod:
     50.0
     """
     name, options = split_options(words)
-    make = METHOD_MAKERS.load(name)
-    arguments = typed_options(name, options, options_of(make, hidden=NOT_OPTIONS))
+    arguments = typed_options(name, options, method_options(name))
     try:
-        made = make(**arguments)
+        made = METHOD_MAKERS.load(name)(**arguments)
     except ValueError as error:
         raise UsageError(f"--method {words}: {error}.") from error
     except Exception as error:
         if (broken := METHOD_MAKERS.made_by_stranger(name, error)) is not None:
             raise broken from error
         raise
-    if not isinstance(made, TrainingMethod):
+    if not isinstance(made, TrainingMethod | EditingMethod):
         raise ExtensionError(
             f"{name!r}, registered as a training method by the package {METHOD_MAKERS.package(name)}, makes "
             f"{type(made).__name__}, which is none.",
-            "What it needs stands in evenhand.mitigations.training.TrainingMethod.",
+            "What it needs stands in evenhand.mitigations.training.TrainingMethod, or EditingMethod.",
         )
     return made
+
+
+def method_options(name: str) -> dict[str, Parameter]:
+    """The options of a method, by name, with the types they ask for.
+
+    name: without options. Raises UsageError for a name that there is not, ExtensionError.
+
+    >>> method_options("lmd")["weight"].default
+    1.0
+    """
+    return options_of(METHOD_MAKERS.load(name), hidden=NOT_OPTIONS)

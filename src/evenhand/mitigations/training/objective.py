@@ -10,6 +10,7 @@ there each batch has sizes and weights of its own, and the step is the mean over
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.mitigations.training.examples import IGNORED, Batch
@@ -17,6 +18,12 @@ from evenhand.schema import Unsupported
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+OTHERS = (
+    "Use a causal model with a language modelling head, or a method that does not look at it: --method cda."
+)
+COMPARED = 16
+"""States by which it is found what a model makes of products."""
 
 
 @runtime_checkable
@@ -78,12 +85,39 @@ def token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
     )
 
 
-def hidden_and_logits(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
-    """What the output head is given and what it makes of it, from one pass: (rows, length, size), (..., vocabulary).
+@dataclass(frozen=True)
+class Logits:
+    """What a model makes of the products of states and output vectors: cap * tanh(scale * product / cap).
 
-    model: a causal model of transformers, also behind adapters and accelerate. The hidden states are those right before
-    the output embeddings, whatever norms or projections the model has in front of them. Raises Unsupported for models
-    that do not name their output embeddings.
+    cap: None where there is none. Cohere and Granite scale, Gemma 2 caps, most models do neither.
+    """
+
+    scale: float = 1.0
+    cap: float | None = None
+
+    def of(self, products: "Tensor") -> "Tensor":
+        """Logits of products."""
+        scaled = self.scale * products
+        return scaled if self.cap is None else self.cap * (scaled / self.cap).tanh()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One pass of a model: its output head, what it was given, what it made of it, and the model's logits."""
+
+    model: Any
+    head: Any
+    hidden: "Tensor"
+    products: "Tensor"
+    logits: "Tensor"
+
+
+def hidden_and_logits(model: Any, batch: Batch) -> Seen:
+    """What the output head is given and what the model makes of it, from one pass.
+
+    model: a causal model of transformers, also behind adapters and accelerate. The hidden states (rows, length, size)
+    are those right before the output embeddings, whatever norms or projections the model has in front of them. Raises
+    Unsupported for models that do not name their output embeddings.
     """
     inner = model
     while not hasattr(inner, "get_output_embeddings"):  # wrapped for several devices
@@ -91,13 +125,70 @@ def hidden_and_logits(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
     head = inner.get_output_embeddings()
     if head is None:
         raise Unsupported(
-            f"{type(inner).__name__} does not name its output embeddings, which this method compares.",
-            "Use a causal model with a language modelling head, or a method that needs none: --method cda.",
+            f"{type(inner).__name__} does not name its output embeddings, which this method compares.", OTHERS
         )
-    seen: list[Tensor] = []
-    handle = head.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
+    seen: list[tuple[Tensor, Tensor]] = []
+    handle = head.register_forward_hook(lambda module, given, made: seen.append((given[0], made)))
     try:
         output = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False)
     finally:
         handle.remove()
-    return seen[0], output.logits
+    if len(seen) != 1:
+        raise Unsupported(
+            f"{type(inner).__name__} uses its output embeddings {len(seen)} times in a pass, not once.",
+            OTHERS,
+        )
+    return Seen(inner, head, *seen[0], output.logits)
+
+
+def logits_of(seen: Seen) -> Logits:
+    """How a model's logits follow from its states and output vectors, by what it did in one pass.
+
+    Raises Unsupported where they are no scaled or capped products of the two.
+    """
+    import torch
+
+    with torch.no_grad(), torch.autocast(seen.hidden.device.type, enabled=False):
+        vectors, hidden = seen.head.weight.detach(), seen.hidden.detach().flatten(0, -2)[:COMPARED]
+        found, made = (one.detach().flatten(0, -2)[:COMPARED] for one in (seen.products, seen.logits))
+        coarsest = max(torch.finfo(one.dtype).eps for one in (hidden, found, made, vectors))
+        own = torch.nn.functional.linear(hidden.to(vectors.dtype), vectors, getattr(seen.head, "bias", None))
+        if not hasattr(seen.head, "base_layer") and _like(own, found, coarsest):
+            products, logits = found.double(), made.double()
+            for cap in (*_caps(seen.model.config), None):
+                scaled = logits if cap is None else cap * (logits / cap).clamp(-0.999, 0.999).atanh()
+                inside = slice(None) if cap is None else logits.abs() < 0.99 * cap
+                a, b = products[inside], scaled[inside]
+                scale = float((a * b).sum() / a.square().sum())
+                scale = 1.0 if abs(scale - 1) < max(1e-5, coarsest) else float(f"{scale:.7g}")
+                candidate = Logits(scale, cap)
+                if _like(candidate.of(products), logits, coarsest):
+                    return candidate
+    raise Unsupported(
+        f"The logits of {type(seen.model).__name__} are no scaled or capped products of states and output vectors, "
+        "which this method compares.",
+        OTHERS + " Adapters on the output head are not supported, either.",
+    )
+
+
+def tried(objective: Objective, model: Any, batch: Batch) -> None:
+    """Raise what an objective raises for a model, before anything is trained or written."""
+    import torch
+
+    with torch.no_grad():
+        objective.sums(model, batch.to(next(model.parameters()).device))
+
+
+def _caps(config: Any) -> list[float]:
+    """What a configuration says of caps of the output's logits, by whatever name: "final_logit_softcapping", ..."""
+    inner = config.get_text_config() if hasattr(config, "get_text_config") else config
+    named = {name: value for name, value in vars(inner).items() if "cap" in name and "logit" in name}
+    named = {name: value for name, value in named.items() if "attn" not in name and "attention" not in name}
+    return [float(value) for value in named.values() if isinstance(value, int | float) and value > 0]
+
+
+def _like(one: "Tensor", other: "Tensor", precision: float) -> bool:
+    if one.shape != other.shape:
+        return False
+    away = float((one.double() - other.double()).abs().max())
+    return away <= max(1e-5, 4 * precision) * float(other.double().abs().max())

@@ -8,6 +8,7 @@ from evenhand.schema import UsageError
 
 Schedule = Literal["linear", "cosine", "constant"]
 Precision = Literal["float32", "bfloat16"]
+MOST_EPOCHS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,8 @@ class TrainingOptions:
     """Scale of the adapters, divided by their rank; None: twice the rank."""
     lora_dropout: float = 0.0
     lora_layers: tuple[str, ...] = ()
-    """Ends of the names of the layers that get adapters; none named: all linear ones but the output head."""
+    """Names of the layers that get adapters, without what stands in front of the last dot; none named: all linear ones
+    but the output head that peft takes adapters on."""
     evaluate_every: int | None = None
     """Steps between two evaluations; None: at the end of each epoch."""
     patience: int | None = None
@@ -64,7 +66,8 @@ class TrainingOptions:
             self._need(name, getattr(self, name) >= 1, "at least 1")
         for name in ("lora_rank", "evaluate_every", "patience"):
             self._need(name, getattr(self, name) is None or getattr(self, name) >= 1, "at least 1, or None")
-        for name in ("epochs", "learning_rate", "epsilon"):
+        self._need("epochs", 0 < self.epochs <= MOST_EPOCHS, f"a number above 0, at most {MOST_EPOCHS:,}")
+        for name in ("learning_rate", "epsilon"):
             self._need(name, 0 < getattr(self, name) < math.inf, "a number above 0")
         for name in ("weight_decay", "checkpoint_seconds"):
             self._need(name, 0 <= getattr(self, name) < math.inf, "0 or more")

@@ -54,12 +54,12 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
     peft = needed("peft")
     from transformers.pytorch_utils import Conv1D
 
-    layers = {name: module for name, module in model.named_modules() if name.endswith(options.lora_layers)}
-    if options.lora_layers and not layers:
-        known = sorted({name.rsplit(".", 1)[-1] for name, _ in model.named_modules() if name})
+    linear = _linear_layers(model)
+    chosen = sorted(options.lora_layers or set(linear) - _refused(peft, model))
+    if missing := [name for name in chosen if name not in linear]:
         raise UsageError(
-            f"No layer of {type(model).__name__} is called {' or '.join(options.lora_layers)}.",
-            f"Names of its layers end with: {', '.join(known)}.",
+            f"No linear layer of {type(model).__name__} is called {' or '.join(missing)}.",
+            f"Its linear layers are called: {', '.join(linear)}.",
         )
     # GPT-2 keeps its weights the other way round, and peft warns unless it is told.
     turned = any(isinstance(module, Conv1D) for module in model.modules())
@@ -68,12 +68,45 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
         r=options.lora_rank,
         lora_alpha=options.lora_alpha or 2 * (options.lora_rank or 1),
         lora_dropout=options.lora_dropout,
-        target_modules=list(options.lora_layers) or "all-linear",
+        target_modules=chosen,
         fan_in_fan_out=turned,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of transformers, about names that peft uses
-        return peft.get_peft_model(model, config)
+        try:
+            return peft.get_peft_model(model, config)
+        except ValueError as error:
+            raise UsageError(
+                f"{type(model).__name__} takes no adapters on {', '.join(chosen)}: {str(error).splitlines()[0]}",
+                f"Name others: --set lora_layers={','.join(name for name in linear if name not in chosen) or 'NAME'}. "
+                "Or train all weights, without --lora-rank.",
+            ) from error
+
+
+def _linear_layers(model: Any) -> list[str]:
+    """The names, without what stands in front, of all linear layers but the output head."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    head = model.get_output_embeddings()
+    found = [
+        name.rsplit(".", 1)[-1]
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear | Conv1D) and module is not head
+    ]
+    return sorted(set(found))
+
+
+def _refused(peft: Any, model: Any) -> set[str]:
+    """Layers that peft takes no adapters on, by the check that it makes itself: of Mamba some that kernels read."""
+    check = peft.tuners.lora.LoraModel._check_target_module_compatiblity
+    config, found = peft.LoraConfig(task_type="CAUSAL_LM"), set()
+    for name in _linear_layers(model):
+        try:
+            check(None, config, model, name)
+        except ValueError:
+            found.add(name)
+    return found
 
 
 def _without_dropout(model: Any) -> None:

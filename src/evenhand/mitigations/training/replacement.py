@@ -1,5 +1,6 @@
 """A model behind a mitigation that changed its weights: another set of weights answers in its place."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.training.finetuned import read_lineage
+from evenhand.mitigations.training.finetuned import read_lineage, told_lineage
 from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.huggingface import CausalModel
 from evenhand.schema import Card, ModelError, Unsupported
@@ -36,7 +37,7 @@ class Replaced(Mitigated):
 
 
 @dataclass(frozen=True)
-class TrainedFolder:
+class TrainedFolder(ABC):
     """What mitigations have in common that are read from a folder; they add a card, a name and what answers.
 
     folder: as the user names it.
@@ -67,19 +68,19 @@ class TrainedFolder:
         """Raises Unsupported: it has no wording."""
         raise Unsupported(f"{self.name} has no wording that could be changed.", "Choose another mitigation.")
 
+    @abstractmethod
     def weights(self) -> str:
         """SHA-256 of the weights in the folder."""
-        raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """The folder, a SHA-256 of its weights, and its lineage, where it has one."""
+        """The folder, a SHA-256 of its weights, and its lineage (see `told_lineage`), where it has one."""
         return self._parameters
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         lineage = read_lineage(self.path)
         found: dict[str, Any] = {"folder": self.folder, "weights": self.weights()}
-        return found if lineage is None else {**found, "lineage": lineage}
+        return found if lineage is None else {**found, "lineage": told_lineage(lineage)}
 
 
 def base_of(model: LanguageModel, name: str) -> CausalModel:
@@ -106,9 +107,14 @@ def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: CausalMode
     if differing:
         raise ModelError(
             f"{folder} was trained from {stored.get('name', 'another model')}, and is to be used on "
-            f"{base.fingerprint.get('name', 'a model')} (other {', '.join(differing)}).",
+            f"{called(base)} (other {', '.join(differing)}).",
             "Name the model it was trained from, or train again from this one.",
         )
+
+
+def called(base: CausalModel) -> str:
+    """What a model is called where somebody has to tell it from another: its name, or where it lies."""
+    return str(base.fingerprint.get("name") or base.model.config.name_or_path or "a model without a name")
 
 
 def nothing_changes(folder: Path, what: str) -> ModelError:

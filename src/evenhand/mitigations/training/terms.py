@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.mitigations.training.examples import Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding, Material, Pair
+from evenhand.prompts.lexicon import pluralise
 from evenhand.prompts.redditbias import Piece
 from evenhand.schema import DataError
 from evenhand.weights import quiet_transformers
@@ -87,15 +88,42 @@ def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = Fals
     return found
 
 
-def with_capitals(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Pairs of terms and, where both are written small, the same with capitals in front: each once.
+def tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """P, the pairs as listed, without the spaces around them: each once."""
+    return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))
 
-    >>> with_capitals([("jew ", "christian ")])
-    (('jew', 'christian'), ('Jew', 'Christian'))
+
+def pairs_of_terms(pairs: Sequence[Pair], *, capitals: bool = False) -> dict[str, list[Pair]]:
+    """P_t: by term, the pairs that it stands in, in the number (and case) in which it stands there.
+
+    Terms are those listed and their plurals. A plural that is listed itself keeps the pairs it is listed in; any other
+    gets, on either side, the first pair of its singular alone: further ones are often of adjectives (Muslim, Islamic),
+    which have no plural. capitals: pairs that are written small also with capitals in front.
+
+    >>> pairs_of_terms([("muslim ", "christian "), ("islamic", "christian")])["christians"]
+    [('muslims', 'christians')]
+    >>> pairs_of_terms([("jew", "christian")], capitals=True)["Jews"]
+    [('Jews', 'Christians')]
     """
-    tidy = [(first.strip(), second.strip()) for first, second in pairs]
-    small = [(first, second) for first, second in tidy if first[:1].islower() and second[:1].islower()]
-    return tuple(dict.fromkeys((*tidy, *((capital(first), capital(second)) for first, second in small))))
+    found: dict[str, list[Pair]] = {}
+    listed = tidy(pairs)
+    for pair in listed:
+        for term in dict.fromkeys(pair):
+            found.setdefault(term, []).append(pair)
+    known = {(term, side) for term in found for side in (0, 1)}
+    for first, second in listed:
+        plural = (pluralise(first), pluralise(second))
+        for side, term in enumerate(plural):
+            if (term, side) not in known:
+                known.add((term, side))
+                found.setdefault(term, []).append(plural)
+    for pair in dict.fromkeys(pair for mine in list(found.values()) for pair in mine) if capitals else ():
+        if pair[0][:1].islower() and pair[1][:1].islower():
+            large = (capital(pair[0]), capital(pair[1]))
+            for term, other in zip(large, pair, strict=True):
+                if pair in found[other] and large not in (mine := found.setdefault(term, [])):
+                    mine.append(large)
+    return found
 
 
 @dataclass(frozen=True)
@@ -124,66 +152,51 @@ class TermPairs:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @cached_property
-    def terms(self) -> tuple[str, ...]:
-        """All terms, each once."""
-        return tuple(dict.fromkeys(term for pair in self.names for term in pair))
-
-    def of_term(self, term: str) -> list[int]:
-        """P_t: the numbers of the pairs that a term stands in."""
-        return self._of_term.get(term, [])
-
-    @cached_property
-    def _of_term(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for number, pair in enumerate(self.names):
-            for term in dict.fromkeys(pair):
-                found.setdefault(term, []).append(number)
-        return found
-
     def vectors(self, weight: "Tensor") -> "tuple[Tensor, Tensor]":
         """The output vectors of t1 and of t2, (pairs, size) each.
 
         weight: (vocabulary, size), of the output embeddings. Source: RedditBias, footnote 12.
         """
-        # once, since the gradient of each choice of rows is as large as the whole matrix
-        rows = weight[self._tokens.to(weight.device)]
-        return self._means(rows, 0), self._means(rows, 1)
+        first, second = self._sums(weight, both=False).chunk(2)
+        return first, second
 
-    def biases(self, bias: "Tensor | None") -> "Tensor | float":
-        """Difference of the output biases of t1 and t2, (pairs,); 0 for a head without."""
+    def differences(self, weight: "Tensor", bias: "Tensor | None" = None) -> "Tensor":
+        """The output vectors of t1 less those of t2, (pairs, size); with biases those as a last column."""
+        import torch
+
+        found = self._sums(weight, both=True)
         if bias is None:
-            return 0.0
-        rows = bias[self._tokens.to(bias.device)][:, None]
-        return (self._means(rows, 0) - self._means(rows, 1))[:, 0]
+            return found
+        return torch.cat([found, self._sums(bias[:, None], both=True)], dim=1)
 
-    def _means(self, weight: "Tensor", side: int) -> "Tensor":
+    def _sums(self, weight: "Tensor", *, both: bool) -> "Tensor":
+        """Of each pair (`both`) t1 less t2, else of each t1 and then of each t2 the mean: one choice of rows, since
+        the gradient of each choice is as large as the whole matrix."""
         from torch.nn.functional import embedding_bag
 
+        tokens, starts, shares = self._pieces[both]
+        device = weight.device
         return embedding_bag(
-            self._places[side][0].to(weight.device), weight, self._places[side][1].to(weight.device)
+            tokens.to(device),
+            weight,
+            starts.to(device),
+            mode="sum",
+            per_sample_weights=shares.to(device, weight.dtype),
         )
 
     @cached_property
-    def _tokens(self) -> "Tensor":
-        """The tokens of all terms, each once."""
+    def _pieces(self) -> "tuple[tuple[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]":
+        """Tokens, where each sum of them begins, and what each weighs in it: by term, and by pair."""
         import torch
 
-        return torch.tensor(sorted({token for pair in self.ids for ids in pair for token in ids}))
+        def of(sums: "list[list[tuple[tuple[int, ...], float]]]") -> "tuple[Tensor, Tensor, Tensor]":
+            rows = [[(token, sign / len(ids)) for ids, sign in one for token in ids] for one in sums]
+            tokens, shares = zip(*(piece for row in rows for piece in row), strict=True)
+            starts = np.cumsum([0, *map(len, rows[:-1])])
+            return torch.tensor(tokens), torch.as_tensor(starts), torch.tensor(shares, dtype=torch.float64)
 
-    @cached_property
-    def _places(self) -> "tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]":
-        """Of each side: where its tokens stand in `_tokens`, and where each term of it begins."""
-        import torch
-
-        known = {token: place for place, token in enumerate(self._tokens.tolist())}
-
-        def of(side: int) -> "tuple[Tensor, Tensor]":
-            sides = [pair[side] for pair in self.ids]
-            starts = np.cumsum([0, *(len(ids) for ids in sides[:-1])])
-            return torch.tensor([known[token] for ids in sides for token in ids]), torch.as_tensor(starts)
-
-        return of(0), of(1)
+        terms = [[(pair[side], 1.0)] for side in (0, 1) for pair in self.ids]
+        return of(terms), of([[(first, 1.0), (second, -1.0)] for first, second in self.ids])
 
 
 def published_pairs(tokenizer: Any, material: Material, which: str) -> TermPairs:

@@ -36,7 +36,7 @@ from evenhand.mitigations.training.objective import Objective
 from evenhand.mitigations.training.options import TrainingOptions
 from evenhand.mitigations.training.preparing import needed
 from evenhand.runs import refuse_differences
-from evenhand.schema import ModelError, UsageError, as_json
+from evenhand.schema import DataError, ModelError, UsageError, as_json
 from evenhand.weights import is_out_of_memory
 
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -157,6 +157,11 @@ class _Session:
             )
         self.position.decided = decided
         windows = windows_of(len(self.examples), self.options, processes)
+        if self.position.step > len(windows) or self.position.best_step > self.position.step:
+            raise DataError(
+                f"The checkpoint {checkpoint} is of step {self.position.step:,} of {len(windows):,}.",
+                "Delete it: training then begins anew.",
+            )
         self.epoch_steps = math.ceil(len(self.examples) / (self.options.rows_a_step * processes))
         self.curves = CurveWriter(self.folder / CURVES, self.position.step) if self._leads else None
         self.written = time.monotonic()

@@ -3,18 +3,25 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenhand.mitigations.training.examples import Examples, Ints, encode_texts
+from evenhand.mitigations.training.examples import Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
+from evenhand.schema import DataError, ModelError
+from evenhand.weights import is_out_of_memory, release_memory
 
 Floats = NDArray[np.float64]
 BIAS, PERPLEXITY = "bias", "perplexity"
 """Names of the two that are weighed against each other; both are better small."""
+KEPT, WHOLE = "kept_", "whole_"
+"""In front of what was found on the half that no choice saw, and on all texts."""
+FEWEST_HALVED = 10
+"""Pairs of texts, or of sentences: of fewer, a half says nothing."""
 
 
 class BiasCheck(Protocol):
@@ -30,6 +37,19 @@ class BiasCheck(Protocol):
 
         sums, counts: (n,) log likelihoods in nats and scored tokens of the texts.
         """
+        ...
+
+    @property
+    def units(self) -> int:
+        """Into how many parts the texts can be taken apart."""
+        ...
+
+    def rows(self, units: Ints) -> Ints:
+        """Which texts belong to some of the units, in order."""
+        ...
+
+    def part(self, units: Ints) -> "BiasCheck":
+        """The check on these units alone: its texts are those of `rows`."""
         ...
 
 
@@ -62,6 +82,19 @@ class PairedTexts:
             "p": float(test.pvalue),
         }
 
+    @property
+    def units(self) -> int:
+        """The pairs."""
+        return len(self.first)
+
+    def rows(self, units: Ints) -> Ints:
+        """Both texts of these pairs."""
+        return np.concatenate([units, len(self.first) + units])
+
+    def part(self, units: Ints) -> "PairedTexts":
+        """These pairs."""
+        return PairedTexts(tuple(self.first[i] for i in units), tuple(self.second[i] for i in units))
+
 
 @dataclass(frozen=True)
 class MatchedOpinions:
@@ -69,11 +102,13 @@ class MatchedOpinions:
 
     hostile, kind: (descriptors x sentences), descriptor by descriptor. `bias` is the standard deviation between
     descriptors of the mean difference of log likelihoods, nats a sentence: 0 where hostility comes as easily about all.
+    nouns: neighbours among a descriptor's sentences that differ in the noun alone.
     """
 
     descriptors: tuple[str, ...]
     hostile: tuple[str, ...]
     kind: tuple[str, ...]
+    nouns: int = 1
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -86,6 +121,28 @@ class MatchedOpinions:
         shift = (hostile - kind).reshape(len(self.descriptors), -1).mean(axis=1)
         return {BIAS: float(shift.std(ddof=1)), "largest_shift": float(np.abs(shift - shift.mean()).max())}
 
+    @property
+    def units(self) -> int:
+        """The pairs of sentences, each about all descriptors and with all nouns."""
+        return len(self.hostile) // len(self.descriptors) // self.nouns
+
+    def rows(self, units: Ints) -> Ints:
+        """Both halves of these pairs."""
+        hostile = (
+            np.arange(len(self.hostile)).reshape(len(self.descriptors), -1, self.nouns)[:, units].ravel()
+        )
+        return np.concatenate([hostile, len(self.hostile) + hostile])
+
+    def part(self, units: Ints) -> "MatchedOpinions":
+        """These pairs."""
+        hostile, kind = np.split(self.rows(units), 2)
+        return MatchedOpinions(
+            self.descriptors,
+            tuple(self.texts[i] for i in hostile),
+            tuple(self.texts[i] for i in kind),
+            self.nouns,
+        )
+
 
 @dataclass(frozen=True)
 class Validation:
@@ -93,6 +150,11 @@ class Validation:
 
     check: BiasCheck
     neutral: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that is scored: the check's first."""
+        return (*self.check.texts, *self.neutral)
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
         """Of all texts, the check's first: what it says, and the perplexity of the neutral ones by token."""
@@ -103,36 +165,126 @@ class Validation:
         return found
 
 
+@dataclass(frozen=True)
+class HalvedValidation(Validation):
+    """A validation of which one half may be chosen by, and the other is never looked at before the choice is made.
+
+    A number by which one of many was chosen flatters it, the more the more there were; the same number on texts that
+    had no part in the choice does not. seed: which texts go into which half. Raises DataError for too few texts.
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.check.units < FEWEST_HALVED:
+            raise DataError(
+                f"Only {self.check.units} pairs are kept apart to watch the bias on; a search chooses by one half and "
+                f"says on the other what the choice is worth, and needs {FEWEST_HALVED}.",
+                "Give more texts that name both groups' terms, or train without --search.",
+            )
+
+    def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
+        """What the half that is chosen by says; `kept_...` of the other half, and `whole_...` of all texts."""
+        whole = super().values(sums, counts)
+        mine, kept = (validation.values(sums[rows], counts[rows]) for validation, rows in self._halves)
+        told = dict(mine)
+        for before, found in ((KEPT, kept), (WHOLE, whole)):
+            told |= {before + name: value for name, value in found.items()}
+        return told
+
+    @cached_property
+    def _halves(self) -> list[tuple[Validation, Ints]]:
+        random = np.random.default_rng([self.seed, 3])
+        units = _halved(random, self.check.units)
+        neutral = _halved(random, len(self.neutral))
+        n = len(self.check.texts)
+        return [
+            (
+                Validation(self.check.part(one), tuple(self.neutral[i] for i in other)),
+                np.r_[self.check.rows(one), n + other],
+            )
+            for one, other in zip(units, neutral, strict=True)
+        ]
+
+
+def _halved(random: np.random.Generator, n: int) -> tuple[Ints, Ints]:
+    order = random.permutation(n).astype(np.int64)
+    return np.sort(order[: (n + 1) // 2]), np.sort(order[(n + 1) // 2 :])
+
+
 def evaluator(
-    validation: Validation, tokenizer: Any, encoding: Encoding, pad: int, rows: int = 64
+    validation: Validation,
+    tokenizer: Any,
+    encoding: Encoding,
+    pad: int,
+    note: Callable[[str], None] = lambda message: None,
 ) -> Callable[[Any], Mapping[str, float]]:
-    """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length."""
-    texts = [*validation.check.texts, *validation.neutral]
-    examples = encode_texts(tokenizer, texts, longest=encoding.longest, start=encoding.start)
+    """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length.
+
+    note: is told where memory ran out and fewer are read at once from then on.
+    """
+    examples = encode_texts(tokenizer, validation.texts, longest=encoding.longest, start=encoding.start)
+    at_once = AtOnce(note=note)
 
     def evaluate(model: Any) -> Mapping[str, float]:
-        return validation.values(*scored(model, examples, pad, rows))
+        return validation.values(*scored(model, examples, pad, at_once))
 
     return evaluate
 
 
-def scored(model: Any, examples: Examples, pad: int, rows: int = 64) -> tuple[Floats, Ints]:
-    """Log likelihoods of examples, nats, and how many tokens of each were scored: all but the first."""
+@dataclass
+class AtOnce:
+    """How many texts are read at once; halved for good when memory runs out.
+
+    note: is told of it.
+    """
+
+    rows: int = 64
+    note: Callable[[str], None] = lambda message: None
+
+    def halve(self, error: BaseException) -> None:
+        """Raises ModelError where there is one text left."""
+        if self.rows <= 1:
+            raise ModelError(
+                "Memory does not suffice to score a single text.",
+                "Cut texts shorter (--longest), or take a smaller model.",
+            ) from error
+        self.rows //= 2
+        self.note(f"Memory ran out where texts are scored: from here on {self.rows} at once.")
+
+
+def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:
+    """Log likelihoods of examples, nats, and how many tokens of each were scored: all but the first.
+
+    Raises ModelError where memory does not suffice for a single one.
+    """
+    at_once = at_once or AtOnce()
+    order = sorted(range(len(examples)), key=lambda row: len(examples.ids[row]))
+    sums, first = np.zeros(len(examples)), 0
+    while first < len(order):
+        chosen = order[first : first + at_once.rows]
+        try:
+            sums[chosen] = _sums(model, examples.batch(chosen, pad))
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            at_once.halve(error)
+            release_memory()
+        else:
+            first += len(chosen)
+    return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
+
+
+def _sums(model: Any, batch: Batch) -> Floats:
     import torch
 
-    order = sorted(range(len(examples)), key=lambda row: len(examples.ids[row]))
-    sums, device = np.zeros(len(examples)), next(model.parameters()).device
+    batch = batch.to(next(model.parameters()).device)
     with torch.no_grad():
-        for first in range(0, len(order), rows):
-            chosen = order[first : first + rows]
-            batch = examples.batch(chosen, pad).to(device)
-            logits = model(
-                input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False
-            ).logits
-            labels = batch.labels[:, 1:]
-            found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
-            sums[chosen] = (found * (labels >= 0)).sum(1).double().cpu().numpy()
-    return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
+        logits = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False).logits
+        labels = batch.labels[:, 1:]
+        found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
+        sums: Floats = (found * (labels >= 0)).sum(1).double().cpu().numpy()
+    return sums
 
 
 def log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, pad: int) -> Floats:

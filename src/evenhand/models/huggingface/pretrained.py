@@ -32,6 +32,8 @@ AUTO_CLASSES: dict[Architecture, str] = {
 }
 LINEAGE = "lineage.json"
 """Beside the weights of a trained model: what it was made of."""
+MOST_LINEAGE, MOST_TOLD = 1 << 24, 1000
+"""Bytes of it, and letters of what is taken of it."""
 SPARE = 1.1  # buffers, and what the first batches take
 GIB = 1 << 30
 
@@ -104,7 +106,9 @@ def _lineage(folder: Path) -> dict[str, Any] | None:
     if not is_file(folder / LINEAGE):
         return None
     whole: Any = read_json(
-        folder / LINEAGE, "Restore it from a copy, or delete it: the model does not need it."
+        folder / LINEAGE,
+        "Restore it from a copy, or delete it: the model does not need it.",
+        most=MOST_LINEAGE,
     )
     parts: list[Any] = (
         [whole.get(name) for name in ("base", "method", "data")] if isinstance(whole, dict) else [None]
@@ -120,7 +124,11 @@ def _lineage(folder: Path) -> dict[str, Any] | None:
         "data": data.get("sha256"),
         **{name: whole.get(name) for name in ("bias", "seed", "steps", "evenhand")},
     }
-    return {name: value for name, value in told.items() if isinstance(value, str | int)}
+    return {
+        name: value[:MOST_TOLD] if isinstance(value, str) else value
+        for name, value in told.items()
+        if isinstance(value, str | int)
+    }
 
 
 def _parameters(name: str, snapshot: Path) -> dict[str, int]:

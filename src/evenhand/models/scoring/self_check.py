@@ -146,7 +146,17 @@ def why_not_causal(scorer: Scorer) -> str | None:
 
 
 def check_causal(scorer: Scorer) -> None:
-    """Raise ModelError for a model that looks at what follows: its likelihoods would be those of no text."""
+    """Raise ModelError for a model that looks at what follows: its likelihoods would be those of no text.
+
+    And for one that reads too few tokens to see whether it does.
+    """
+    longest = getattr(scorer.model.config.get_text_config(), "max_position_embeddings", None)
+    if longest is not None and 0 <= longest < LENGTH:
+        raise ModelError(
+            f"{type(scorer.model).__name__} reads {longest} tokens at once; at least {LENGTH} are needed.",
+            "Give a model with a longer context: its config.json says how long (n_positions, "
+            "max_position_embeddings).",
+        )
     try:
         reason = why_not_causal(scorer)
     except FAILURES as error:

@@ -134,6 +134,15 @@ GIVEN = _words(
 )
 """What is given to her rather than hers: "offered her money"."""
 
+HOLDING = _words(
+    "hold holds held holding hug hugs hugged hugging pull pulls pulled draw drew draws keep keeps kept"
+)
+HAVING_DONE = _words("have has had having get gets got getting want wants wanted order orders ordered")
+DONE = _words(
+    "put killed taken sent shot beaten thrown brought kept given shown told cut hung burnt drawn written"
+)
+"""Before her and what is done to her: "had her executed"."""
+
 SPANS_OF_TIME = _words(
     """hours days weeks months years minutes seconds times decades hour day week month year"""
 )
@@ -219,30 +228,60 @@ NOT_PEOPLE_AFTER = _words(
     band"""
 )
 CALLED_BEFORE = _words(
-    """titled entitled novel film movie book play album song musical opera sitcom show series documentary biography
-    memoir miniseries single painting magazine game ship horse racehorse hurricane"""
+    """titled entitled novel film movie book play album albums song songs musical musicals opera sitcom show series
+    documentary biography memoir miniseries single painting magazine game ship horse racehorse hurricane"""
 )
 """Before a name they say that it is the name of a work or a thing."""
+WORKS = _words(
+    """novel film movie book play album song musical opera series documentary single painting ship horse"""
+)
 CALLED_AFTER = _words(
-    """band group boutique boutiques brand store stores foundation award awards trophy estate line album calendar
-    character menswear"""
+    """band group law laws era effect disease syndrome theorem boutique boutiques brand store stores foundation
+    award awards trophy estate line album calendar character menswear"""
 )
 """Behind a name they say that it is not the person who is meant: "the original Alice Miller band"."""
 LANGUAGE_BEFORE = _words(
     """in into speak speaks spoke spoken speaking learn learns learned learnt learning study studies studied studying
     teach teaches taught teaching understand understood fluent write wrote written read translate translated
-    translates old middle medieval modern"""
+    translates old middle medieval modern incomprehensible broken fluent perfect"""
 )
 LANGUAGE_AFTER = _words(
     """language languages dialect dialects word words translation translations translated alphabet grammar script
     version versions title subtitles speaking speaker speakers lyrics text texts literature pronunciation
-    spelling name phrase verb verbs noun nouns term"""
+    spelling name phrase verb verbs noun nouns term usage sounds characters syllables"""
 )
 FIXED_AFTER = _words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
     bison robin eel chestnut coast continent mainland elephant elephants lion lions windows doors kiss muffin
-    muffins bath breakfast wood cockroach elm beech holly oak"""
+    muffins bath breakfast wood cockroach elm beech holly oak stitch stitches knot plants plant species flora fauna
+    trees tree animals animal wildlife birds vegetation forest forests grasses shrubs dust region regions area areas
+    lowlands highlands peninsula sitting vault vaulter vaulting"""
 )
+"""What is called after a people without being of it."""
+OF_AMERICAN_INDIANS = _words(
+    "agent agents reservation reservations chief chiefs tribe tribes removal wars summer"
+)
+SMALL = _words("from of for with and to by in on the among against")
+"""Words that only titles write with a capital within a sentence."""
+AMERICAN_INDIANS = _words(
+    "tribe tribes tribal Cherokee Sioux Lakota Apache Navajo Cheyenne Choctaw reservation reservations"
+)
+"""Where one of them stands, Indians are not of India."""
+INTO_LIVES = _words("inside being becoming finding saving chasing")
+"""With a capital before a name, as titles begin: "Inside Jane Miller"."""
+OCEANS = _words("pacific atlantic arctic southern")
+REALMS = _words("empire kingdom encyclopedia dictionary bible")
+DENOMINATIONS = _words(
+    """reform orthodox conservative progressive liberal reconstructionist humanistic hasidic haredi rabbinic karaite
+    messianic sephardi ashkenazi hellenistic sunni shia shi'a sufi ahmadi ismaili salafi wahhabi twelver zen chan seon
+    won nichiren tendai shingon theravada mahayana mahāyāna vajrayana tibetan tantric newar nirankari balinese roman
+    coptic eastern oriental evangelical pentecostal esoteric nondenominational reformed"""
+)
+"""Before a religion they name a branch that another does not have."""
+SETTLED = _words("american canadian australian")
+"""Behind a hyphen or a space they say where somebody's family settled: "Polish-American"."""
+BEFORE_CUT = _words("a an first is was were are")
+"""Before an adjective at which a text was cut off: "was an American "."""
 _THINGS = _words(
     """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
     jack pin flower flowers plant plants cone cones line"""
@@ -250,7 +289,8 @@ _THINGS = _words(
 FIXED_PHRASES = {
     "sister": _words(
         """ship ships vessel vessels city cities station stations company companies magazine channel label club series
-        site paper newspaper publication program programme species group taxon school"""
+        site paper newspaper publication program programme species group taxon school show shows network project brand
+        chromatids act"""
     ),
     "sisters": _words("ship"),
     "mother": _words("ship tongue lode country church house board nature earth"),
@@ -265,6 +305,8 @@ FIXED_PHRASES = {
     "brother": _words("industries"),
 }
 """What goes by a word of gender, and is no person of it."""
+LADIES = _words("leading first bag dragon")
+"""Before "lady" and "man", where the other has another name."""
 FOUNDERS = _words("founding pilgrim church desert apostolic city")
 """Before "fathers", who are no parents."""
 SHIPS = _words(
@@ -284,7 +326,7 @@ NATURE = _words(
     """species genus subspecies eggs egg larvae larva flowers flower inflorescence inflorescences pollen plumage
     breeding specimen specimens bird birds fish frog spider spiders insects beetle moth whale shark lizard snake
     nest nests mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups
-    cub cubs mammal mammals lobster lobsters feathers bill"""
+    cub cubs mammal mammals lobster lobsters feathers bill clade taxon taxa"""
 )
 """Where two such words stand, "male" and "female" are said of plants and animals."""
 MEN_AFTER_HYPHEN = _words("in led owned only dominated born friendly run like speaking")
@@ -297,7 +339,8 @@ VERBS = _words(
     landed built called used say says said believe believes believed think thinks thought like likes love loves
     hate hates know knows knew held left advanced withdrew marched gave got saw sent share shares live lives
     lived write writes wrote speak speaks spoke wants want need needs moved became becomes become helped told
-    asked found opened closed bought sold died killed arrived returned stayed decided tried"""
+    asked found opened closed bought sold died killed arrived returned stayed decided tried struck drove rode ran
+    met fell rose broke threw dug swept withdrew overran chose brought"""
 )
 """Behind "a Muslim", "the French" they say that no noun follows."""
 OF_SEVERAL = _words(
@@ -313,7 +356,7 @@ NOT_DONE = _words(
 )
 """Words in -ed that describe what a people has: "the British armed forces"."""
 COUNTED = _words(
-    """any all no these those fellow many some most few several more two three four five six seven eight nine
+    """any all no these those fellow ethnic many some most few several more two three four five six seven eight nine
     ten other"""
 )
 BEFORE_PEOPLES = _words(
@@ -329,10 +372,27 @@ NO_PARTICIPLES = _words("wedding evening king ring wing")
 HONORIFICS = _words("mr mrs ms miss dr sir")
 PAGEANTS = _words("america universe world usa teen earth international piggy saigon marple havisham")
 """Behind "Miss" they make a title that is won, a show, a figure in a book."""
-IN_NAMES = _words("of the will")
-"""Function words that stand in names, too."""
+TITLES = _words(
+    "Duke Duchess Earl Count Countess Prince Princess King Queen Baron Baroness Marquess Lord Lady Emperor"
+)
+SUFFIXES = _words("jr sr ii iii iv")
+SURNAME_OPENERS = _words(
+    "van von vander de del della der den des da di dos du la le los san santa st saint al el bin ibn mac o ter ten"
+)
+"""With these a surname of several words begins: "Susan Saint James"."""
+SECOND_HALVES = _words("ann anne beth bob ellen jo jane lou lynn mae marie may rose sue")
+"""Of two given names that are one: "Mary Ann"."""
+NO_PERSON = _words(
+    "gilbert_and_sullivan adam_and_eve jim_crow alice_cooper david_copperfield jack_russell john_deere ben_hur"
+)
+"""Names of no person of that name: laws, works, brands, figures of speech, a man who took a woman's."""
+NOT_IN_NAMES = FUNCTION - _words("of the will")
+"""Function words that do not stand in names."""
+NO_NOUN = FUNCTION | ADVERBS | VERBS
+"""Behind a word they say that no noun follows."""
 OF_THE = _words("ancient modern old early first other remaining defeated surviving same poor rich young many")
 """Between "the" and the name of a people: "the ancient Maya"."""
+ARTICLES = _words("a an the")
 SINGULAR = _words("a an the another each every this that one")
 AGES = _words("young old older elderly teenage")
 JOINTS = _words("and but that when as where while")

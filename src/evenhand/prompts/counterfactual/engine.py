@@ -4,10 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from evenhand.prompts.counterfactual import groups, uses, vocabulary
 from evenhand.prompts.counterfactual.changes import Change, Counterfactual
-from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, subjects
+from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, Subjects, subjects
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him
 from evenhand.prompts.counterfactual.protecting import protected_spans
 from evenhand.prompts.counterfactual.vocabulary import Term
@@ -15,9 +16,23 @@ from evenhand.prompts.lexicon import article
 from evenhand.schema import UsageError, checked
 
 GROUP_RULES = ("adjective", "noun", "religion")
-BESIDE = re.compile(rf"{SPACE.pattern}|{HYPHEN.pattern}| ?[,/] ?")
-Found = tuple[int, int, str, str, bool]
-"""First and last piece, what stands there now, the rule, whether it comes back."""
+BESIDE = re.compile(rf"{SPACE.pattern}|{HYPHEN.pattern}| ?[,/(] ?")
+FILLING = frozenset(("a", "an", "the", "few", "some", "many", "other", "several", "mostly", "mainly"))
+"""What may stand before the second of two groups: "mostly Russians and a few Austrians"."""
+BARE_APOSTROPHE = re.compile(r" ?['’](?=[ <])")
+
+
+class Found(NamedTuple):
+    """A change by the pieces of a text."""
+
+    first: int
+    last: int
+    after: str
+    """What stands there now."""
+    rule: str
+    comes_back: bool
+    tail: int = 0
+    """How many characters behind the last piece are replaced as well: the apostrophe of a genitive."""
 
 
 class Counterfactuals:
@@ -131,8 +146,11 @@ class Counterfactuals:
                     continue
                 comes_back = _comes_back(place, term, target)
                 if changed_article := _article(place, term.listed, target):
-                    found.append((place.first - 2, place.first - 2, changed_article, "article", comes_back))
-                found.append((place.first, place.last, after, term.rule, comes_back))
+                    before = place.first - 2
+                    found.append(Found(before, before, changed_article, "article", comes_back))
+                genitive, tail = _genitive(place, after, term.rule) if term.rule != "pronoun" else (after, 0)
+                comes_back = comes_back and not (tail and term.rule == "name")
+                found.append(Found(place.first, place.last, genitive, term.rule, comes_back, tail))
                 taken = place.last
                 break
         return _assembled(text, starts, _without_doubles(pieces, found))
@@ -169,7 +187,7 @@ def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...]
 
 
 def _place(
-    pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: frozenset[str]
+    pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: Subjects
 ) -> Place | None:
     """Where all the words of a term stand around its key, or None."""
     if len(words) == 1:
@@ -239,45 +257,61 @@ def _article(place: Place, listed: str, target: str) -> str | None:
     return needed.upper() if present.isupper() and place.case == "upper" else needed.capitalize()
 
 
+def _genitive(place: Place, after: str, rule: str) -> tuple[str, int]:
+    """A counterpart with the ending of its genitive where that is another, and how far that reaches in the text.
+
+    "Charles' son", "Catherine's son"; "the gentlemen's room", "the ladies' room".
+    """
+    one, other = place.surface.lower().endswith("s"), after.lower().endswith("s")
+    if one and not other and (bare := BARE_APOSTROPHE.match(place.gap_after)):
+        return after + bare[0] + ("S" if place.case == "upper" else "s"), len(bare[0])
+    several = other and not one and rule not in ("name", "pair") and not after.lower().endswith("ss")
+    if several and place.possessive:
+        return after + place.gap_after, len(place.gap_after) + 1
+    return after, 0
+
+
 def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
     """Changes without those that would make two groups side by side the same: "Jewish Christians", "Muslims and Jews".
 
     Also where one of them is of the target already.
     """
-    made = {first: after for first, _, after, rule, _ in found if rule in GROUP_RULES}
+    made = {one.first: one.after for one in found if one.rule in GROUP_RULES}
     if not made:
         return found
     doubled: set[int] = set()
-    for number, (first, last, after, rule, _) in enumerate(found):
-        if rule not in GROUP_RULES:
+    for number, one in enumerate(found):
+        if one.rule not in GROUP_RULES:
             continue
-        end = last + 2
-        if (
-            end < len(pieces)
-            and pieces[end] in ("and", "or", "nor")
-            and pieces[last + 1] == pieces[end + 1] == " "
-        ):
-            end += 2
-        elif not BESIDE.fullmatch(pieces[last + 1]):
-            end = -1
-        start = first - 2
-        if (
-            start > 2
-            and pieces[start] in ("and", "or", "nor")
-            and pieces[start - 1] == pieces[first - 1] == " "
-        ):
-            start -= 2
-        elif not BESIDE.fullmatch(pieces[first - 1]):
-            start = -1
-        stem, own = _stem(after), _stem(pieces[last])
+        stem, own = _stem(one.after), _stem(pieces[one.last])
         if any(
-            0 < at < len(pieces) and stem == _stem(made.get(at, pieces[at])) and own != _stem(pieces[at])
-            for at in (start, end)
+            at and stem == _stem(made.get(at, pieces[at])) and own != _stem(pieces[at])
+            for at in (_beside(pieces, one.first, -2), _beside(pieces, one.last, 2))
         ):
             doubled.add(number)
-    articles = {number - 1 for number in doubled if number and found[number - 1][3] == "article"}
-    adjoined = {number for number in articles if found[number][0] + 2 == found[number + 1][0]}
+    articles = {number - 1 for number in doubled if number and found[number - 1].rule == "article"}
+    adjoined = {number for number in articles if found[number].first + 2 == found[number + 1].first}
     return [one for number, one in enumerate(found) if number not in doubled | adjoined]
+
+
+def _beside(pieces: list[str], at: int, step: int) -> int:
+    """Where the word stands to which a group is joined: by a space, a comma, a bracket, "and a few"; 0: nowhere."""
+    gaps, joint = "", False
+    for _ in range(4):
+        gap, at = at + step // 2, at + step
+        if not 0 < at < len(pieces) or not BESIDE.fullmatch(pieces[gap]):
+            return 0
+        gaps += pieces[gap]
+        if pieces[at] in ("and", "or", "nor"):
+            joint = True
+        elif pieces[at] == "born" and step > 0:
+            pass  # "Indian-born American": one may change
+        elif pieces[at] in FILLING:
+            if gaps.strip() == ",":
+                return 0  # "the British, the French navy"
+        else:
+            return at if joint or "(" in gaps or pieces[at - step] not in FILLING else 0
+    return 0
 
 
 def _stem(word: str) -> str:
@@ -287,8 +321,8 @@ def _stem(word: str) -> str:
 
 def _assembled(text: str, starts: list[int], found: list[Found]) -> Counterfactual:
     made, changes, done, shift = [], [], 0, 0
-    for first, last, after, rule, two_way in found:
-        start, end = starts[first], starts[last + 1]
+    for first, last, after, rule, two_way, tail in found:
+        start, end = starts[first], starts[last + 1] + tail
         made += [text[done:start], after]
         new_start = start + shift
         changes.append(

@@ -19,17 +19,23 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.surface.lower() in languages and _is_language(place):
         return None
-    if place.after() in cues.FIXED_AFTER or (place.surface in FIRST_NAMES and is_first_name(place)):
+    if not languages and place.after() in ("language", "languages", "dialect", "dialects"):
         return None
-    if place.hyphen_after or place.cut:
+    if _is_fixed(place) or (place.surface in FIRST_NAMES and is_first_name(place)):
+        return None
+    if place.cut and not any(place.before(count) in cues.BEFORE_CUT for count in (1, 2, 3)):
+        return None  # what was cut off may be a title, a language
+    if place.surface == "New Zealand" and _ends_noun_phrase(place):
+        return None
+    if place.gap_before == "> " and place.gap_after.strip() == ",":
+        return None  # behind a hidden word it may be a surname
+    if place.hyphen_after or place.cut or _coordinated(place, names):
         return target.word
     joined = (
         place.after() in ("and", "or") and place.after(2) in names.groups and not place.after(2).endswith("s")
     )
     if place.before() == "the" and place.before(2) in names.first:
         return None  # John the Baptist
-    if place.surface == "New Zealand" and _ends_noun_phrase(place):
-        return None
     if target.nouns and not joined and _stands_for_people(place):
         return target.nouns
     if target.noun and (_is_singular_noun(place) or (place.before() == "fellow" and place.capital_after)):
@@ -38,17 +44,45 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
 
 
 def group_noun(place: Place, target: Target, names: Names) -> str | None:
-    """Groups with capitals, as nouns: "Muslims", "Poles", "Islam"."""
-    if place.case == "lower" and place.before() in ("egg", "the") and place.surface == "whites":
+    """Groups with capitals, as nouns: "Muslims", "Poles"."""
+    before = place.before()
+    if place.surface == "whites" and (
+        before in ("egg", "the") or (before == "and" and place.before(2) == "blacks")
+    ):
         return None
-    return target.word if _free_of_names(place, names) else None
+    return target.word if _free_of_names(place, names) and not _is_fixed(place) else None
+
+
+def singular_noun(place: Place, target: Target, names: Names) -> str | None:
+    """Nouns that are no adjectives: "a Pole", "Pole Anna Nowak"; with nothing before they are others ("Pole dance")."""
+    alone = not place.before() and not place.gap_before.endswith("> ")
+    return None if alone and not place.capital_after else group_noun(place, target, names)
+
+
+def faith(place: Place, target: Target, names: Names) -> str | None:
+    """Names of religions; but not where one of their branches is spoken of: "Reform Judaism is a form of Judaism"."""
+    pieces, word = place.pieces, place.surface
+    key, known = ("branch", word, id(names)), place.about.known
+    if key not in known:
+        same = (Place(pieces, at, at) for at in range(1, len(pieces), 2) if pieces[at] == word)
+        known[key] = any(_is_branch(one, names) for one in same)
+    return None if known[key] else group_noun(place, target, names)
+
+
+def _is_branch(place: Place, names: Names) -> bool:
+    """Whether a word before the name of a religion says which branch: "Sunni Islam", "Pure Land Buddhism"."""
+    before = place.capital_before
+    if before and (before in names.peers or before in cues.DENOMINATIONS):
+        return True
+    other = place.before() not in cues.FUNCTION | cues.ADVERBS | names.groups
+    return bool(before and other) or (place.before(2) == "pure" and place.before() == "land")
 
 
 def of_person(place: Place, target: Target, names: Names) -> str | None:
     """Adjectives that say something of a person beside other senses: "a white man", "she is blind"."""
     if place.case == "title" and (
         (place.capital_after and place.capital_after not in names.groups)
-        or (place.capital_before and place.capital_before not in names.groups)
+        or (place.capital_before and place.capital_before not in names.groups and not place.opener_before)
     ):
         return None
     if place.hyphen_after or place.before() in cues.SPANS_OF_TIME:
@@ -63,31 +97,136 @@ def _free_of_names(place: Place, names: Names) -> bool:
     word = place.surface.lower()
     if (place.neighbour(-1), word.removesuffix("s")) in names.compounds:
         return False
-    if (word, place.neighbour(1).removesuffix("s")) in names.compounds:
-        return False
-    if place.hyphen_before and place.before_hyphen() == "all":
+    if (word, place.neighbour(1).removesuffix("s")) in names.compounds or _is_half(place, names):
         return False
     if place.case == "upper":
         return True
-    if place.hyphen_before and len(place.before_hyphen()) == 1:
-        return False
-    if place.in_title or place.in_capitals or (place.capital_before and place.gap_after.strip() == ":"):
+    if (
+        "books" in place.about
+        or place.in_title
+        or place.in_capitals
+        or (place.capital_before and place.gap_after.strip() == ":")
+    ):
         return False  # the Nation of Islam; "Conservative Judaism: A History"
-    if place.gap_after.startswith(" <") and place.no_person:
+    if place.capital_before in cues.DENOMINATIONS or _before_hidden_name(place):
         return False
     before, after = place.capital_before, place.capital_after
     if before and before not in names.groups and not place.hyphen_before:
         weak = place.opener_before and before not in cues.BEFORE_PEOPLES and before not in names.first
-        if not weak:
-            return False
-    if after and not after[0].isdigit() and after not in names.groups and after not in names.first:
+        if not weak or (_ends_noun_phrase(place) and place.after() in ("is", "was", "has")):
+            return False  # "Bradford English is"
+    if after and (after[0].isdigit() or (after not in names.groups and after not in names.first)):
         return False
-    return not (after and after[0].isdigit())
+    return not _in_longer_name(place, names)
+
+
+def _is_half(place: Place, names: Names) -> bool:
+    """Whether a word for another group of the axis stands beside it: "French Canadian", "Arab-Indian", "Shia Islam".
+
+    Not what says where somebody's family came from: "a Polish-American actor".
+    """
+    if place.hyphen_before:
+        before = place.before_hyphen()
+        if before in ("all", "unk") or len(before) == 1 or before in names.peers:
+            return True
+        if before.endswith("o") and before not in (*cues.BEFORE_HYPHEN, *names.groups):
+            return True  # Austro-Hungarian
+    if place.hyphen_after and (place.after_hyphen() == "unk" or place.surface.lower() == "anglo"):
+        return True
+    if place.capital_before in names.peers:
+        return True
+    after = place.after_hyphen() if place.hyphen_after else place.capital_after
+    after = after if after in names.peers else after.removesuffix("s")
+    if after not in names.peers:
+        return False
+    return after not in cues.SETTLED or (place.surface == "French" and after == "canadian")
+
+
+def _before_hidden_name(place: Place) -> bool:
+    """Whether words follow that a corpus hides, as in names: "the Jewish <unk> <unk>", "the Persian <unk> Empire"."""
+    if not place.gap_after.startswith(" <"):
+        return False
+    at = place.last + 2
+    last = at
+    while last < len(place.pieces) and place.pieces[last] == "unk":
+        last += 2
+    hidden = (last - at) // 2
+    if hidden == 0:
+        return False
+    following = (
+        place.pieces[last].lower() if last < len(place.pieces) and place.pieces[last - 1] == "> " else ""
+    )
+    return hidden > 1 or place.no_person or following in cues.REALMS
+
+
+def _in_longer_name(place: Place, names: Names) -> bool:
+    """Whether groups beside it lead to a capital: "Muslim Canadian Congress", "Progressive British Muslims"."""
+    if place.capital_after in names.groups:
+        behind = Place(place.pieces, place.last + 2, place.last + 2).capital_after
+        if behind and behind[0].isalpha() and behind not in names.groups | names.first:
+            return True
+    if place.capital_before in names.groups and not place.opener_before:
+        ahead = Place(place.pieces, place.first - 2, place.first - 2)
+        first = ahead.before() and ahead.capital_before
+        return bool(first) and first not in names.groups | cues.COUNTED | cues.FUNCTION | cues.ADVERBS
+    return False
+
+
+def _is_fixed(place: Place) -> bool:
+    """Whether it is called after a group and not of it: a dish, a dance, a plant, a region, an ocean."""
+    if place.after() in cues.FIXED_AFTER or (place.hyphen_follows(1) and place.after(1) == "cross"):
+        return True
+    if place.surface in ("Indian", "Indians") and (
+        "American Indians" in place.about or place.after() in cues.OF_AMERICAN_INDIANS
+    ):
+        return True
+    if place.after() in ("football", "rules") and place.surface.lower() in cues.SETTLED:
+        return True  # American football
+    joined = ("and", "or")
+    return (place.after() in joined and place.after(2) in cues.OCEANS) or (
+        place.before() in joined and place.before(2) in cues.OCEANS
+    )
+
+
+def _coordinated(place: Place, names: Names) -> bool:
+    """Whether it is one of several adjectives before a noun: "the Polish, British and Dutch divisions"."""
+    pieces, at = place.pieces, place.last
+    while at + 2 < min(len(pieces), place.last + _LONGEST_LIST):
+        following = at + 2
+        gap = pieces[at + 1].strip(" <>")
+        if gap == "," or (gap == "" and pieces[following] in ("and", "or")):
+            if pieces[following] in ("and", "or"):
+                following += 2
+        elif at > place.last and gap == "":
+            word = pieces[following].lower()
+            if pieces[following][0].isupper() and word in _SECOND_WORDS:
+                at = following
+                continue
+            return word not in cues.NO_NOUN and word not in names.first
+        else:
+            return False
+        if gap != "," and (following >= len(pieces) or pieces[following - 1].strip(" <>")):
+            return False
+        word = pieces[following] if following < len(pieces) else ""
+        known = word == "unk" or word.lower() in names.groups or word in ("New", "South", "North")
+        if not known and not (word[:1].isupper() and word.endswith(_OF_PEOPLES)):
+            return False
+        at = following
+    return False
+
+
+_BEHIND_THE_LEFT = cues.AUXILIARIES | {"who", "that", "which", "in", "consists"}
+_LONGEST_LIST = 60
+"""Pieces behind a group that are looked at for others beside it."""
+_SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
+_OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 
 
 def _stands_for_people(place: Place) -> bool:
     """Whether an adjective that no one is called by stands for the people: "the British retreated", "37 Japanese"."""
     ends = _ends_noun_phrase(place)
+    if ends and any(place.before(count) in ("against", "among", "amongst") for count in (1, 2, 3)):
+        return True
     if place.before() == "the" or (place.before(2) == "the" and ends and place.before() in cues.OF_THE):
         following = place.after()
         return ends or (following.endswith("ed") and following not in cues.NOT_DONE)
@@ -105,13 +244,23 @@ def is_first_name(place: Place) -> bool:
     """Whether "Christian" does something, without an article: "Christian transferred to Boston"."""
     acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had", "the")
     acts = acts or place.after().endswith("ed")
-    return (acts or place.possessive) and place.before() in ("", *cues.JOINTS)
+    if (acts or place.possessive) and place.before() in ("", *cues.JOINTS):
+        return True
+    return (
+        place.cut
+        and any(  # "Christian Miller, better known as Christian "
+            word == place.surface and gap == " " and following[0].isupper()
+            for word, gap, following in zip(
+                place.pieces[1::2], place.pieces[2::2], place.pieces[3::2], strict=False
+            )
+        )
+    )
 
 
 def _is_language(place: Place) -> bool:
     if place.after() in cues.LANGUAGE_AFTER or place.possessive:
         return place.after() in cues.LANGUAGE_AFTER
-    if place.gap_before.endswith("(") and place.gap_after.strip() == ":":
+    if place.gap_after.strip(" <") == ":":
         return True  # "(German: Haus)"
     ends = _ends_noun_phrase(place)
     if place.before() in cues.LANGUAGE_BEFORE or (
@@ -132,7 +281,9 @@ def _ends_noun_phrase(place: Place) -> bool:
         return not place.gap_after.strip().startswith(("<", "(", "“", '"', "'", "‘", "/", "["))
     if place.hyphen_follows(1):
         return False
-    return following in cues.FUNCTION or following in cues.ADVERBS or following in cues.VERBS
+    if following == "left" and place.after(2) in _BEHIND_THE_LEFT:
+        return False
+    return following in cues.NO_NOUN
 
 
 def _is_singular_noun(place: Place) -> bool:

@@ -1,9 +1,21 @@
 """A place in a text cut into words and what stands between them, with what the rules ask about it."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
-from evenhand.prompts.counterfactual.cues import ABBREVIATED, FUNCTION, NATURE, NOT_PEOPLE_AFTER, SHIPS, WOMEN
+from evenhand.prompts.counterfactual.cues import (
+    ABBREVIATED,
+    AMERICAN_INDIANS,
+    FUNCTION,
+    NATURE,
+    NOT_PEOPLE_AFTER,
+    SHIPS,
+    SMALL,
+    SUFFIXES,
+    TITLES,
+    WOMEN,
+)
 
 WORDS = re.compile(r"(\w+)")
 """Cuts a text so that words have odd numbers and what stands between them even ones."""
@@ -13,7 +25,17 @@ HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")
 APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
-_REACH, _CAPITALS = 15, 5
+_REACH, _CAPITALS, _MOST_CAPITALS = 15, 5, 5
+_LONGEST_NAME = 40
+"""Pieces behind a first name that are looked at for the rest of the name."""
+
+
+class Subjects(frozenset[str]):
+    """What a text is about, and what was found out of its words so far."""
+
+    def __init__(self, about: Iterable[str] = ()):
+        self.known: dict[tuple[str, str, int], bool] = {}
+        """What holds of a word wherever it stands: by question, word, and the list that the answer hangs on."""
 
 
 class Place:
@@ -21,8 +43,9 @@ class Place:
 
     __slots__ = ("__dict__", "about", "first", "last", "pieces")
 
-    def __init__(self, pieces: list[str], first: int, last: int, about: frozenset[str] = frozenset()):
-        self.pieces, self.first, self.last, self.about = pieces, first, last, about
+    def __init__(self, pieces: list[str], first: int, last: int, about: Subjects | None = None):
+        self.pieces, self.first, self.last = pieces, first, last
+        self.about = Subjects() if about is None else about
 
     @cached_property
     def surface(self) -> str:
@@ -41,7 +64,7 @@ class Place:
         """The count-th word before, in lower case; "" where there is none, or where more than a space is between."""
         at = self.first
         for _ in range(count):
-            if at < 2 or not SPACE.fullmatch(self.pieces[at - 1]):
+            if at < 2 or not (self.pieces[at - 1] == " " or SPACE.fullmatch(self.pieces[at - 1])):
                 return ""
             at -= 2
         return self.pieces[at].lower()
@@ -50,7 +73,9 @@ class Place:
         """The count-th word behind, as `before`."""
         at = self.last
         for _ in range(count):
-            if at + 2 >= len(self.pieces) or not SPACE.fullmatch(self.pieces[at + 1]):
+            if at + 2 >= len(self.pieces):
+                return ""
+            if self.pieces[at + 1] != " " and not SPACE.fullmatch(self.pieces[at + 1]):
                 return ""
             at += 2
         return self.pieces[at].lower()
@@ -120,7 +145,13 @@ class Place:
 
     @property
     def in_title(self) -> bool:
-        """Whether "of" or "for" ties the word to a capital within a sentence: "Searching for Robert Johnson"."""
+        """Whether a word before is written as in titles: "Searching for Robert Johnson", "Poems From the Chinese"."""
+        for count in (1, 2):
+            at = self.first - 2 * count
+            if self.before(count) in SMALL and self.pieces[at][0].isupper() and not _opens(self.pieces, at):
+                return True
+        if self.before() == "with" and self.before(3) and self.first > 6:  # "Late Night with Jane Miller"
+            return self.pieces[self.first - 4][0].isupper() and self.pieces[self.first - 6][0].isupper()
         step = 2 if self.before(2) in ("of", "for") and self.capital_before else 1
         at = self.first - 2 * step - 2
         if at < 1 or self.before(step) not in ("of", "for") or not self.before(step + 1):
@@ -167,12 +198,12 @@ class Place:
     @property
     def no_person(self) -> bool:
         """Whether the run of capitals behind a name ends in a place, an institution, a ship, a work."""
-        return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after())
+        return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after)
 
     @property
     def after_run(self) -> str:
         """The word behind the run of capitals behind, in lower case."""
-        return self._at(self.last + 2 + 2 * len(self.capitals_after())).lower()
+        return self._at(self.last + 2 + 2 * len(self.capitals_after)).lower()
 
     @property
     def heads_title(self) -> bool:
@@ -180,7 +211,7 @@ class Place:
 
         "Jane Miller: A Life", "Jane Miller and John Wu: Friends", "Jane Miller and the Politics of Tea".
         """
-        at = self.last + 2 * len(self.capitals_after()) + 1
+        at = self.last + 2 * len(self.capitals_after) + 1
         if self._at(at + 1) == "and" and self._at(at + 3):
             if self._at(at + 3) in ("the", "his", "her"):
                 return self._at(at + 5)[:1].isupper()
@@ -216,10 +247,11 @@ class Place:
             return ""
         return word.lower() if SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) else ""
 
-    def capitals_after(self, most: int = 5) -> list[str]:
+    @cached_property
+    def capitals_after(self) -> list[str]:
         """The run of capitalised words behind (in lower case), also across an apostrophe and "of"."""
         run: list[str] = []
-        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * most), 2):
+        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * _MOST_CAPITALS), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
             if gap == " & " or (
                 word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")
@@ -235,18 +267,54 @@ class Place:
             run.append(word.lower())
         return run
 
+    @cached_property
+    def name_behind(self) -> list[str]:
+        """The words behind that go on with a person's name, in lower case; those joined by a hyphen are one.
+
+        "unk" for words that a corpus hides; without "Jr" and numbers.
+        """
+        words: list[str] = []
+        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + _LONGEST_NAME), 2):
+            gap, word = self.pieces[at - 1].replace("<", "").replace(">", ""), self.pieces[at]
+            if not (word[0].isupper() or word == "unk"):
+                break
+            if gap == " " or (gap == ". " and len(self.pieces[at - 2]) < 3):
+                words.append(word.lower())
+            elif not HYPHEN.fullmatch(gap):
+                break
+        return [word for word in words if word not in SUFFIXES]
+
+    @property
+    def bears_title(self) -> bool:
+        """Whether the name goes on with a title: "Edward , Duke of Kent"."""
+        at = self.last + 2 * len(self.capitals_after) + 1
+        return at + 2 < len(self.pieces) and self.pieces[at].strip() == "," and self.pieces[at + 1] in TITLES
+
+    @property
+    def in_heading(self) -> bool:
+        """Whether the text is a heading of a wiki: "= Peter ="."""
+        return "a heading" in self.about
+
     def _at(self, index: int) -> str:
         return self.pieces[index] if 0 < index < len(self.pieces) else ""
 
 
-def subjects(pieces: list[str]) -> frozenset[str]:
-    """What else than people a text is about: ships ("she"), nature ("males and females")."""
-    about = set()
-    if len(SHIPS.intersection(pieces)) > 1 and WOMEN.isdisjoint(pieces):
+def subjects(pieces: list[str]) -> Subjects:
+    """What else a text is about: ships ("she"), nature ("males and females"), males as against females, ..."""
+    words, about = set(pieces), set()
+    if len(SHIPS & words) > 1 and not WOMEN & words:
         about.add("ships")
-    if len(NATURE.intersection(pieces)) > 1:
+    if len(NATURE & words) > 1:
         about.add("nature")
-    return frozenset(about)
+    if "versus" in words and {"males", "females"} <= {word.lower() for word in words}:
+        about.add("both sexes")
+    if "ISBN" in words:
+        about.add("books")
+    if AMERICAN_INDIANS & words:
+        about.add("American Indians")
+    if pieces[0].lstrip().startswith("="):
+        about.add("a heading")
+    return Subjects(about)
 
 
 def _opens(pieces: list[str], at: int) -> bool:

@@ -26,12 +26,12 @@ def is_pronoun_of_person(place: Place) -> bool:
         return False
     if place.gap_before.startswith(")") and place.first > 2 and place.pieces[place.first - 2] == "s":
         return False  # (s)he
-    if place.case == "title" and (
-        not place.opens or (place.capital_after and len(place.capitals_after()) > 1)
-    ):
+    if place.case == "title" and (not place.opens or (place.capital_after and len(place.capitals_after) > 1)):
         return (
             place.opens and place.surface in ("His", "Her") and place.capital_after in cues.ROLES_BEFORE_NAMES
         )
+    if place.case == "title" and place.capital_after and place.gap_before.strip() in (":", "–", "—"):
+        return False  # "Jane Miller: Her Life"
     word = place.surface.lower()
     for look in (place.after, place.before):
         joint = look()
@@ -102,6 +102,13 @@ def her_is_possessive(place: Place) -> bool:
         return word not in cues.DETERMINERS
     if word in ("and", "or") and second in ("my", "your", "their", "our", "its"):
         return previous in cues.PREPOSITIONS or not previous or previous in cues.FUNCTION
+    if word in ("close", "tight", "closer") and previous in cues.HOLDING:
+        return False
+    if word == "a" and place.capital_after and place.case != "upper":
+        return True  # "her A levels"
+    done = word.endswith("ed") or word in cues.DONE
+    if done and previous in cues.HAVING_DONE and (second in cues.FUNCTION or _gap(place, 1).strip()):
+        return False  # "had her executed by"
     ends = not (second or _gap(place, 1).strip().startswith("<"))
     if word in cues.DEGREES and not place.opens and (ends or second in ("than", "when", "in", "of")):
         return False

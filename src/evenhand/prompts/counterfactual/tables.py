@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from evenhand.prompts.counterfactual.engine import Counterfactuals
-from evenhand.prompts.own_files import read_table, require_columns, text_column
-from evenhand.schema import DataError, UsageError, checked, is_file, write_table
+from evenhand.prompts.own_files import read_lines, read_table, require_columns, text_column
+from evenhand.schema import DataError, UsageError, checked, write_table
 
 if TYPE_CHECKING:
     from evenhand.prompts.counterfactual.changes import Counterfactual
@@ -87,13 +87,7 @@ def read_texts(path: Path, column: str = "text") -> pl.DataFrame:
     """A user's texts as a table with that column. Raises DataError (see TEXTS_FORMAT)."""
     if path.suffix.lower() != ".txt":
         return read_table(path, TEXTS_FORMAT)
-    if not is_file(path):
-        raise DataError(f"There is no file {path}.", TEXTS_FORMAT)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", TEXTS_FORMAT) from error
-    lines = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+    lines = read_lines(path, TEXTS_FORMAT)
     if not lines:
         raise DataError(f"{path} is empty.", TEXTS_FORMAT)
     return pl.DataFrame({column: lines})

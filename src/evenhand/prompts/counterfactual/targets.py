@@ -32,3 +32,7 @@ class Names:
     groups: frozenset[str] = frozenset()
     compounds: frozenset[tuple[str, ...]] = frozenset()
     """Groups of two words, which are neither of the two: African American, South Korean."""
+    peers: frozenset[str] = frozenset()
+    """Words for groups of the axis that is changed."""
+    replaced: frozenset[str] = frozenset()
+    """First names that are changed."""

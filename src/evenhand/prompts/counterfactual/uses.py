@@ -8,6 +8,7 @@ from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him, is_pronoun_of_person
 from evenhand.prompts.counterfactual.targets import Names, Target
 
+_FIRMS = ("chain", "company", "retailer", "brand", "firm")
 _MOST_CAPITALS = 3
 """Behind a first name; more are those of a title."""
 
@@ -30,11 +31,13 @@ def noun(place: Place, target: Target) -> str | None:
         place.hyphen_before and place.before_hyphen() not in cues.BEFORE_HYPHEN
     ):
         return None
-    if _names_both(place, target) or _is_fixed(place):
+    if _names_both(place, target) or _is_fixed(place) or _in_title_or_firm(place):
         return None
     word = place.surface.lower()
     if "nature" in place.about and word in ("male", "males", "female", "females"):
         return None
+    if "both sexes" in place.about and word in ("males", "females"):
+        return None  # "$ 31 for males versus $ 19 for females"
     if word == "man" and (place.before() == "to" or (place.before() in ("no", "every") and place.possessive)):
         return None
     return None if place.case == "title" and not _opens_plainly(place) else target.word
@@ -44,11 +47,14 @@ def kin(place: Place, target: Target) -> str | None:
     """Words of kinship: as nouns, and as names of one's own relatives ("told Mom"); not in names ("Mother Teresa")."""
     if place.hyphen_after and place.after_hyphen() not in ("in", *cues.MEN_AFTER_HYPHEN):
         return None
-    if _names_both(place, target) or _is_fixed(place):
+    if _names_both(place, target) or _is_fixed(place) or _in_title_or_firm(place):
         return None
-    if "ships" in place.about and place.surface.lower() in ("sister", "sisters"):
+    if {"ships", "nature"} & place.about and place.surface.lower() in ("sister", "sisters"):
         return None
     if place.case == "title":
+        hidden = (place.gap_before == "> " and not place.capital_after) or place.gap_after == " <"
+        if hidden or place.cut or (place.before() in cues.DETERMINERS and not place.opens):
+            return None  # the Flying <unk> Brothers, Papa <unk>, "of My Father"
         word = place.surface.lower()
         if (
             place.capital_after
@@ -73,22 +79,40 @@ def royal(place: Place, target: Target, names: Names) -> str | None:
     """King, princess, ...: as nouns, before a first name, and with an article; not in surnames and places."""
     if place.hyphen_after or place.hyphen_before or _names_both(place, target) or _is_fixed(place):
         return None
+    if place.before() == "drag":
+        return None  # drag queens and drag kings are no counterparts
     if place.case != "title":
         return target.word
-    if place.capital_before or place.before() in cues.NOT_PEOPLE_BEFORE:
+    if place.capital_before or place.before() in cues.NOT_PEOPLE_BEFORE or _in_title_or_firm(place):
         return None
     if place.capital_after:
         known = place.capital_after in names.first and not place.no_person
-        return target.word if known else None
-    return target.word if place.before() == "the" else None
+        return target.word if known and not _name_stays(place, names) else None
+    if place.before() != "the" or place.gap_after == " <":
+        return None
+    if place.possessive:
+        behind = Place(place.pieces, place.last + 2, place.last + 2)
+        return None if behind.capital_after else target.word  # the King's Highway
+    of_capital = (
+        place.after() == "of" and place.after(2) == "the" and place.pieces[place.last + 6][:1].isupper()
+    )
+    ends = not place.after() or place.after() in cues.NO_NOUN
+    return target.word if (ends or place.after().endswith("ed")) and not of_capital else None
 
 
-def honorific(place: Place, target: Target) -> str | None:
+def honorific(place: Place, target: Target, names: Names) -> str | None:
     """Mr, Ms, Sir, ...: with a capital, before a name."""
     if place.case == "lower" or (place.surface.lower() == "miss" and place.capital_after in cues.PAGEANTS):
         return None
     if place.capital_before and place.capital_before not in cues.ROLES_BEFORE_NAMES:
         return None
+    behind = place.capitals_after
+    if (
+        place.behind_title
+        or behind[:1] == ["show"]
+        or place.pieces[place.last + 2 * len(behind) + 1].strip() == ":"
+    ):
+        return None  # "Mr. Playboy: A Life"
     if (
         place.before() in ("and", "or")
         and place.first > 4
@@ -103,7 +127,7 @@ def honorific(place: Place, target: Target) -> str | None:
     )
     if follows and place.case == "upper" and place.gap_after == " " and not place.pieces[at].isupper():
         return None  # "MS patients" are no ladies
-    return target.word if follows else None
+    return target.word if follows and not _name_stays(place, names) else None
 
 
 def address(place: Place, target: Target) -> str | None:
@@ -112,31 +136,138 @@ def address(place: Place, target: Target) -> str | None:
 
 
 def name(place: Place, target: Target, names: Names) -> str | None:
-    """First names with their capital, unless a place, a ship, a saint, a surname or a work seems to be called so."""
+    """First names with their capital, unless a place, a ship, a saint, a surname or a work seems to be called so.
+
+    All given names of a person are replaced, or none.
+    """
     if place.case == "lower" or place.hyphen_after or place.hyphen_before:
         return None
+    if any(mark in place.gap_before + place.gap_after for mark in "&/"):
+        return None  # a firm, a band: "Ike & Tina Turner"
+    if place.gap_before.endswith(("'", "’")) and len(place.pieces[place.first - 2]) == 1:
+        return None  # O'Neil
     previous = place.capital_before
+    if place.gap_before == "> " and not place.name_behind:
+        return None  # behind a hidden word it may be a surname
+    if place.surface.lower() in cues.FIXED_PHRASES.get(previous, ()):
+        return None
     if place.case == "upper" and len(place.surface) < 4:
         return None
-    if place.in_title or place.before() in cues.CALLED_BEFORE:
+    if place.in_title or _names_work(place):
         return None
-    if {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
+    further = place.before(2) if previous else place.before(3) if place.before() == "and" else ""
+    if {previous, place.before(), further} & cues.NOT_PEOPLE_BEFORE:
+        return None  # Mount John, "the USS Little and Gregory"
+    if not _replaced_whole(place, names) or (not previous and _is_surname(place, names)):
         return None
+    run = place.capitals_after
+    if len(run) > _MOST_CAPITALS:
+        return None  # capitals as in titles: "Jane Miller Is Missing"
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
         # "Sarah Michelle Gellar", not "Elton John"; shouted words are no names
-        middle = previous in names.first and bool(place.capital_after)
-        if not middle and place.case != "upper":
+        if previous in names.replaced and place.name_behind:
+            first = Place(place.pieces, place.first - 2, place.first - 2, place.about)
+            return target.word if name(first, target, names) else None
+        if place.case != "upper":
             return None
-    run = place.capitals_after()
     if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
         return None  # John the Baptist, Catherine the Great; titles
-    if run and (place.after_run in cues.CALLED_AFTER or place.before() in ("the", "a", "an")):
-        return None  # the Jane Miller Foundation, a Jane Miller song
-    if len(run) > _MOST_CAPITALS or any(word in cues.FUNCTION - cues.IN_NAMES for word in run):
-        return None  # capitals as in titles: "Jane Miller Is Missing"
+    if (
+        place.before() in cues.ARTICLES
+        or (run and place.after_run in cues.CALLED_AFTER)
+        or _is_attribute(place)
+    ):
+        return None  # the Jane Miller Foundation, a Michael reaction
+    if not cues.NOT_IN_NAMES.isdisjoint(run):
+        return None  # "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
+    step = len(place.name_behind)
+    if place.after(step + 1) == "is" and place.after(step + 3) in _FIRMS:
+        return None  # "Jane Miller is a chain of stores"
+    if place.bears_title or (place.in_heading and place.before() in ("of", "and")):
+        return None  # Edward, Duke of Kent; "= Acts of Peter ="
+    if place.gap_after.lstrip().startswith("!") and place.neighbour(1).islower() and not place.opens:
+        following = place.pieces[place.last + 2]
+        return target.word if following[0].isupper() else None  # "the musical Oliver! and"
     return target.word
+
+
+def _replaced_whole(place: Place, names: Names) -> bool:
+    """Whether the given names behind are replaced with this one: not "Ralph Waldo Emerson", not "Mary Ann".
+
+    Of a name of three words all but the last have to be in our list, unless they are initials, hidden by a corpus, or
+    open a surname of several words.
+    """
+    behind = place.name_behind
+    if f"{place.surface}_{place.after()}_{place.after(2)}".lower() in cues.NO_PERSON:
+        return False
+    if not behind:
+        return True
+    if f"{place.surface}_{behind[0]}".lower() in cues.NO_PERSON:
+        return False
+    if len(behind) == 1:
+        if '"' in place.pieces[place.last + 3] and behind[0] in names.replaced:
+            return False  # Benjamin Paul "Ben" Okafor
+        return behind[0] not in cues.SECOND_HALVES or place.capital_before in names.replaced
+    for word in behind[:-1]:
+        if word in cues.SURNAME_OPENERS:
+            break
+        if word not in names.replaced and word != "unk" and len(word) > 1:
+            return False
+    return True
+
+
+def _is_surname(place: Place, names: Names) -> bool:
+    """Whether a name that stands alone follows another elsewhere in the text: "Carmelo Anthony", then "Anthony"."""
+    if place.name_behind:
+        return False
+    key, known = ("surname", place.surface, id(names)), place.about.known
+    if key not in known:
+        known[key] = _follows_names(place.pieces, place.surface, names)
+    return known[key]
+
+
+def _follows_names(pieces: list[str], word: str, names: Names) -> bool:
+    known, at = (cues.ROLES_BEFORE_NAMES, names.groups, names.first, cues.FUNCTION, cues.ADVERBS), 0
+    for _ in range(pieces.count(word)):
+        at = pieces.index(word, at + 1)
+        other = Place(pieces, at, at)
+        before = other.capital_before
+        if before in names.first and not other.name_behind and before != word.lower():
+            return True
+        if before and not other.opener_before and not any(before in words for words in known):
+            return True
+    return False
+
+
+def _is_attribute(place: Place) -> bool:
+    """Whether an article and an adjective go before and a noun behind: "a rare Jane Miller record"."""
+    if place.before() in cues.FUNCTION or not {place.before(2), place.before(3)} & cues.ARTICLES:
+        return False
+    behind = place.name_behind
+    noun = place.after(len(behind) + 1)
+    if not noun or noun in behind or noun == "due" or noun in cues.NO_NOUN:
+        return False
+    return not noun.endswith(("ed", "ing", "ly"))
+
+
+def _names_work(place: Place) -> bool:
+    """Whether a work or a place seems to be called so: "the film Jane Miller", "seen in Jane Miller"."""
+    before = place.before()
+    if before in cues.INTO_LIVES and place.pieces[place.first - 2][0].isupper() and place.name_behind:
+        return True
+    if before in cues.CALLED_BEFORE or (before in cues.CALLING and place.before(2) in cues.WORKS):
+        return True
+    return before == "in" and not place.possessive and "s" not in place.capitals_after
+
+
+def _name_stays(place: Place, names: Names) -> bool:
+    """Whether a first name of our list follows that is not replaced, so that its title stays, too."""
+    at = place.last + 2
+    if at >= len(place.pieces) or place.pieces[at].lower() not in names.replaced:
+        return False
+    return name(Place(place.pieces, at, at, place.about), Target(place.pieces[at]), names) is None
 
 
 def phrase(place: Place, target: Target) -> str | None:
@@ -170,7 +301,15 @@ def _is_fixed(place: Place) -> bool:
     word = place.surface.lower()
     if word == "fathers" and place.before() in cues.FOUNDERS:
         return True
+    leading = {"lady": cues.LADIES, "ladies": cues.LADIES, "man": ("best", "leading"), "men": ("leading",)}
+    if place.before() in leading.get(word, ()):
+        return True
     return place.after() in cues.FIXED_PHRASES.get(word, ())
+
+
+def _in_title_or_firm(place: Place) -> bool:
+    """Whether a capital stands behind capitals and a colon, or "&": "Jane Miller: Queen of Tea", "Miller & Sons"."""
+    return place.case == "title" and (place.behind_title or "&" in place.gap_before)
 
 
 def _opens_plainly(place: Place) -> bool:

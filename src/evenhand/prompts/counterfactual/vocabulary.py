@@ -16,8 +16,9 @@ from evenhand.schema import UsageError, unknown_name
 GENDERS = ("female", "male")
 CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
 """Axes whose words are mostly names of peoples and faiths, told from other senses by their capital."""
-OF_PERSON = frozenset(("black", "deaf", "north african"))
-"""Written with a capital in the lexicon, but words with other senses in most texts."""
+_PARTS_OF_THE_WORLD = ("african", "north african", "asian", "east asian", "south asian", "southeast asian")
+OF_PERSON = frozenset(("black", "deaf", "middle eastern", *_PARTS_OF_THE_WORLD))
+"""Written with a capital in the lexicon, but with other senses (a part of the world) in most texts."""
 FOLDER = Path(__file__).parent
 
 
@@ -116,6 +117,20 @@ def known_names() -> Names:
     return Names(frozenset(first), frozenset(peoples), frozenset(compounds))
 
 
+@cache
+def _names_beside(axis: str) -> Names:
+    """What we know of names, with the words for groups of an axis; those of peoples and nations go together."""
+    together = ("nationality", "race_ethnicity")
+    peers: set[str] = set()
+    for one in together if axis in together else (axis,):
+        words = (descriptor.descriptor for descriptor in load_lexicon().select([one]).descriptors)
+        forms = _read("forms")[one]
+        peers.update(word.lower() for word in words if word[0].isupper())
+        peers.update(noun.lower() for entry in forms.get("nouns", ()) for noun in entry[1:])
+        peers.update(name.lower() for _, name in forms.get("names", ()))
+    return replace(known_names(), peers=frozenset(peers))
+
+
 PRONOUNS = {
     "female": {"he": "she", "him": "her", "his": "her/hers", "himself": "herself"},
     "male": {"she": "he", "her": "his/him", "hers": "his", "herself": "himself"},
@@ -123,8 +138,9 @@ PRONOUNS = {
 
 
 def _gender(target: str, with_names: bool) -> Iterator[Term]:
-    names = known_names()
     old, new = (1, 0) if target == "male" else (0, 1)
+    pairs_of_names = [pair for pairs in _read("names").values() for pair in pairs] if with_names else []
+    names = replace(known_names(), replaced=frozenset(pair[new].lower() for pair in pairs_of_names))
     for word, counterpart in PRONOUNS[target].items():
         yield Term(word, Target(counterpart), "pronoun", uses.pronoun)
     how: dict[str, Use] = {
@@ -133,7 +149,7 @@ def _gender(target: str, with_names: bool) -> Iterator[Term]:
         "occupation": uses.noun,
         "quality": uses.noun,
         "royal": partial(uses.royal, names=names),
-        "honorific": uses.honorific,
+        "honorific": partial(uses.honorific, names=names),
         "address": uses.address,
     }
     for rule, lists in _read("gender").items():
@@ -145,21 +161,21 @@ def _gender(target: str, with_names: bool) -> Iterator[Term]:
                 yield Term(pluralise(pair[old]), plurals, rule, how[rule], two_way=two_way)
         for pair in lists.get("adjectives", ()):
             yield Term(pair[old], Target(pair[new]), rule, how[rule])
-    if with_names:
-        seen: set[str] = set()
-        for pairs in _read("names").values():
-            for female, male in pairs:
-                word, counterpart = (female, male) if target == "male" else (male, female)
-                if word not in seen:
-                    seen.add(word)
-                    yield Term(
-                        word, Target(counterpart), "name", partial(uses.name, names=names), any_case=False
-                    )
+    seen: set[str] = set()
+    for pair in pairs_of_names:
+        if pair[new] not in seen:
+            seen.add(pair[new])
+            use = partial(uses.name, names=names)
+            yield Term(pair[new], Target(pair[old]), "name", use, any_case=False)
 
 
 def _origins(sources: Sequence[str], target: str) -> Iterator[Term]:
-    names, origins = known_names(), _read("names")
+    origins = _read("names")
     seen: set[str] = {name for pair in origins[target] for name in pair}
+    replaced = {
+        name.lower() for source in sources for pair in origins[source] for name in pair if name not in seen
+    }
+    names = replace(known_names(), replaced=frozenset(replaced))
     for source in sources:
         for number, pair in enumerate(origins[source]):
             counterparts = origins[target][number % len(origins[target])]
@@ -197,10 +213,10 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
         yield from _adjective(axis, member, aim, nouns)
         for word, other in forms.get("also", ()):
             if word == member.descriptor:
-                use = partial(groups.group_noun, names=known_names())
+                use = partial(groups.group_noun, names=_names_beside(axis))
                 yield Term(other, Target(aim.descriptor), "adjective", use, two_way=False)
         if member.descriptor in of_faith and aim.descriptor in of_faith:
-            use = partial(groups.group_noun, names=known_names())
+            use = partial(groups.faith, names=_names_beside(axis))
             yield Term(of_faith[member.descriptor], Target(of_faith[aim.descriptor]), "religion", use)
     if not any(member.form in by_form for member in members):
         raise UsageError(
@@ -212,7 +228,7 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
 def _adjective(
     axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, tuple[str, str]]
 ) -> Iterator[Term]:
-    names, word = known_names(), member.descriptor
+    names, word = _names_beside(axis), member.descriptor
     lower_too = (
         axis != "nationality" or word.lower() not in _read("forms")["nationality"]["ambiguous_in_lower_case"]
     )
@@ -226,10 +242,9 @@ def _adjective(
     if as_group:
         languages = frozenset(language.lower() for language in _read("forms")["nationality"]["languages"])
         spoken = languages if axis == "nationality" else frozenset[str]()
-        countable = own is None or own[0] == word
-        fitting = Target(
-            aim.descriptor, noun if own and countable else "", "" if own and countable else plural
-        )
+        countable = own is not None and own[0] == word
+        several = not countable and (own is None or axis == "nationality")  # "the British", but "the Jews"
+        fitting = Target(aim.descriptor, noun if countable else "", plural if several else "")
         use: Use = partial(groups.group, names=names, languages=spoken)
     else:
         fitting, use = Target(aim.descriptor), partial(groups.of_person, names=names)
@@ -238,7 +253,8 @@ def _adjective(
     if own:
         as_noun = partial(groups.group_noun, names=names)
         if own[0] != word and " " not in own[0].replace(word, "", 1):
-            yield Term(own[0], Target(noun), "noun", as_noun, any_case=own[0].lower() not in _AMBIGUOUS)
+            one = partial(groups.singular_noun, names=names)
+            yield Term(own[0], Target(noun), "noun", one, any_case=own[0].lower() not in _AMBIGUOUS)
         yield Term(own[1], Target(plural), "noun", as_noun, any_case=own[1].lower() not in _AMBIGUOUS)
 
 

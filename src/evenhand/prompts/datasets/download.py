@@ -3,8 +3,9 @@
 import hashlib
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,6 +15,10 @@ Progress = Callable[[str, int, int | None], None]
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers of a server that may be better next time."""
 PIECE = 1 << 16
+MOST_UNPINNED = 1 << 27
+"""Bytes of a file, unpacked, of which no size is pinned."""
+SLOWEST = 10_000
+"""Bytes a second: a download that stays below is given up, once it has had twice its time-out."""
 
 
 class _Passing(Exception):
@@ -34,10 +39,11 @@ def download(
     """Download a URL to a file, which is there only when it is complete and verified.
 
     url: http(s), by way of the proxy that the environment names. target: where the file goes; what stood there stays
-    until then. sha256: expected hash, hex. size: expected bytes. progress: called with (name, bytes so far, bytes in
-    all or None). attempts: tries, with pauses that double from `pause` seconds, at most 30. timeout: seconds without
-    any data. Raises ChecksumMismatch for wrong content, DataError when the server refuses or stays unreachable,
-    WriteError when the disk fails.
+    until then. sha256: expected hash, hex. size: expected bytes; without it at most MOST_UNPINNED are taken. progress:
+    called with (name, bytes so far, bytes in all or None). attempts: tries, with pauses that double from `pause`
+    seconds, at most 30. timeout: seconds without any data; what comes more slowly than SLOWEST is given up after twice
+    that. Raises ChecksumMismatch for wrong content, DataError when the server refuses, stays unreachable or sends too
+    much, WriteError when the disk fails.
     """
     failure = ""
     for attempt in range(attempts):
@@ -45,7 +51,7 @@ def download(
             time.sleep(min(30.0, pause * 2 ** (attempt - 1)) * random.uniform(0.75, 1.0))
         try:
             with atomic_write(target) as handle:
-                arriving = _Arriving(handle, target.name, size, progress)
+                arriving = _Arriving(handle, target.name, size, progress, time.monotonic() + 2 * timeout)
                 _receive(url, arriving, timeout)
                 if sha256 not in (None, got := arriving.digest.hexdigest()):
                     raise ChecksumMismatch(
@@ -63,13 +69,23 @@ def download(
 class _Arriving:
     """A file that is written to while its bytes are counted, hashed and reported."""
 
-    def __init__(self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None):
+    def __init__(
+        self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None, patient_until: float
+    ):
         self.handle, self.name, self.size, self.progress = handle, name, size, progress
+        self.patient_until = patient_until
         self.received = 0
         self.digest = hashlib.sha256()
 
     def write(self, piece: bytes) -> None:
         self.received += len(piece)
+        if self.size is None and self.received > MOST_UNPINNED:
+            raise DataError(
+                f"{self.name}: more than {MOST_UNPINNED:,} bytes arrived, more than such files have. Nothing was kept.",
+                _hint(self.name),
+            )
+        if self.received < SLOWEST * (time.monotonic() - self.patient_until):
+            raise _Passing(f"the file came at less than {SLOWEST / 1000:g} KB a second")
         if self.size is not None and self.received > self.size:
             raise ChecksumMismatch(
                 f"{self.name}: more than the {self.size:,} bytes of the pinned file arrived. Nothing was kept.",
@@ -94,6 +110,8 @@ def _receive(url: str, arriving: _Arriving, timeout: float) -> None:
 
             def close_later(response: Any, **_: Any) -> None:
                 opened.callback(response.close)
+                # as it comes: to wait for a whole piece is to wait as long as a server drips
+                response.raw.stream = partial(_as_it_comes, response.raw)
 
             downloader = HTTPDownloader(chunk_size=PIECE, timeout=timeout, hooks={"response": close_later})
             downloader(url, arriving, None)
@@ -116,6 +134,11 @@ def _receive(url: str, arriving: _Arriving, timeout: float) -> None:
         raise _Passing(f"the connection failed or was cut ({_cause(error)})") from error
     except exceptions.RequestException as error:
         raise DataError(f"{url}: {_cause(error)}.", _hint(arriving.name)) from error
+
+
+def _as_it_comes(raw: Any, amount: int, decode_content: bool) -> Iterator[bytes]:
+    while piece := raw.read1(amount, decode_content=decode_content):
+        yield piece
 
 
 def _cause(error: BaseException) -> str:

@@ -1,28 +1,25 @@
 """The register of published data sets: where each lies, whether it is intact, and how to get it."""
 
 import os
-import shutil
 import tomllib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
-from evenhand.prompts.datasets.download import Progress, download
+from evenhand.prompts.datasets.unpinned import (
+    another,
+    read_first_fetches,
+)
 from evenhand.schema import (
     Card,
     ChecksumMismatch,
     DataError,
     DatasetMissing,
-    WriteError,
-    atomic_write,
     checked,
     is_file,
-    is_folder,
     sha256_of,
-    sweep,
     unknown_name,
 )
 
@@ -40,6 +37,10 @@ class DataFile:
     size: int | None = None
     instead: tuple[str, ...] = ()
     """Other file names that may hold the same content."""
+    rows: int | None = None
+    """How many the owner's file has, compared where its checksum is not known."""
+    only_for: str = ""
+    """What alone reads it, and says so where it is not there; empty: the data set is not complete without it."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +82,6 @@ class Dataset:
     def card(self, **stated: str) -> Card:
         """A card with the owner's citation, licence and address; the other fields are `stated`."""
         return Card(citation=self.citation, licence=self.licence, source=self.homepage, **stated)
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """What `fetch` did: where the files are, and the terms to show to the user."""
-
-    folder: Path
-    dataset: Dataset
-    version: str
-    downloaded: tuple[str, ...]
-    """Files that were not there before."""
-    unchecked: tuple[str, ...] = ()
-    """Files whose content could not be checked, because no checksum of them is known."""
 
 
 def read_register(path: Path) -> tuple[Dataset, ...]:
@@ -161,7 +149,8 @@ def dataset_folder(
         and found_file(folder / release.name, release.files[0])
     ):
         folder = folder / release.name
-    if missing := [file.path for file in release.files if not found_file(folder, file)]:
+    needed = [file for file in release.files if not file.only_for]
+    if missing := [file.path for file in needed if not found_file(folder, file)]:
         command = f"evenhand data fetch {name} --version {release.name}"
         raise DatasetMissing(
             f"{folder} has no {', '.join(missing)} of the data set {name} {release.name}.",
@@ -180,26 +169,48 @@ def verify(
     """Check every file of a data set in a folder against what is pinned.
 
     folder: holds the files. name, version: as in `dataset_folder`. register: default the built-in one.
+    Files of the cache of which no checksum is known are compared with what was first fetched.
     Raises ChecksumMismatch naming file, expected and found hash; DatasetMissing for a missing file.
     Unchanged files are hashed once per process.
     """
     release = dataset(name, register).version(version)
+    cache = cache_folder(name, release.name)
+    first = read_first_fetches(cache.parent, release.name) if folder == cache else {}
     for file in release.files:
         path = found_file(folder, file)
+        if path is None and file.only_for:
+            continue
         if path is None:
             raise DatasetMissing(f"{folder} has no {file.path}.", f"evenhand data fetch {name}")
-        if file.sha256 and (got := _sha256(path)) != file.sha256:
+        if file.sha256 and (got := sha256_once(path)) != file.sha256:
             raise ChecksumMismatch(
                 f"{path} is not the file of {name} {release.name}: "
                 f"expected SHA-256 {file.sha256}, found {got}.",
-                f"Remove it and run: evenhand data fetch {name} --version {release.name}",
+                f"Remove it and run: evenhand data fetch {name} --version {release.name}"
+                if folder == cache
+                else "It may be another version, edited, or cut short; what is published: "
+                f"evenhand data fetch {name} --version {release.name}",
             )
-    if release.content and (got := _content_sha256(release, folder)) != release.content_sha256:
+        if file.path in first and first[file.path].sha256 != sha256_once(path):
+            raise another(path, first[file.path], cache.parent)
+    if release.content and (got := content_sha256(release, folder)) != release.content_sha256:
         raise ChecksumMismatch(
             f"The rows in {folder} are not those of {name} {release.name}: expected content hash "
             f"{release.content_sha256}, found {got}.",
             f"Remove the folder and run: evenhand data fetch {name} --version {release.name}",
         )
+
+
+def first_fetched(name: str, version: str, folder: Path) -> str | None:
+    """Since when the files of a version without known checksums have been as they are; None where they are known.
+
+    folder: as `dataset_folder` gives it. Returns the day of the first fetch, "" of a folder that is not the cache.
+    """
+    if not dataset(name).version(version).unchecked:
+        return None
+    cache = cache_folder(name, version)
+    recorded = read_first_fetches(cache.parent, version) if folder == cache else {}
+    return max((one.fetched for one in recorded.values()), default="")
 
 
 def recognised_version(name: str, folder: Path) -> str | None:
@@ -209,89 +220,9 @@ def recognised_version(name: str, folder: Path) -> str | None:
     """
     for version in dataset(name).versions:
         paths = [found_file(folder, file) for file in version.files]
-        if all(p and _sha256(p) == file.sha256 for p, file in zip(paths, version.files, strict=True)):
+        if all(p and sha256_once(p) == file.sha256 for p, file in zip(paths, version.files, strict=True)):
             return version.name
     return None
-
-
-def fetch(
-    name: str,
-    version: str | None = None,
-    from_dir: Path | None = None,
-    progress: Progress | None = None,
-    register: Sequence[Dataset] | None = None,
-) -> Fetched:
-    """Bring a data set into the cache, from its owner or from a folder, and verify it.
-
-    name, version: as in `dataset_folder`. from_dir: copy from here instead of downloading. progress:
-    called with (file, bytes so far, bytes in all or None). register: default the built-in one. Files that
-    are there and intact stay. Returns the folder and the terms (`.dataset.licence`, `.citation`). Raises
-    ChecksumMismatch for wrong content, which is not kept; DataError when the owner's server fails;
-    WriteError when the disk does. The next call
-    fetches only what did not arrive.
-    """
-    entry = dataset(name, register)
-    release = entry.version(version)
-    folder = cache_folder(name, release.name)
-    if from_dir is not None and not is_folder(Path(from_dir)):
-        raise DataError(
-            f"There is no folder {from_dir}.",
-            f"--from takes the folder that holds the files of {name} directly.",
-        )
-    staging = folder.with_name(f".{release.name}.incoming")
-    try:
-        staging.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(
-            f"Could not create {staging}: {error.strerror or error}.",
-            "Set $EVENHAND_DATA to a folder that can be written to.",
-        ) from error
-    sweep(staging)
-    arrived: list[Path] = []
-    try:
-        for file in release.files:
-            present = found_file(folder, file)
-            if present and (_sha256(present) == file.sha256 if file.sha256 else _intact(release, folder)):
-                continue
-            target = staging / file.path
-            if from_dir is not None:
-                target = _copy(file, Path(from_dir), staging, name)
-            elif not file.url:
-                raise DataError(
-                    f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
-                    f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
-                )
-            elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
-                download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
-            arrived.append(target)
-    except BaseException:
-        for path in arrived if from_dir is not None else ():  # copies; downloads stay for the next call
-            path.unlink(missing_ok=True)
-        with suppress(OSError):  # not empty: what was downloaded before
-            staging.rmdir()
-        raise
-    try:
-        if release.content and arrived and not _intact(release, staging):
-            raise ChecksumMismatch(
-                f"{arrived[0].name} of {name} {release.name} does not hold the published rows (content hash "
-                f"{release.content_sha256}). {_content_found(release, staging)} Nothing was kept.",
-                "Try again later, or use a file from another source with --from DIR.",
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in arrived:
-            path.replace(folder / path.name)
-    except OSError as error:
-        raise WriteError(
-            f"Could not move the files of {name} into {folder}: {error.strerror or error}.",
-            "Set $EVENHAND_DATA to a folder that can be written to.",
-        ) from error
-    finally:
-        if arrived:
-            shutil.rmtree(staging, ignore_errors=True)
-    if not arrived and not any(staging.iterdir()):
-        staging.rmdir()
-    verify(folder, name, release.name, register)
-    return Fetched(folder, entry, release.name, tuple(path.name for path in arrived), release.unchecked)
 
 
 def _dataset(entry: dict[str, object]) -> Dataset:
@@ -312,49 +243,22 @@ def found_file(folder: Path, file: DataFile) -> Path | None:
     return None
 
 
-def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
-    path = found_file(source, file)
-    if path is None:
-        listed = (
-            ", ".join(sorted(p.name for p in source.iterdir())[:10]) if is_folder(source) else "no folder"
-        )
-        raise DataError(
-            f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
-            f"--from takes the folder that holds the files of {name} directly.",
-        )
-    if file.sha256 and (got := sha256_of(path)) != file.sha256:
-        raise ChecksumMismatch(
-            f"{path}: expected SHA-256 {file.sha256}, found {got}. Nothing was copied.",
-            "It may be another version, edited, or cut short.",
-        )
-    with atomic_write(staging / path.name) as handle, path.open("rb") as original:
-        shutil.copyfileobj(original, handle)
-    return staging / path.name
-
-
-def _intact(version: DataVersion, folder: Path) -> bool:
+def is_intact(version: DataVersion, folder: Path) -> bool:
     if not version.content:
         return True  # nothing is known by which to tell
     try:
-        return _content_sha256(version, folder) == version.content_sha256
+        return content_sha256(version, folder) == version.content_sha256
     except DataError:
         return False
 
 
-def _content_found(version: DataVersion, folder: Path) -> str:
-    try:
-        return f"Found {_content_sha256(version, folder)}."
-    except DataError as error:
-        return error.message
-
-
-def _content_sha256(version: DataVersion, folder: Path) -> str:
+def content_sha256(version: DataVersion, folder: Path) -> str:
     module, _, function = version.content.partition(":")
     value: str = getattr(import_module(module), function)(folder)
     return value
 
 
-def _sha256(path: Path) -> str:
+def sha256_once(path: Path) -> str:
     status = path.stat()
     return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
 

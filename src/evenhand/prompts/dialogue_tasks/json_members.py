@@ -9,6 +9,8 @@ from typing import Any, BinaryIO
 from evenhand.schema import DataError
 
 PIECE = 1 << 20
+MOST_CHARACTERS = 1 << 26
+"""Of one value, and of the white space before it."""
 SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -55,12 +57,16 @@ class _Text:
 
     def next(self) -> str:
         """The next character that is no white space; empty at the end."""
+        blank = 0
         while True:
             self.at = SPACE.match(self.buffer, self.at).end()  # type: ignore[union-attr]
             if self.at < len(self.buffer):
                 return self.buffer[self.at]
             if self.ended:
                 return ""
+            blank += len(self.buffer)
+            if blank > MOST_CHARACTERS:
+                raise self.wrong(f"it holds more than {MOST_CHARACTERS / 1e6:.0f} million blanks in a row")
             self.more()
 
     def take(self, character: str, otherwise: str) -> None:
@@ -86,6 +92,10 @@ class _Text:
                 if end < len(self.buffer) or self.ended:
                     self.at = end
                     return value
+            if len(self.buffer) - self.at > MOST_CHARACTERS:
+                raise self.wrong(
+                    f"a single value has more than {MOST_CHARACTERS / 1e6:.0f} million characters"
+                )
             for _ in range(read):
                 self.more()
             read *= 2

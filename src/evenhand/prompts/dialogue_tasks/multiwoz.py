@@ -22,6 +22,8 @@ DATA, ONTOLOGY, TEST_LIST, DEV_LIST = "data.json", "ontology.json", "testListFil
 FILES = (DATA, ONTOLOGY, TEST_LIST, DEV_LIST)
 MOST_WORDS = 50
 """Dialogues with a longer turn are left out, as TRADE does."""
+MOST_BYTES = 1 << 25
+"""Of each file but data.json; the owners' have less than 1 MB."""
 UNTOUCHED = ("", "not mentioned")
 DO_NOT_CARE = ("dont care", "dontcare", "don't care", "do not care")
 EXPECTED = (
@@ -178,6 +180,8 @@ def _opened(source: Path, stack: ExitStack) -> Opened:
                 yield handle  # type: ignore[misc]
         except (zipfile.BadZipFile, EOFError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
             raise DataError(f"{source}: {name} in the archive is damaged: {error}.", EXPECTED) from error
+        except (RuntimeError, NotImplementedError) as error:  # a password, a packing that Python has not
+            raise DataError(f"{source}: {name} in the archive cannot be read: {error}.", EXPECTED) from error
 
     return member
 
@@ -188,10 +192,19 @@ def _found(places: Sequence[Any], name: str, source: Path) -> Any:
     return min(places, key=lambda place: (len(str(place)), str(place)))
 
 
+def _whole(handle: BinaryIO, name: str, source: Path) -> bytes:
+    content = handle.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{source}: {name} holds more than {MOST_BYTES / 1e6:,.0f} MB.", EXPECTED)
+    return content
+
+
 def _names(opened: Opened, file: str, source: Path) -> frozenset[str]:
     with opened(file) as handle:
         try:
-            return frozenset(line.strip() for line in handle.read().decode("utf-8").splitlines())
+            return frozenset(
+                line.strip() for line in _whole(handle, file, source).decode("utf-8").splitlines()
+            )
         except UnicodeDecodeError as error:
             raise DataError(f"{source}: {file} is no text in UTF-8.", EXPECTED) from error
 
@@ -199,7 +212,7 @@ def _names(opened: Opened, file: str, source: Path) -> frozenset[str]:
 def _ontology(opened: Opened, source: Path) -> dict[str, tuple[str, ...]]:
     with opened(ONTOLOGY) as handle:
         try:
-            held = parse_json(handle.read())
+            held = parse_json(_whole(handle, ONTOLOGY, source))
             return {str(slot): tuple(map(str, values)) for slot, values in held.items()}
         except (ValueError, AttributeError, TypeError) as error:
             raise DataError(

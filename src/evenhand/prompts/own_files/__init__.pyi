@@ -2,12 +2,16 @@ from .continuations import (
     CONTINUATION_FORMAT as CONTINUATION_FORMAT,
     read_continuations as read_continuations,
 )
+from .lines import (
+    read_lines as read_lines,
+)
 from .prompts import (
     read_prompts as read_prompts,
     read_responses as read_responses,
     read_scores as read_scores,
 )
 from .tables import (
+    READERS as READERS,
     number_column as number_column,
     read_table as read_table,
     require_columns as require_columns,

@@ -31,6 +31,8 @@ from .pairs import (
     SPLITS as SPLITS,
     load_human_references as load_human_references,
     load_redditbias as load_redditbias,
+    load_training_phrases as load_training_phrases,
+    training_source as training_source,
 )
 from .pipeline import (
     BuiltPairs as BuiltPairs,

@@ -52,11 +52,16 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
     file = Path(path).expanduser()
     if not is_file(file):
         raise DataError(f"There is no file {file}.", EXPECTED)
-    rows = list(csv.reader(io.StringIO(_text(file), newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(_text(file), newline="")))
+    except csv.Error as error:
+        raise DataError(f"{file} is no CSV: {error}.", EXPECTED) from error
     heading = [name.strip() for name in rows[0]] if rows else []
     if lacking := [name for name in COLUMNS[2:] if name not in heading]:
         there = ", ".join(name for name in heading if name) or "no columns"
         raise DataError(f"{file} lacks {', '.join(lacking)}; it has {there}.", EXPECTED)
+    if twice := [name for name in COLUMNS if heading.count(name) > 1]:
+        raise DataError(f"{file} has the column {twice[0]} {heading.count(twice[0])} times.", EXPECTED)
     values: dict[str, list[str]] = {name: [] for name in COLUMNS if name in heading}
     places = {name: heading.index(name) for name in values}
     for number, row in enumerate(rows[1:], 1):
@@ -90,13 +95,19 @@ def label_counts(annotated: pl.DataFrame) -> pl.DataFrame:
 def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
     """The phrases labelled 1, with the phrase as comments_processed; repeated phrases stay, as published.
 
-    Raises DataError where there is none.
+    Raises DataError where there is none, and for one that is empty.
     """
     biased = annotated.filter(pl.col("bias_phrase") == 1)
     if biased.is_empty():
         raise DataError(
             f"Of {annotated.height:,} annotated phrases none is labelled biased.",
             "Write 1 into bias_phrase where the phrase, taken alone, is biased.",
+        )
+    blank = biased["phrase"].str.strip_chars() == ""
+    if blank.any():
+        raise DataError(
+            f"{blank.sum():,} of {biased.height:,} phrases labelled biased are empty.",
+            "Leave the label blank where there is no phrase, or restore the phrase.",
         )
     return biased.select(*COLUMNS[:3], "phrase", *LABELS).rename({"phrase": "comments_processed"})
 

@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenhand.prompts.counterfactual import axes
 from evenhand.prompts.redditbias.toml_tables import Table
 from evenhand.schema import DataError, is_file, parse_toml, unknown_name
 
@@ -163,8 +164,8 @@ def load_specification(path: Path | str) -> Specification:
     targets, attributes = retrieval.pairs("targets"), retrieval.pairs("attributes")
     target_pairs = counterparts.pairs("target_pairs", second_needed=True)
     found = Specification(
-        bias=root.text("bias"),
-        groups=(root.text("minoritised"), root.text("dominant")),
+        bias=root.name("bias"),
+        groups=(root.name("minoritised"), root.name("dominant")),
         targets_1=tuple(first for first, _ in targets),
         targets_2=tuple(second for _, second in targets),
         attributes_1=tuple(first for first, _ in attributes),
@@ -175,7 +176,7 @@ def load_specification(path: Path | str) -> Specification:
         target_pairs=target_pairs,
         two_way=counterparts.flag("two_way", False),
         exceptions=_exceptions(counterparts, target_pairs),
-        axis=counterparts.text("axis", ""),
+        axis=_axis(counterparts),
         attribute_pairs=counterparts.pairs("attribute_pairs", needed=False, second_needed=True),
         train_share=splits.share("train_share", 0.6),
         line_prefix=splits.text("line_prefix", ""),
@@ -186,6 +187,13 @@ def load_specification(path: Path | str) -> Specification:
     for table in (root, retrieval, filtering, counterparts, splits):
         table.refuse_unknown()
     return found
+
+
+def _axis(counterparts: Table) -> str:
+    axis = counterparts.text("axis", "")
+    if axis and axis not in axes():
+        raise counterparts.wrong("axis", f"{axis!r} is none", f"one of {', '.join(axes())}")
+    return axis
 
 
 def _exceptions(counterparts: Table, target_pairs: tuple[Pair, ...]) -> tuple[OneWay, ...]:

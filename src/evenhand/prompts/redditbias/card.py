@@ -1,8 +1,10 @@
 """What the prompt sets of RedditBias state about themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from evenhand.prompts.datasets import dataset
+from evenhand.prompts.redditbias.published_files import BUILT_BY, Built
 from evenhand.schema import Card
 
 WHAT = {
@@ -12,8 +14,15 @@ WHAT = {
 }
 
 
-def pairs_card(split: str, there: Sequence[str], absent: Sequence[str]) -> Card:
-    """Of the pairs of a split; there, absent: bias types whose files were found, and not."""
+def pairs_card(
+    split: str, there: Sequence[str], absent: Sequence[str], unchecked: Mapping[str, str] | None = None
+) -> Card:
+    """Of the pairs of a split.
+
+    there, absent: bias types whose files were found, and not. unchecked: those of them without known checksums, each
+    with the day of its first fetch ("" of the user's own folder).
+    """
+    known = "".join(f" {bias}: {known_since(since)}." for bias, since in (unchecked or {}).items())
     missing = (
         f" Not here: {', '.join(absent)} (evenhand data fetch redditbias --version all)." if absent else ""
     )
@@ -29,8 +38,34 @@ def pairs_card(split: str, there: Sequence[str], absent: Sequence[str]) -> Card:
             "DialoGPT was an outlier is left out. Some texts are in several parts: 11 of the 476 of religion1 "
             "are in its training part, too."
         ),
-        details=f"Phrases are hateful, and in small letters without commas.{missing}",
+        details=f"Phrases are hateful, and in small letters without commas.{missing}{known}",
     )
+
+
+def built_card(split: str, built: Built) -> Card:
+    """Of pairs that were built here."""
+    card = pairs_card(split, [built.bias], [])
+    return replace(
+        card,
+        name="redditbias-built",
+        summary=f"Pairs of {' and '.join(built.groups)} in the manner of RedditBias ({split}), built here from "
+        f"{built.made_of}: not the published ones.",
+        groups=f"{' / '.join(built.groups)}.",
+        critique="Counterparts are made by rules; read some of them. What was searched, and who labelled it, decides "
+        "what is measured.",
+        licence="Comments are their authors'; the method is RedditBias's (MIT).",
+        source=f"{BUILT_BY}, in {built.folder}",
+    )
+
+
+def known_since(since: str | None) -> str:
+    """In words, how far it is known that files are the owners'.
+
+    since: as `first_fetched` gives it.
+    """
+    if since is None:
+        return "held against the known checksums"
+    return f"no checksum is known; {f'the files are as first fetched on {since}' if since else 'taken as they are'}"
 
 
 def human_references_card(lines: int) -> Card:

@@ -30,6 +30,7 @@ from evenhand.prompts.redditbias.perplexities import (
 from evenhand.prompts.redditbias.published_files import (
     write_attribute_swaps,
     write_held_out,
+    write_manifest,
     write_training,
 )
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
@@ -124,7 +125,9 @@ def build_redditbias(
             path = _annotation_table(folder, phrases)
             return BuiltPairs(folder, specification.bias, counts, tuple(warnings), to_annotate=path)
     assert annotations is not None  # the two ways in are checked above
-    return _pairs(stages, base, specification, folder, Path(annotations), perplexities, how, counts, warnings)
+    labels = Path(annotations).expanduser()
+    scores = None if perplexities is None else Path(perplexities).expanduser()
+    return _pairs(stages, base, specification, folder, labels, scores, how, counts, warnings)
 
 
 def _phrases(
@@ -201,7 +204,7 @@ def _pairs(
     specification: Specification,
     folder: Path,
     annotations: Path,
-    perplexities: Path | str | None,
+    perplexities: Path | None,
     how: Steps,
     counts: dict[str, int],
     warnings: list[str],
@@ -240,6 +243,8 @@ def _pairs(
     write_training(folder, specification, train, held_out)
     write_held_out(folder, specification, {"valid": valid, "test": test})
     write_attribute_swaps(folder, specification, swapped)
+    made_of = {"labels": _known_as(annotations), "perplexities": perplexities and _known_as(perplexities)}
+    write_manifest(folder, specification, made_of, {"version": VERSION, **asdict(how)})
     return BuiltPairs(
         folder,
         specification.bias,
@@ -249,6 +254,10 @@ def _pairs(
         labels=labels,
         to_score=to_score,
     )
+
+
+def _known_as(path: Path) -> dict[str, str]:
+    return {"file": path.name, "sha256": sha256_of(path)}
 
 
 def _known_by(path: Path) -> tuple[str | int | bytes, ...]:

@@ -1,13 +1,31 @@
-"""Pairs and training texts in the files and under the names that RedditBias publishes its own in."""
+"""Pairs and training texts in the files and under the names that RedditBias publishes its own in.
+
+A manifest beside them says that they were built here, and from what: under these names nobody could tell.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from evenhand.prompts.redditbias.bias_types import Specification
-from evenhand.schema import write_table, write_text
+from evenhand.schema import (
+    ChecksumMismatch,
+    DataError,
+    UsageError,
+    is_file,
+    read_json,
+    sha256_of,
+    write_json,
+    write_table,
+    write_text,
+)
 
+MANIFEST = "built.json"
+BUILT_BY = "evenhand data build redditbias"
+REBUILD = f"Run `{BUILT_BY}` with this folder again, which writes them anew."
 FIRST_COLUMNS = ("id", "attribute_in_window", "comment", "comments_processed", "bias_sent", "bias_phrase")
 
 
@@ -21,8 +39,8 @@ def write_held_out(folder: Path, specification: Specification, parts: Mapping[st
     for part, pairs in parts.items():
         for table, group in zip(_two_tables(pairs), groups, strict=True):
             stem = f"{bias}_{group}_biased_{part}_reduced"
-            write_table(folder / "data" / bias / f"reddit_comments_{stem}.csv", table)
-            _write_lines(folder / "text_files" / bias / f"{stem}.txt", table["comments_processed"])
+            write_table(_inside(folder, "data", bias, f"reddit_comments_{stem}.csv"), table)
+            _write_lines(_inside(folder, "text_files", bias, f"{stem}.txt"), table["comments_processed"])
 
 
 def write_training(
@@ -34,7 +52,7 @@ def write_training(
     WriteError.
     """
     bias = specification.bias
-    texts = folder / "text_files" / bias
+    texts = _inside(folder, "text_files", bias)
     for part, rows in (("train", train), ("valid", held_out)):
         phrases = rows["comments_processed"]
         cased = phrases
@@ -58,7 +76,18 @@ def write_attribute_swaps(folder: Path, specification: Specification, pairs: pl.
     stem = f"reddit_comments_{specification.bias}_{specification.groups[0]}_processed_phrase"
     kinds = ("biased_testset_neg", "unbiased_testset_pos")
     for table, kind in zip(_two_tables(pairs, "attr", "attribute_swap"), kinds, strict=True):
-        write_table(folder / "data" / specification.bias / f"{stem}_{kind}_attr_reduced.csv", table)
+        write_table(_inside(folder, "data", specification.bias, f"{stem}_{kind}_attr_reduced.csv"), table)
+
+
+def _inside(folder: Path, *parts: str) -> Path:
+    """A place below a folder; raises UsageError where a name of a bias or a group would lead out of it."""
+    path = folder.joinpath(*parts)
+    if any(Path(part).name != part for part in parts) or "\0" in str(path):
+        raise UsageError(
+            f"{'/'.join(parts)!r} does not lie inside {folder}.",
+            "Name the bias and its groups in plain words.",
+        )
+    return path
 
 
 def _two_tables(
@@ -85,3 +114,62 @@ def _literal(words: pl.Series) -> str:
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
     write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+@dataclass(frozen=True)
+class Built:
+    """Pairs that were built here: in which folder, of which bias, and what they were made of, in words."""
+
+    folder: Path
+    bias: str
+    groups: tuple[str, str]
+    made_of: str
+
+
+def write_manifest(
+    folder: Path, specification: Specification, made_of: Mapping[str, Any], rules: Mapping[str, Any]
+) -> None:
+    """Write what pairs and texts in a folder were built from, with the SHA-256 of each. Raises WriteError.
+
+    made_of: names of inputs, each with `file` and `sha256`. rules: by which they were made, JSON-serialisable.
+    """
+    bias = specification.bias
+    paths = [path for kind in ("data", "text_files") for path in sorted((folder / kind / bias).iterdir())]
+    files = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
+    content = {
+        "by": BUILT_BY,
+        "bias": bias,
+        "groups": specification.groups,
+        "rules": rules,
+        "made_of": made_of,
+    }
+    write_json(folder / MANIFEST, {**content, "files": files})
+
+
+def read_manifest(folder: Path) -> Built | None:
+    """What a folder says of pairs that were built in it; None where it says nothing.
+
+    Raises DataError for a manifest that cannot be read or is of another kind, ChecksumMismatch where a file is not
+    the one that was built.
+    """
+    path = folder / MANIFEST
+    if not is_file(path):
+        return None
+    content = read_json(path, REBUILD)
+    try:
+        first, second = content["groups"]
+        files, made_of = dict(content["files"]), content["made_of"]
+        told = [f"{name} {one['file']} ({str(one['sha256'])[:8]})" for name, one in made_of.items() if one]
+        how = "by the published rules" if content["rules"]["as_published"] else "by the corrected rules"
+        built = Built(folder, str(content["bias"]), (str(first), str(second)), f"{', '.join(told)}, {how}")
+        inside = all(not Path(name).is_absolute() and ".." not in name for name in files)
+        plain = all(Path(name).name == name for name in (built.bias, *built.groups))
+        sound = content["by"] == BUILT_BY and inside and plain
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise DataError(f"{path} is no manifest of built pairs: {error!r}.", REBUILD) from error
+    if not sound:
+        raise DataError(f"{path} is no manifest of built pairs.", REBUILD)
+    for name, sha256 in files.items():
+        if not is_file(folder / name) or sha256_of(folder / name) != sha256:
+            raise ChecksumMismatch(f"{folder / name} is not the file that was built, by {path}.", REBUILD)
+    return built

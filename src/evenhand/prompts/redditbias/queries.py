@@ -20,9 +20,18 @@ def term_patterns(term: str) -> list[re.Pattern[str]]:
     for quoted, word in PART.findall(term):
         parts = WORD.findall(quoted or word)
         if any(part.strip("*") for part in parts):
-            phrase = r"\W+".join(re.escape(part).replace(r"\*", r"\w*") for part in parts)
+            phrase = r"\W++".join(map(_word_pattern, parts))
             patterns.append(re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE))
     return patterns
+
+
+def _word_pattern(word: str) -> str:
+    """A word with stars as a pattern that tries no letter twice for a star: many cost no more than one."""
+    first, *others = (re.escape(part) for part in re.split(r"\*+", word))
+    if not others:
+        return first
+    between = "".join(rf"(?>\w*?{part})" for part in others[:-1])
+    return first + between + (rf"\w*{others[-1]}(?!\w)" if others[-1] else r"\w*+")
 
 
 class Terms:

@@ -1,11 +1,14 @@
 """Tables of a user's TOML file, read key by key: what is wrong is said by file and key."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from evenhand.schema import DataError
 
 Pair = tuple[str, str]
+NAME = re.compile(r"\w[\w. -]{0,59}")
+NAME_RULE = "at most 60 letters, digits, _, -, full stops and spaces, the first a letter or digit"
 
 
 class Table:
@@ -52,6 +55,13 @@ class Table:
         value = self._value(key, default)
         if not isinstance(value, str) or (not value.strip() and value != default):
             raise self.wrong(key, f"{_shown(value)} is no text", "a text that is not empty")
+        return value
+
+    def name(self, key: str) -> str:
+        """A text that may stand in the name of a file."""
+        value = self.text(key)
+        if not NAME.fullmatch(value):
+            raise self.wrong(key, f"{_shown(value)} cannot be part of a file's name", NAME_RULE)
         return value
 
     def texts(self, key: str, *, needed: bool = True) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Packed files of lines (.zst, .gz, plain) in blocks of whole lines: memory does not grow with the file."""
 
+import codecs
 import gzip
 import io
 import zlib
@@ -41,9 +42,11 @@ def line_blocks(handle: BinaryIO, path: Path) -> Generator[bytes, None, None]:
             pieces = _gzip_pieces(handle, path)
         case _:
             pieces = _plain_pieces(handle)
-    rest, skipping = b"", False
+    rest, skipping, begun = b"", False, False
     for piece in pieces:
         data = rest + piece
+        if not begun and len(data) >= len(codecs.BOM_UTF8):
+            data, begun = data.removeprefix(codecs.BOM_UTF8), True
         if skipping:
             if b"\n" not in data:
                 continue
@@ -97,6 +100,12 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
         try:
             piece = frames.read1(UNPACKED_AT_ONCE)  # what comes before damage, too
         except zstandard.ZstdError as error:
+            if "memory" in str(error):
+                window = zstandard.get_frame_parameters(_beginning(handle)).window_size
+                raise DataError(
+                    f"{path} cannot be unpacked: its window of {window / 1e6:,.0f} MB does not fit into memory.",
+                    "Unpack it where there is more memory (zstd -d --long=31 FILE), and name the unpacked file.",
+                ) from error
             if not began:
                 raise DataError(f"{path} is no zstd file: {error}.", EXPECTED) from error
             raise Truncated from error
@@ -106,6 +115,11 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
         yield piece
     if not _is_whole(handle):  # the reader takes the end of a file for the end of a frame
         raise Truncated
+
+
+def _beginning(handle: BinaryIO) -> bytes:
+    handle.seek(0)
+    return handle.read(LONGEST_FRAME_HEADER)
 
 
 def _is_whole(handle: BinaryIO) -> bool:

@@ -1,7 +1,7 @@
 """Does any descriptor of an axis differ: whole contrasts turned about, or Simes over descriptors where they are few."""
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
 from evenhand.stats.arrays import Floats, mean_of_known
 
@@ -85,19 +85,40 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
     >>> bool(few[0] > 0.1)
     True
     """
-    count = np.count_nonzero(~np.isnan(by_contrast), axis=0)
-    away = by_contrast - mean_of_known(by_contrast, 0)
-    second, third = (np.nansum(away**k, axis=0) / np.maximum(count, 1) for k in (2, 3))
-    # unbiased cumulants; their sign is that of a tail on the far side of the margin
-    correction = np.sqrt(count * (count - 1.0)) / np.maximum(count - 2.0, 1.0)
-    skew = np.divide(third, second**1.5, out=np.zeros_like(third), where=second > 0) * correction
+    skew, root = _skewness(by_contrast)
     skew = skew * np.sign(mean)
     beyond = np.abs(mean) - margin
     distance = np.divide(beyond, error, out=np.zeros(len(mean)), where=error > 0)
-    root = np.sqrt(np.maximum(count, 1))
     tilt = skew / (3 * root)
     # rises with the distance everywhere, which Johnson's own two terms do not
     corrected = distance + tilt * distance**2 + tilt**2 * distance**3 / 3 + skew / (6 * root)
     least = np.where(error > 0, np.minimum(distance, corrected), np.inf)
     p = np.minimum(1.0, 2 * stdtr(freedom / SKEWED_FREEDOM, -least))
     return np.asarray(np.where(beyond > 0, p, 1.0))
+
+
+def skewed_reach(freedom: Floats, by_contrast: Floats, level: float, side: int) -> Floats:
+    """Standard errors (d,) beyond the margin at which `skewed_p` falls to a level; side: 1 for shifts above 0, or -1.
+
+    >>> rows = np.array([[0.1], [0.2], [0.2], [0.3], [1.9], [0.1], [0.2]])
+    >>> reach = skewed_reach(np.array([6.0]), rows, 0.05, -1)
+    >>> float(skewed_p(-0.25 * reach, np.array([0.25]), np.array([6.0]), rows, 0.0)[0].round(6))
+    0.05
+    """
+    skew, root = _skewness(by_contrast)
+    tilt, reach = side * skew / (3 * root), stdtrit(freedom / SKEWED_FREEDOM, 1 - level / 2)
+    middle = reach - side * skew / (6 * root)
+    straight = np.abs(tilt) < 1e-9
+    bent = (np.cbrt(1 + 3 * tilt * middle) - 1) / np.where(straight, 1.0, tilt)
+    return np.asarray(np.maximum(reach, np.where(straight, middle, bent)))
+
+
+def _skewness(by_contrast: Floats) -> tuple[Floats, Floats]:
+    """Of each column, unbiased, and the root of how many of its numbers are known."""
+    count = np.count_nonzero(~np.isnan(by_contrast), axis=0)
+    away = by_contrast - mean_of_known(by_contrast, 0)
+    second, third = (np.nansum(away**k, axis=0) / np.maximum(count, 1) for k in (2, 3))
+    # unbiased cumulants; their sign is that of a tail on the far side of the margin
+    correction = np.sqrt(count * (count - 1.0)) / np.maximum(count - 2.0, 1.0)
+    skew = np.divide(third, second**1.5, out=np.zeros_like(third), where=second > 0) * correction
+    return skew, np.sqrt(np.maximum(count, 1))

@@ -1,6 +1,7 @@
 """How far each descriptor lies from the others of its axis, in sentences like these: moderated t over contrasts."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,12 +10,14 @@ from evenhand.stats.cluster_means import ClusterMeans, t_inference
 from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, Flips, flips_reach, skewed_p
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
 from evenhand.stats.contrasts.moderation import LEAST_DIRECTIONS, moderate
-from evenhand.stats.contrasts.smallest import smallest_shift
+from evenhand.stats.contrasts.smallest import smallest_shift, smallest_skewed_shift
 from evenhand.stats.multiplicity import simes
 
 LEAST_CONTRASTS = 3
 _NOTHING = 1e-9
 _FEW_GAPS = 0.1
+_APART = 4.0
+"""Median distances from the median beyond which a contrast is said to lie far from the others."""
 LARGEST_SMALLEST = 3.0
 """Nats (odds of 20): where even this could not be found nothing is said to be measured."""
 
@@ -26,8 +29,9 @@ class Shifts:
     shift: mean over contrasts, nats; low, high: 95 % limits; p: two-sided, of a true shift within the margin;
     variance, freedom: of the shift. axis_p: of "no descriptor differs by more than the margin".
     least_largest: a shift that some descriptor of the axis exceeds, by inverting axis_p at 0.05 (0 where axis_p is
-    larger). minimum_detectable: a lone descriptor's shift that would be named with 80 % power. contrasts: of the
-    axis. obstacle: why nothing could be said, or None.
+    larger). minimum_detectable: a lone descriptor's shift that would be named with 80 % power; where contrasts may be
+    skewed and the axis was not found, of the descriptor for which it is largest, and no less than what was not found.
+    contrasts: of the axis. obstacle: why nothing could be said, or None.
     """
 
     shift: Floats
@@ -106,12 +110,15 @@ def moderated_shifts(
         return max(p)
 
     whole = p_beyond(margin)
-    smallest = smallest_shift(
-        moderated.variance,
-        moderated.freedom / (SKEWED_FREEDOM if lopsided else 1.0),
-        margin=margin,
-        level=level,
-    )
+    limits: dict[str, Any] = {"margin": margin, "level": level}
+    freedom = moderated.freedom / (SKEWED_FREEDOM if lopsided else 1.0)
+    smallest = smallest_shift(moderated.variance, freedom, **limits)
+    if lopsided and enough and whole > level:  # else a further descriptor is named by its own t
+        smallest = max(
+            smallest,
+            smallest_skewed_shift(rows, moderated.variance, moderated.freedom, seed=seed, **limits),
+            float(np.abs(squares.mean).max()),
+        )
     obstacle: str | None = None
     if contrasts < LEAST_CONTRASTS:
         obstacle = _too_few(contrasts)
@@ -121,6 +128,8 @@ def moderated_shifts(
             f"Nearly all that varies between its {contrasts} contrasts varies together or in one descriptor; so few "
             f"cannot be told from a skewed handful at this level, {needed} could."
         )
+    elif lopsided and whole > level and smallest > LARGEST_SMALLEST:
+        obstacle = _disagreeing(rows)
     elif whole > level and smallest > LARGEST_SMALLEST:
         obstacle = (
             f"A shift would have to be {smallest:.1f} nats to be found; "
@@ -206,4 +215,18 @@ def _too_few(contrasts: int) -> str:
     return (
         f"It rests on {contrasts} {pairs} of sentences; with fewer than {LEAST_CONTRASTS} "
         "nothing can be said of sentences like these."
+    )
+
+
+def _disagreeing(rows: Floats) -> str:
+    """That contrasts disagree how much, and in how many what varies lies far from where it does in the others."""
+    rows = np.nan_to_num(rows)
+    away = rows - rows.mean(axis=0)
+    along = rows @ np.linalg.svd(away, full_matrices=False)[2][0]
+    distance = np.abs(along - np.median(along))
+    apart = int(np.count_nonzero(distance > _APART * np.median(distance)))
+    told = f", and in {apart} lies far from where it does in the others" if apart else ""
+    return (
+        f"Its {len(rows)} contrasts disagree how much: nearly all that varies between them varies together{told}. Of "
+        f"others like them so few let nothing be said, unless it were more than {LARGEST_SMALLEST:g} nats (odds of 20)."
     )

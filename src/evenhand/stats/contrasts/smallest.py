@@ -7,10 +7,11 @@ from numpy.polynomial.legendre import leggauss
 from scipy.special import gammaincinv, ndtr, stdtrit
 
 from evenhand.schema import UsageError
-from evenhand.stats.arrays import Floats
-from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, flips_reach
+from evenhand.stats.arrays import Floats, mean_of_known
+from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, flips_reach, skewed_reach
 from evenhand.stats.contrasts.moderation import (
     LEAST_DIRECTIONS,
+    LEAST_WEIGHT,
     bounded_weight,
     expected_dimensions,
     prior_weight,
@@ -18,6 +19,9 @@ from evenhand.stats.contrasts.moderation import (
 from evenhand.stats.power import POWER
 
 _NODES = 128
+_RESAMPLES = 200
+_SHARE = 0.94
+"""Of the resamples, where 80 % power is stated: a dozen contrasts tell little of how skewed others like them are."""
 
 
 def smallest_shift(
@@ -62,6 +66,47 @@ def smallest_shift(
         middle = (below + above) / 2
         below, above = (below, middle) if found(middle) >= power else (middle, above)
     return margin + above
+
+
+def smallest_skewed_shift(
+    rows: Floats,
+    variance: Floats,
+    freedom: Floats,
+    *,
+    margin: float = 0.0,
+    level: float = 0.05,
+    seed: int = 0,
+) -> float:
+    """As `smallest_shift`, where the skewness-corrected test decides, of that descriptor for which it is largest.
+
+    rows: (contrasts, d), shifts by contrast as found: how skewed they are, and how much that differs from one handful
+    of contrasts to the next, is taken from 200 resamples of contrasts. variance, freedom: as there; variances of the
+    resamples are drawn towards their mean as that is. The shift is added to all contrasts alike, on whichever side it
+    is harder to find, and found in 94 % of the resamples: of data sets drawn like those found that is about 80 %.
+
+    >>> rows = np.random.default_rng(0).exponential(size=(12, 4)) - 1
+    >>> given = {"variance": np.full(4, 1 / 12), "freedom": np.full(4, 11.0), "level": 0.01}
+    >>> smallest_skewed_shift(rows, **given) > smallest_shift(**given)
+    True
+    """
+    contrasts, number = rows.shape
+    away = (rows - mean_of_known(rows, 0)) * (contrasts / (contrasts - 1)) ** 0.5
+    places = np.random.default_rng(seed).integers(0, contrasts, (contrasts, _RESAMPLES))
+    drawn = away[places]
+    means = mean_of_known(drawn, 0)
+    scales = [
+        contrasts * own + LEAST_WEIGHT * own.mean(axis=-1, keepdims=True)
+        for own in (mean_of_known((drawn - means) ** 2, 0), mean_of_known(away**2, 0))
+    ]
+    errors = np.sqrt(variance * np.divide(scales[0], scales[1], out=np.ones_like(means), where=scales[1] > 0))
+    tests = 1 if number == 2 else number  # two descriptors are one comparison
+    flat, many = drawn.reshape(contrasts, -1), np.tile(freedom, _RESAMPLES)
+    largest = 0.0
+    for side in (1, -1):
+        reach = skewed_reach(many, flat, level / tests, side).reshape(means.shape)
+        needed = margin + errors * reach - side * means
+        largest = max(largest, float(np.quantile(needed, _SHARE, axis=0).max()))
+    return largest
 
 
 def planned_shift(

@@ -103,7 +103,10 @@ def _long(path: Path) -> pl.DataFrame:
     heading: list[str] = []
     if path.suffix.lower() == ".csv":
         with path.open(encoding="latin-1", newline="") as handle:
-            heading = next(csv.reader(handle), [])
+            try:
+                heading = next(csv.reader(handle), [])
+            except csv.Error as error:
+                raise DataError(f"{path} is no CSV: {error}.", EXPECTED) from error
     if set(QUESTIONS) <= set(heading):
         raise DataError(f"{path} is the labelled table of one rater alone.", EXPECTED)
     table = read_table(path, EXPECTED)

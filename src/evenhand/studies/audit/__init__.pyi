@@ -12,6 +12,7 @@ from .conduct import (
     audited_model as audited_model,
     conduct_audit as conduct_audit,
     preview as preview,
+    told_whole as told_whole,
 )
 from .decoding import (
     ChosenDecoding as ChosenDecoding,

@@ -87,6 +87,7 @@ def preview(
         for wanted in selection.labellings
     ]
     facts["not_judged"] = list(selection.unjudged)
+    facts["asked_whole"] = told_whole(selection)
     return facts
 
 
@@ -144,6 +145,9 @@ def conduct_audit(
         )
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
+    if progress is not None:
+        for told in told_whole(selection):
+            progress.note(told)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
             plan,
@@ -275,11 +279,18 @@ def _notes(selection: Selection) -> list[str]:
             for name, chosen in selection.decodings.items()
         ),
         *(f"{NOT_JUDGED}{told}" for told in selection.unjudged),
+        *told_whole(selection),
     ]
 
 
+def told_whole(selection: Selection) -> list[str]:
+    """A sentence on each benchmark that --axis does not narrow."""
+    return [f"{name} has no axes: --axis does not narrow it." for name in selection.asked_whole]
+
+
 def _record(prompts: PromptSet) -> PromptSetRecord:
-    return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=prompts.card.to_dict())
+    card = prompts.card.to_dict()
+    return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=card, own=prompts.own)
 
 
 def _named(classifiers: Mapping[str, str]) -> str:

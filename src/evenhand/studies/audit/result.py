@@ -196,13 +196,13 @@ class Run(ViewedResult):
     def _benchmark(self, name: str) -> BenchmarkView:
         # a report counts errors by group and shows the details: half a million texts need not be read for it
         manifest = self.directory.manifest
-        own = manifest.arguments_resolved.get("prompts")
+        own, built = manifest.arguments_resolved.get("prompts"), manifest.prompt_sets[name].own
         return benchmark_view(
             name,
             answers(self.directory, name, ["prompt_id", "axis", "group"]),
             self.details(name),
             self.measurements.filter(pl.col("benchmark") == name),
-            None if own is None else f"Your prompts {Path(own).name}",
+            built or (None if own is None else f"Your prompts {Path(own).name}"),
             manifest=manifest,
             decoding=self._decodings().get(name, ""),
         )

@@ -46,6 +46,8 @@ class Selection:
     """All that judge, by the name they go by in `labellings`."""
     unjudged: tuple[str, ...] = ()
     """What nobody judges, each with how to have it judged."""
+    asked_whole: tuple[str, ...] = ()
+    """Benchmarks without axes, although axes were named."""
 
     def plan(self, model: LanguageModel) -> Plan:
         """Every request of these benchmarks."""
@@ -229,9 +231,11 @@ def prepared(
     decodings: dict[str, ChosenDecoding] = {}
     labellings: list[Labelling] = []
     left_out = dict(here.left_out)
+    asked_whole = _without_axes(here, asking)
     for benchmark in here.benchmarks:
         name, beside = benchmark.name, benchmark.name in here.wanted.beside
-        on_axes = here.prompts[name] if beside else _on_axes(here.prompts[name], asking, here.wanted)
+        whole = beside or name in asked_whole
+        on_axes = here.prompts[name] if whole else _on_axes(here.prompts[name], asking, here.wanted)
         if on_axes is None:
             left_out[name] = f"It has no axis {' or '.join(asking.axes)}."
             continue
@@ -253,7 +257,9 @@ def prepared(
     unjudged = tuple(
         told for benchmark in prepared for told in without_classifier(benchmark, judging.classifiers)
     )
-    return Selection(tuple(prepared), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged)
+    return Selection(
+        tuple(prepared), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged, asked_whole
+    )
 
 
 def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
@@ -267,6 +273,14 @@ def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> st
             "Name one with --benchmark.",
         )
     return names[0]
+
+
+def _without_axes(here: Available, asking: AskingOptions) -> tuple[str, ...]:
+    """Benchmarks named by the user that have no axes, where axes are named that narrow others."""
+    if here.wanted.forgiving or asking.prompts or not asking.axes:
+        return ()
+    named = [one for one in here.benchmarks if one.name not in here.wanted.beside]
+    return tuple(one.name for one in named if "axis" not in here.prompts[one.name].frame.columns)
 
 
 def _on_axes(prompts: PromptSet, asking: AskingOptions, asked: Wanted) -> PromptSet | None:

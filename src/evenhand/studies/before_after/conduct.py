@@ -15,6 +15,7 @@ import polars as pl
 from evenhand.benchmarks import Generation, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation, load_mitigation, mitigated
+from evenhand.mitigations.training import read_lineage
 from evenhand.models import LanguageModel
 from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label, resumable
 from evenhand.schema import UsageError
@@ -29,6 +30,7 @@ from evenhand.studies.audit import (
     conduct_audit,
     roles_of,
     select,
+    told_whole,
     wanted_benchmarks,
     with_classifiers,
 )
@@ -164,7 +166,12 @@ def study_before_after(
             verdicts=tuple(harm_verdicts(harm, silence, quality)),
             comparison=compared,
             notes=tuple(
-                dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name, untimed))
+                dict.fromkeys(
+                    [
+                        *one_training([config.model, *(getattr(link, "path", None) for link in links)]),
+                        *_notes(config, prepared, no_quality, texts.reason, texts.name, untimed),
+                    ]
+                )
             ),
             failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
         )
@@ -227,6 +234,24 @@ def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
     return {role: name for role, name in judging.classifiers.items() if role != MODEL_ROLE}
 
 
+def one_training(folders: Sequence[object]) -> list[str]:
+    """That limits say nothing of other seeds, of each folder that evenhand trained.
+
+    folders: of models and adapters; names that are no folder, and folders without a lineage, have none.
+    """
+    notes = []
+    for folder in folders:
+        if not isinstance(folder, str | Path) or (lineage := read_lineage(Path(folder))) is None:
+            continue
+        notes.append(
+            f"{folder} was trained once, with seed {lineage['seed']}. All intervals are over sentences, of this one "
+            "training: another seed trains another model, whose changes may lie outside of them, also where nothing "
+            "was debiased. Train with several (the same evenhand debias with --seed 1, --seed 2, ..., each with -o of "
+            "its own), and look at before-after of each."
+        )
+    return notes
+
+
 def _notes(
     judging: LabellingOptions,
     prepared: _Prepared,
@@ -240,6 +265,7 @@ def _notes(
     for name in dict.fromkeys([*first.left_out, *second.left_out]):
         reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())
         notes.append(f"Left out: {reason}" if reason.startswith(name) else f"Left out: {name}: {reason}")
+    notes += told_whole(first)
     if no_quality is not None:
         notes.append(
             "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "

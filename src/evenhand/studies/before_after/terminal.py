@@ -15,6 +15,8 @@ STYLES = {
     "changed": "bold magenta",
     "lower": "blue",
     "higher": "bold magenta",
+    "bias smaller": "blue",
+    "bias larger": "bold magenta",
     "biased": "bold magenta",
     "blank": "dim",
 }

@@ -186,7 +186,8 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     if (
         at_stated is not None
     ):  # the promise is made where the row is measurable; effects may not make it otherwise
-        heard = at_stated.filter(pl.col("target") != "not measurable")
+        counts = any(one.measure == measure and one.silence_counts for one in design.judged)
+        heard = at_stated if counts else at_stated.filter(pl.col("target") != "not measurable")
         power = Share.of(float(heard["target_found"].sum()), heard.height)
         silenced = Share.of(float(at_stated.height - heard.height), at_stated.height)
     quiet = (null["target"] == "not measurable").mean()

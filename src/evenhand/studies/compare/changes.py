@@ -1,13 +1,14 @@
 """What changed between two models in one outcome, judged by the one rule: first between groups, then over all."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.measures import disparity_change, paired_change
 from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE
-from evenhand.reports import CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.reports import CHANGED, HIGHER, LARGER, LOWER, NOT_DETECTED, NOT_MEASURABLE, SMALLER, known
 from evenhand.schema import MEASUREMENTS, EvenhandError
 from evenhand.stats import Harmful, Verdict, reach_verdicts
 
@@ -126,6 +127,23 @@ def as_changes(table: pl.DataFrame, **constants: str) -> pl.DataFrame:
     }
     columns["null"] = pl.coalesce(columns["null"], pl.lit(0.0)).alias("null")
     return named.select(columns.values())
+
+
+def bias_went(row: Mapping[str, Any], ideal: float) -> str:
+    """Whether a number that can leave its ideal to both sides came nearer to it, whichever way it moved.
+
+    row: of CHANGES, whose change was found. ideal: what an unbiased model has. As the verdict is where either number
+    is not known or both are as far away.
+
+    >>> bias_went({"before": -0.11, "after": -0.08, "verdict": "higher"}, 0.0)
+    'bias smaller'
+    >>> bias_went({"before": 48.0, "after": 55.0, "verdict": "higher"}, 50.0)
+    'bias larger'
+    """
+    if not (known(row["before"]) and known(row["after"])):
+        return str(row["verdict"])
+    before, after = abs(row["before"] - ideal), abs(row["after"] - ideal)
+    return str(row["verdict"]) if before == after else LARGER if after > before else SMALLER
 
 
 def axes_of(benchmark: str, frame: pl.DataFrame) -> int:

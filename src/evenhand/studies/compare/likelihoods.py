@@ -72,7 +72,9 @@ def likelihood_changes(
     keys = [_key(row) for row in rows]
     stated = [pl.Series(side, [found.get(key) for key in keys], dtype=pl.Float64)
               for side, found in zip(("before", "after"), values, strict=True)]  # fmt: skip
-    outcomes = pl.Series("outcome", [_outcome(row.measure) for row in rows], dtype=pl.String)
+    judged_as = {row.axis: row.measure for row in rows if row.p is not None or row.obstacle is not None}
+    named = [row.measure if row.group else judged_as.get(row.axis, row.measure) for row in rows]
+    outcomes = pl.Series("outcome", [_outcome(name) for name in named], dtype=pl.String)
     done = as_changes(table.with_columns(*stated, outcomes), benchmark=name, model=model)
     return done.select(pl.col(column).cast(kind) for column, kind in CHANGES.items())
 

@@ -16,6 +16,8 @@ STYLES = {
     wording.CHANGED: "bold magenta",
     wording.LOWER: "blue",
     wording.HIGHER: "bold magenta",
+    wording.SMALLER: "blue",
+    wording.LARGER: "bold magenta",
     wording.NOT_MEASURABLE: "dim",
 }
 GROUPS_SHOWN = 10

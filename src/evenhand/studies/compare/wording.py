@@ -6,7 +6,6 @@ First what changed between groups, then over all, then in the text: a model may 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
 from statistics import median
 from typing import Any
 
@@ -29,15 +28,14 @@ from evenhand.reports import (
     number,
     signed,
 )
-from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
+from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS, bias_went
+from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
-MOST_NATS = 20.0
-"""Beyond this a likelihood is not told in times as likely."""
 NAMED_AXES = 4
 """Axes named in a sentence that tells of all alike."""
 NAMED = 3
@@ -132,9 +130,9 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
         groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
         if row["verdict"] == NOT_DETECTED and all(group["before"] == group["after"] for group in groups):
             still.append(label(row["axis"]))
-        elif row["verdict"] == CHANGED:
+        elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
-            lines.append({"about": DISPARITY, "axis": row["axis"], "verdict": CHANGED, "sentence": text})
+            lines.append(dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text))
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
@@ -162,7 +160,7 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
 def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
     """What of the smallest to the largest size would have been found: no fall below 0 and no rise above 100 %."""
     if unit is NATS:
-        texts = [f"{_odds(size):.1f}" for size in (sizes[0], sizes[-1])]
+        texts = [f"{odds(size):.1f}" for size in (sizes[0], sizes[-1])]
         return f"a group that came to be {_span(texts)} times as likely in kind or hostile sentences beside the others"
     reach = _span([number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])])
     if unit.name == "%" and rates and sizes[0] > max(rates):
@@ -174,10 +172,6 @@ def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) 
 
 def _span(texts: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys(texts))
-
-
-def _odds(nats: float) -> float:
-    return exp(min(abs(nats), MOST_NATS))
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
@@ -194,22 +188,22 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
     quiet = [row for row in mine if row["verdict"] == NOT_DETECTED]
     for row in mine:
         if row["verdict"] in (LOWER, HIGHER):
-            more, less = ("more", "less") if row["verdict"] == HIGHER else ("less", "more")
-            text = f"the stereotyped sentence is preferred {more} often than before"
-            if row["measure"].startswith("redditbias"):  # a log-perplexity: the higher the less likely
-                text = f"stereotypes have become {less} likely of the stereotyped group, beside the other"
-            text = f"{label(row['axis']).capitalize()}: {text}: {level_text(row, unit)}."
-            lines.append({"axis": row["axis"], "verdict": row["verdict"], "sentence": text})
+            more, told = "more" if row["verdict"] == HIGHER else "less", level_text(row, unit)
+            text = f"the stereotyped sentence is preferred {more} often than before: {told}"
+            if row["measure"].startswith("redditbias"):
+                text = log_perplexity_text(row, rows, told)
+            text = f"{label(row['axis']).capitalize()}: {text}."
+            went = bias_went(row, ideal=50.0 * (unit.name == "%"))
+            lines.append({"axis": row["axis"], "verdict": went, "sentence": text})
         elif row["verdict"] == NOT_MEASURABLE:
             text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
             lines.append({"axis": row["axis"], "verdict": NOT_MEASURABLE, "sentence": text})
     if quiet:
         axes = _axes([label(row["axis"]) for row in quiet])
         text = f"No change of the preference for stereotyped sentences was found on {axes}"
-        sizes = sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"]))
-        if sizes:
-            places = 0 if unit.name == "%" else None
-            reach = _span([number(unit.factor * size, places) for size in (sizes[0], sizes[-1])])
+        if sizes := sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"])):
+            ends = (sizes[0], sizes[-1])
+            reach = _span([number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends])
             text += f"; one of {reach}{_points(unit)} would have been found"
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     return [{"about": DISPARITY} | line for line in lines]
@@ -290,10 +284,12 @@ def _axes(names: Sequence[str]) -> str:
 
 
 def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+    if row["verdict"] != CHANGED:
+        return unsettled_text(row, _moved_likelihoods(clear_groups(row, groups), len(groups)))
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
-    if not found and unit is NATS:
-        return "groups changed differently; no single one stands out"
     if not found:
+        if unit is NATS:
+            return "groups changed differently; no single one stands out"
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
         return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
@@ -335,13 +331,13 @@ def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
     for side, kind in ((fell, kinds[0]), (rose, kinds[1])):
         if side:
             first = side[0]
-            low, high = sorted(_odds(first[name]) for name in ("low", "high"))
+            low, high = sorted(odds(first[name]) for name in ("low", "high"))
             names = [label(group["group"]) for group in side[:NAMED]]
             names += [f"{len(side) - NAMED} more"] if len(side) > NAMED else []
             most = f"{names[0]} " if len(side) > 1 else ""
             parts.append(
                 f"more at home in {kind} sentences than before, beside the others: {listing(names)} "
-                f"({most}{_odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
+                f"({most}{odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
             )
     return "; ".join(parts)
 

@@ -7,3 +7,6 @@ from .result import (
     debias as debias,
     debias_with as debias_with,
 )
+from .trials import (
+    NothingChosen as NothingChosen,
+)

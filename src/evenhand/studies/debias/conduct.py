@@ -1,57 +1,26 @@
-"""A training against a bias from options to folder; it goes on where it was stopped."""
+"""A training against a bias, or a projection, from options to folder, or a search among them; all go on."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from evenhand.mitigations.training import (
-    BIAS,
-    CHECKPOINT,
-    CURVES,
     Encoding,
-    Lesson,
+    HalvedValidation,
     Material,
-    Trained,
-    TrainingMethod,
     Validation,
-    evaluator,
-    load_method,
-    material_hash,
-    model_card,
-    own_axes,
     own_material,
-    own_texts,
+    own_preferences,
     pad_token,
-    prepared_model,
-    published_texts,
-    read_curves,
-    read_lineage,
-    train,
-    write_model,
 )
 from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
-from evenhand.runs import Progress, Silence, locked, resumable
-from evenhand.schema import VERSION, Unsupported, UsageError, as_json, is_file, is_folder, unknown_name
+from evenhand.runs import Progress, Silence
+from evenhand.schema import Unsupported, UsageError
+from evenhand.studies.debias.given import given_texts, specification_of
 from evenhand.studies.debias.options import DebiasConfig
-from evenhand.studies.debias.record import RECORD
-
-TRAINING = "training"
-"""Within the folder: checkpoint and curves."""
-
-
-@dataclass(frozen=True)
-class DebiasStudy:
-    """What came of a training.
-
-    folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
-    """
-
-    folder: Path
-    lineage: Mapping[str, Any]
-    curves: Any
+from evenhand.studies.debias.training import DebiasStudy, Ground, train_into
+from evenhand.studies.debias.trials import search_into
+from evenhand.weights import load_config
 
 
 def debias_model(
@@ -61,107 +30,31 @@ def debias_model(
     model: LanguageModel | None = None,
     progress: Progress | None = None,
 ) -> DebiasStudy:
-    """Train as options say, or go on with a training; see `debias`."""
+    """Train as options say, or go on with a training or a search; see `debias`."""
     progress = progress or Silence()
     config.check()
-    method = load_method(config.method)
-    chosen = None if config.own_axis else _specification(config)
-    base = trainable(model or _loaded(config))
+    config.check_method()
+    if config.search:
+        for setting in config.settings():
+            config.of_trial(setting)
+    specification_of(config)
+    base, stored_as = _in_32_bits(config, model)
     if base.longest is not None and config.longest > base.longest:
         raise UsageError(
             f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
         )
-    record = as_json(
-        {
-            **config.same_result(),
-            "method": {"name": method.name, **method.parameters()},
-            "base": base.fingerprint,
-        }
-    )
 
-    def begin() -> None:
-        RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, lambda stored: (stored, record))
-
-    there = is_folder(output) and any(output.iterdir())
-    if there:  # nothing is computed for a folder that will be refused
-        begin()
-        if (lineage := read_lineage(output)) is not None and is_file(output / "config.json"):
-            return DebiasStudy(output, lineage, read_curves(output / TRAINING / CURVES))
-    go_on = f"The same command goes on after its last checkpoint ({output})."
-    with resumable(go_on, "The training was stopped."):
+    @cache
+    def ground() -> Ground:
         encoding = Encoding(config.longest, tuple(base.start) if config.start == "auto" else ())
-        material, validation = _material(config, chosen, base, encoding)
-        lesson = method.lesson(material, base.tokenizer, encoding, config.seed)
-        if not there:  # nothing is written of a training that cannot begin
-            begin()
-        with locked(output / "lock"):
-            session = _Session(config, base, method, material, lesson, encoding, output, progress)
-            lineage, curves = session.run(validation)
-    return DebiasStudy(output, lineage, curves)
+        material, validation = _material(config, base, encoding)
+        if config.search:
+            validation = HalvedValidation(validation.check, validation.neutral, config.seed)
+        return Ground(encoding, material, validation, stored_as)
 
-
-@dataclass(frozen=True)
-class _Session:
-    """One sitting of a training, everything at hand."""
-
-    config: DebiasConfig
-    base: CausalModel
-    method: TrainingMethod
-    material: Material
-    lesson: Lesson
-    encoding: Encoding
-    output: Path
-    progress: Progress
-
-    def run(self, validation: Validation) -> tuple[dict[str, Any], Any]:
-        """Train and write the folder; returns lineage and curves."""
-        pad, options = pad_token(self.base.tokenizer), self.config.training
-        evaluate = evaluator(validation, self.base.tokenizer, self.encoding, pad)
-        self.progress.note(f"{self.method.name} against {self.material.bias}: {_told(self.lesson.facts)}")
-        before = evaluate(self.base.model.eval())
-        model = prepared_model(self.base.model, options)
-        done = train(
-            model,
-            self.lesson.examples,
-            self.lesson.objective,
-            options,
-            self.output / TRAINING,
-            pad=pad,
-            device=str(self.base.scorer.device),
-            evaluate=evaluate,
-            watched=BIAS if options.patience else None,
-            note=self.progress.note,
-        )
-        lineage = self.lineage(done, before, evaluate(model.eval()))
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
-        (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
-        return lineage, done.curves
-
-    def lineage(
-        self, done: Trained, before: Mapping[str, float], after: Mapping[str, float]
-    ) -> dict[str, Any]:
-        """What the model was made of."""
-        card, config = self.method.card, self.config
-        method = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
-        data = {"sha256": material_hash(self.material), "examples_sha256": self.lesson.examples.digest()}
-        return as_json(
-            {
-                "evenhand": VERSION,
-                "base": {"name": config.model, **self.base.fingerprint},
-                "method": {"name": self.method.name, **self.method.parameters(), **method},
-                "bias": self.material.bias,
-                "groups": self.material.groups,
-                "data": {**data, **self.lesson.facts},
-                "options": {**config.training.deciding(), "longest": config.longest, "start": config.start},
-                "seed": config.seed,
-                "steps": done.steps,
-                "best_step": done.best_step,
-                "stopped_early": done.stopped_early,
-                "batch_size_in_the_end": done.batch_size,
-                "devices": done.devices,
-                "watched": {"before": before, "after": after},
-            }
-        )
+    if config.search:
+        return search_into(output, config, base, ground, progress)
+    return train_into(output, config, base, ground, progress)
 
 
 def trainable(model: LanguageModel) -> CausalModel:
@@ -181,38 +74,37 @@ def trainable(model: LanguageModel) -> CausalModel:
     )
 
 
-def _loaded(config: DebiasConfig) -> LanguageModel:
-    loaded = load_model(
-        config.model,
-        device=config.device,
-        dtype="float32",
-        revision=config.revision,
-        trust_remote_code=config.trust_remote_code,
-    )
-    return loaded
-
-
-def _material(
-    config: DebiasConfig, chosen: Specification | None, base: CausalModel, encoding: Encoding
-) -> tuple[Material, Validation]:
-    if chosen is None:
-        pad = pad_token(base.tokenizer)
-        own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
-        return own.material, own.validation
-    if config.data:
-        return own_texts(chosen, Path(config.data), config.seed)
-    return published_texts(chosen, Path(str(config.source)))
-
-
-def _specification(config: DebiasConfig) -> Specification:
-    if config.specification:
-        return load_specification(Path(config.specification))
-    if config.bias not in BIAS_TYPES:
-        raise unknown_name(
-            "bias type", str(config.bias), [*BIAS_TYPES, *(f"evenhand/{axis}" for axis in own_axes())]
+def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[CausalModel, str]:
+    """The model to train, and in which precision its weights will be stored: as before, where nothing else is said."""
+    if given is not None:
+        base = trainable(given)
+        before = str(next(base.model.parameters()).dtype)
+        base.model.float()
+    else:
+        trusted = config.trust_remote_code
+        base = trainable(
+            load_model(
+                config.model,
+                device=config.device,
+                dtype="float32",
+                revision=config.revision,
+                trust_remote_code=trusted,
+            )
         )
-    return specification(str(config.bias))
+        source = base.model.config.name_or_path  # none where a package made the model itself
+        before = str(load_config(source, trust_remote_code=trusted).dtype) if source else "float32"
+    kept = before.removeprefix("torch.")
+    auto = kept if kept in ("bfloat16", "float16") else "float32"
+    return base, auto if config.save_dtype == "auto" else config.save_dtype
 
 
-def _told(facts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in facts.items())
+def _material(config: DebiasConfig, base: CausalModel, encoding: Encoding) -> tuple[Material, Validation]:
+    pad = pad_token(base.tokenizer)
+    if config.own_pairs:
+        file = Path(str(config.data)).expanduser()
+        return own_preferences(file, base.model, base.tokenizer, encoding, pad, config.seed)
+    given = given_texts(config)
+    if given is not None:
+        return given
+    own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
+    return own.material, own.validation

@@ -1,18 +1,33 @@
 """What a training against a bias is asked to do: every option once."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import TrainingOptions, own_axes
-from evenhand.prompts.redditbias import BIAS_TYPES
-from evenhand.schema import UsageError, unknown_name
+from evenhand.mitigations.training import (
+    TrainingMethod,
+    TrainingOptions,
+    holds_preferences,
+    load_method,
+    method_options,
+    own_axes,
+)
+from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
+from evenhand.studies.debias.choosing import Criterion, no_p
+from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
-OWN_RATE = 2e-4
-"""Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
+OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
+"""What our own sentences are learned with where nothing else is said: enough for the bias to fall, and little else."""
+TRIALS = 12
+"""Of a random search, where their number is not said."""
+SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
+"""Options of a search: no trial has them."""
 
 
 class DebiasConfig(Options):
@@ -20,6 +35,8 @@ class DebiasConfig(Options):
 
     >>> DebiasConfig(model="gpt2", method="lmd", bias="race").training.learning_rate
     5e-05
+    >>> DebiasConfig(model="gpt2", method="lmd", bias="evenhand/age").training.learning_rate
+    0.0001
     """
 
     model: str
@@ -31,9 +48,10 @@ class DebiasConfig(Options):
     specification: str | None = None
     """A TOML file of the user's own, in place of a published type."""
     data: str | None = None
-    """A file of the user's own texts; needs a bias type or a specification for the terms."""
+    """A file of the user's own: texts, with a bias type or a specification for the terms, or pairs of texts of which
+    one is preferred, which need neither."""
     source: str | None = None
-    """A checkout of RedditBias, with text_files/: its training texts."""
+    """A copy of RedditBias's repository; None: what `evenhand data fetch redditbias` got."""
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
@@ -41,11 +59,13 @@ class DebiasConfig(Options):
     """Tokens of a text; the rest is cut off."""
     start: Literal["auto", "none"] = "auto"
     """What stands in front of each text: the token that evenhand scores texts behind, or nothing (as published)."""
-    epochs: float = Field(default=2.0, gt=0)
-    batch_size: Count = 8
+    epochs: float | None = Field(default=None, gt=0)
+    """None: 2, as published; for our own sentences 1."""
+    batch_size: Count | None = None
+    """None: 8; for our own sentences 16."""
     accumulation: Count = 1
     learning_rate: float | None = None
-    """None: 5e-5, as published; for our own sentences 2e-4."""
+    """None: 5e-5, as published; for our own sentences 1e-4."""
     schedule: str = "linear"
     warm_up: float = 0.0
     weight_decay: float = 0.0
@@ -57,11 +77,35 @@ class DebiasConfig(Options):
     lora_alpha: float | None = None
     lora_dropout: float = 0.0
     lora_layers: tuple[str, ...] = ()
+    """Names of the layers that get adapters, a list or with commas between; none: all linear ones but the head."""
+    save_dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """In which the trained weights are stored; auto: in which the base's are. Training is in 32 bits."""
     evaluate_every: Count | None = None
     patience: Count | None = None
     """Evaluations without a smaller bias after which training stops, and the model goes back to the best."""
     checkpoint_seconds: float = Field(default=60.0, ge=0)
     seed: Seed = 42
+    search: Literal["grid", "random"] | None = None
+    """Train with several settings and choose one: all combinations of values, or settings drawn at random."""
+    over: tuple[str, ...] = ()
+    """With search: what is varied, NAME=VALUE,VALUE or NAME=log(LOW,HIGH); see `search_space`."""
+    trials: Count | None = None
+    """Of a random search; None: 12."""
+    choose: Criterion = "bias"
+    """Which trial becomes the model: see `CRITERIA`."""
+    guard: float = Field(default=1.05, ge=1)
+    """How many times the model's perplexity of neutral texts a trial may have that is chosen."""
+    keep_trials: bool = False
+    """Keep the weights of all trials, not of the chosen one alone."""
+
+    @field_validator("lora_layers", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return (
+            tuple(name.strip() for name in value.split(",") if name.strip())
+            if isinstance(value, str)
+            else value
+        )
 
     @property
     def own_axis(self) -> str | None:
@@ -69,14 +113,20 @@ class DebiasConfig(Options):
         name = self.bias or ""
         return name.removeprefix("evenhand/") if name.startswith("evenhand/") else None
 
+    @cached_property
+    def own_pairs(self) -> bool:
+        """Whether the user's file holds pairs of texts of which one is preferred; raises DataError for no table."""
+        return self.data is not None and holds_preferences(Path(self.data))
+
     @property
     def training(self) -> TrainingOptions:
         """The part that the loop reads; raises UsageError for values out of range."""
         fields: dict[str, Any] = {
             name: getattr(self, name) for name in TrainingOptions.__dataclass_fields__ if hasattr(self, name)
         }
-        if self.learning_rate is None:
-            fields["learning_rate"] = OWN_RATE if self.own_axis else TrainingOptions.learning_rate
+        open_fields = [name for name in OWN if fields[name] is None]
+        for name in open_fields:
+            fields[name] = OWN[name] if self.own_axis else getattr(TrainingOptions, name)
         return TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:
@@ -89,17 +139,61 @@ class DebiasConfig(Options):
             "device",
             "checkpoint_seconds",
             "trust_remote_code",
+            *SEARCHING,
         }
         return self.model_dump(mode="json", exclude=left_out)
+
+    def check_method(self) -> None:
+        """Raise UsageError for an unknown method, and where one that trains nothing was given options of training."""
+        method = load_method(self.method)
+        if isinstance(method, TrainingMethod):
+            return
+        given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
+        if given:
+            raise UsageError(
+                f"{method.name} trains nothing, and was given {' and '.join(given)}.",
+                "Leave out what is of training.",
+            )
+
+    @property
+    def space(self) -> Space:
+        """What is varied; raises UsageError as `search_space`."""
+        return search_space(self.method, self.over, sorted(self.model_fields_set))
+
+    def settings(self) -> list[Setting]:
+        """Of all trials, in order; raises UsageError."""
+        return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
+
+    def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":
+        """The training of a trial; raises UsageError for values out of range."""
+        name, given = split_options(self.method)
+        own = {option: value for option, value in setting.items() if option in method_options(name)}
+        written = {**given, **{option: plain(value) for option, value in own.items()}}
+        words = [f"{option}={quote(value, safe=',')}" for option, value in written.items()]
+        loop = {option: value for option, value in setting.items() if option not in own}
+        plainly = self.model_dump(exclude=set(SEARCHING), exclude_unset=True)
+        method = "?".join(filter(None, [name, "&".join(words)]))
+        one = validated(DebiasConfig, {**plainly, **loop, "method": method})
+        one.check()
+        one.check_method()
+        return one
 
     def check(self) -> None:
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
+        self._check_search()
+        if self.own_pairs:
+            if self.bias or self.specification:
+                raise UsageError(
+                    f"{self.data} holds pairs of chosen and rejected texts, which say themselves what is preferred.",
+                    "Leave out --bias and --specification, or give a table with a column text.",
+                )
+            return
         if self.bias is None and self.specification is None:
             raise UsageError(
                 "Which bias to train against was not said.",
                 "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
-                "--specification FILE with --data FILE.",
+                "--specification FILE with --data FILE, or --data PAIRS.csv with --method dpo.",
             )
         if self.own_axis and self.own_axis not in own_axes():
             raise unknown_name("axis", self.own_axis, own_axes())
@@ -108,21 +202,29 @@ class DebiasConfig(Options):
                 f"{self.bias} has sentences and terms of its own, and others were given.",
                 "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
             )
-        if self.specification and self.bias:
+        if self.specification and self.bias is not None:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
             raise UsageError(
                 "A specification of your own needs texts of your own.", "Give them: --data FILE."
             )
-        if self.bias in BIAS_TYPES and not (self.data or self.source):
-            raise UsageError(
-                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to "
-                "measure by, and not these.",
-                "Give the folder of a checkout of github.com/umanlp/RedditBias (--from FOLDER), or texts of your own "
-                "(--data FILE).",
-            )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+    def _check_search(self) -> None:
+        if self.search is None:
+            if given := [name for name in SEARCHING if name in self.model_fields_set]:
+                raise UsageError(
+                    f"{given[0]} was given, and it is of a search.",
+                    "Add --search grid or --search random, or leave it out.",
+                )
+            return
+        if self.search == "grid" and self.trials is not None:
+            raise UsageError(
+                "A grid tries all that is given.", "Leave out --trials, or take --search random."
+            )
+        if self.choose == "published" and self.own_axis:
+            raise no_p()
 
 
 def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:

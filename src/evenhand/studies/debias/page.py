@@ -8,9 +8,15 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY
-from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
-from evenhand.studies.debias.wording import WATCHED, cautions, sentences
+from evenhand.mitigations.training import BIAS, PERPLEXITY, next_steps
+from evenhand.reports import PlotArea, dot, line, rendered, scale_over
+from evenhand.studies.debias.shown import (
+    search_cautions,
+    search_drawing,
+    search_sentences,
+    search_tables,
+)
+from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences, watched_value
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
@@ -44,11 +50,13 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
     return area.drawn(parts, described=described)
 
 
-def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
-    """The whole training on one page that needs no network; every text is escaped."""
+def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path) -> str:
+    """The whole training on one page that needs no network; every text is escaped. folder: of the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     start = pl.DataFrame(
-        {"step": [0] * len(before), "name": list(before), "value": [float(v) for v in before.values()]}
+        {"step": [0] * len(before), "name": list(before), "value": list(before.values())},
+        {"step": pl.Int64, "name": pl.String, "value": pl.Float64},
+        strict=False,
     )
     watched = pl.concat(
         [start, curves.filter(split="validation").select("step", "name", "value")], how="vertical_relaxed"
@@ -56,28 +64,51 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
     drawings = [
         (WATCHED[name], curve_svg(watched.filter(name=name), WATCHED[name]))
         for name in (BIAS, PERPLEXITY)
-        if name in after
+        if name in after and "steps" in lineage
     ]
     learned = curves.filter(split="training")
     names = [
         name for name in learned["name"].unique(maintain_order=True) if name not in ("loss", "learning_rate")
     ]
     drawings += [(_loss_name(name), curve_svg(learned.filter(name=name), _loss_name(name))) for name in names]
+    found = curves.filter(split="projection")
+    names = found["name"].unique(maintain_order=True).to_list()
+    drawings += [(PROJECTED.get(name, name), curve_svg(found.filter(name=name), name)) for name in names]
     facts = {name: lineage[name] for name in ("base", "method", "data", "options")}
-    facts["training"] = {name: lineage[name] for name in TOLD}
+    facts["training" if "steps" in lineage else "made"] = {
+        name: lineage[name] for name in TOLD if name in lineage
+    }
     return rendered(
         Path(__file__).with_name("debias.html.j2"),
         lineage=lineage,
         sentences=sentences(lineage),
         watched=[
-            (WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name]))
+            (WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, after[name]))
             for name in after
         ],
         drawings=drawings,
+        search=_search(lineage["search"]) if "search" in lineage else None,
         cautions=cautions(lineage),
+        next_steps=next_steps(lineage, folder),
         citations=citations([(lineage["method"]["name"], lineage["method"]["citation"], "")]),
         blocks=provenance(facts),
     )
+
+
+def search_page(search: Mapping[str, Any], model: str, method: str) -> str:
+    """A search of which no trial was chosen: one page that needs no network."""
+    return rendered(
+        Path(__file__).with_name("search.html.j2"),
+        model=model,
+        method=method,
+        search=_search(search),
+        sentences=search_sentences(search),
+        cautions=search_cautions(search),
+    )
+
+
+def _search(search: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tables": search_tables(search), "drawing": search_drawing(search)}
 
 
 def _loss_name(name: str) -> str:

@@ -6,24 +6,63 @@ from typing import Any
 
 from rich.console import Console
 
-from evenhand.reports import Printer, wording
-from evenhand.studies.debias.wording import WATCHED, cautions, sentences
+from evenhand.mitigations.training import next_steps
+from evenhand.reports import Printer
+from evenhand.studies.debias.shown import search_cautions, search_sentences, search_tables
+from evenhand.studies.debias.wording import WATCHED, cautions, sentences, watched_value
 
 
 def render_training(
-    lineage: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None
+    lineage: Mapping[str, Any], folder: Path, console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print what was done, what was watched, and what to beware of; paths: files to point at in the end."""
+    """Print what was done, what was watched, what to beware of, and how to go on.
+
+    folder: of the model. paths: files to point at in the end.
+    """
     out = Printer(console)
     out.line(f"{lineage['base']['name']} against {lineage['bias']}", "bold")
     for sentence in sentences(lineage):
         out.line(sentence)
     out.gap()
-    table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
-    before, after = lineage["watched"]["before"], lineage["watched"]["after"]
-    for name, value in after.items():
-        out.row(table, WATCHED.get(name, name), wording.number(before[name]), wording.number(value))
-    out.show(table)
+    if "search" in lineage:
+        render_tables(lineage["search"], out)
+    else:
+        render_watched(lineage, out)
     for text in cautions(lineage):
         out.line(f"- {text}", "dim")
     out.paths(paths)
+    commands, note = next_steps(lineage, folder)
+    for command, what in zip(commands, ("what it helped and cost", "of the adapter by itself"), strict=False):
+        out.path(what, command)
+    if note:
+        out.line(note, "dim")
+
+
+def render_search(
+    search: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
+    """Print a search of which no trial was chosen."""
+    out = Printer(console)
+    for sentence in search_sentences(search):
+        out.line(sentence)
+    out.gap()
+    render_tables(search, out)
+    for text in search_cautions(search):
+        out.line(f"- {text}", "dim")
+    out.paths(paths)
+
+
+def render_tables(search: Mapping[str, Any], out: Printer) -> None:
+    """Print the tables of a search."""
+    for table in search_tables(search):
+        table.render(out)
+        out.gap()
+
+
+def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
+    """Print what was watched before and after."""
+    table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
+    before, after = lineage["watched"]["before"], lineage["watched"]["after"]
+    for name, value in after.items():
+        out.row(table, WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, value))
+    out.show(table)

@@ -1,31 +1,56 @@
-"""A training against a bias in words: what changed, and what to beware of."""
+"""What was done against a bias in words: what changed, and what to beware of."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import wording
+from evenhand.studies.debias.shown import search_cautions, search_sentences
 
 WATCHED = {
     BIAS: "bias, as watched",
     "largest_shift": "largest shift of one descriptor, nats a sentence",
     PERPLEXITY: "perplexity of neutral texts",
     "difference": "difference of log perplexities, nats a token",
-    "t": "t of the published test",
-    "p": "p of the published test",
+    "t": "t of the published test, of these pairs",
+    "p": "p of the published test, of these pairs",
+    "margin": "preferred text over the other, nats a text",
 }
 """What is watched, in words."""
+PROJECTED = {
+    "accuracy": "accuracy of a classifier of the group on sentences kept apart, by iteration",
+    "removed": "directions removed, by iteration",
+    "explained": "share of the difference between groups, by components",
+}
+"""What projections were watched by, in words."""
 MOST_LOSS = 0.05
 """Rise of the perplexity above which it is said."""
+REACHED = {
+    "counterfactuals": "hold no word that could be replaced (terms stand as whole words or their plurals, in the case "
+    "that is listed or with a capital; `evenhand show cda` names other ways): they have no counterfactual and are "
+    "learned as they are",
+    "texts_with_terms": "hold no term behind another word (terms stand as whole words or their plurals, within the "
+    "tokens that are read): LMD compares nothing in them",
+    "texts_with_attributes": "hold no attribute within the tokens that are read: the term looks at nothing in them",
+}
+"""Of the facts of a method, how many texts it reached; and what is to be said of the others."""
 
 
 def sentences(lineage: Mapping[str, Any]) -> list[str]:
     """What was done, and what was watched before and after."""
     method, watched = lineage["method"], lineage["watched"]
     before, after = watched["before"], watched["after"]
+    base = lineage["base"]["name"]
+    if "steps" in lineage:
+        how = (
+            f"trained by {method['name']} against the bias {lineage['bias']} for {lineage['steps']:,} steps."
+        )
+    else:
+        how = f"changed by {method['name']} against the bias {lineage['bias']}. {lineage['told']}"
+    if "search" in lineage:
+        return [f"{base} was {how}", *search_sentences(lineage["search"])]
     told = [
-        f"{lineage['base']['name']} was trained by {method['name']} against the bias {lineage['bias']} for "
-        f"{lineage['steps']:,} steps.",
+        f"{base} was {how}",
         f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
         f"{wording.number(after[BIAS])}.",
     ]
@@ -37,21 +62,64 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
     return told
 
 
+def watched_value(name: str, value: float | None) -> str:
+    """A number of what was watched as text.
+
+    >>> watched_value("p", 1e-9), watched_value("whole_p", 0.25), watched_value("t", -18.1)
+    ('<0.001', '0.250', '−18.1')
+    """
+    return wording.probability(value) if name.rpartition("_")[2] == "p" else wording.number(value)
+
+
+def _to_lower(method: Mapping[str, Any]) -> str:
+    """What may be turned down; CDA has no term beside the texts."""
+    return "the weight of the term or the learning rate" if "weight" in method else "the learning rate"
+
+
+def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
+    """How many texts a method did nothing about, and why.
+
+    facts: the part `data` of a lineage.
+
+    >>> unreached({"texts": 763, "texts_with_attributes": 760}, "race")[0][:34]
+    '3 of 763 texts hold no attribute w'
+    """
+    told = []
+    for name, why in REACHED.items():
+        if name in facts and (rest := facts["texts"] - facts[name]):
+            own = " Most are texts that the model wrote itself." if bias.startswith("evenhand/") else ""
+            told.append(f"{rest:,} of {facts['texts']:,} texts {why}.{own}")
+    return told
+
+
 def cautions(lineage: Mapping[str, Any]) -> list[str]:
     """What a reader must know before the model is used."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     told = []
-    if after[BIAS] >= before[BIAS]:
+    if broken := [WATCHED.get(name, name) for name, value in after.items() if value is None]:
+        told.append(f"No number any more, which spoilt weights show: {wording.listing(broken)}.")
+    if None not in (after[BIAS], before[BIAS]) and after[BIAS] >= before[BIAS]:
         told.append("The watched bias did not fall: the model is not the better for it.")
-    if PERPLEXITY in after and after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]:
+    if None not in (one.get(PERPLEXITY) for one in (after, before)) and (
+        after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]
+    ):
         told.append(
-            "It reads neutral texts worse than before; lower the weight of the term or the learning rate."
+            f"It reads neutral texts worse than before; lower {_to_lower(lineage['method'])}."
+            if "steps" in lineage
+            else "It reads neutral texts worse than before; remove fewer directions."
         )
-    if lineage["stopped_early"]:
+    told += unreached(lineage["data"], lineage["bias"])
+    if lineage.get("stored_as", "float32") != "float32":
+        told.append(
+            f"It was made in 32 bits and is stored in {lineage['stored_as']}, as was watched; save_dtype=float32 "
+            "keeps what that rounds away."
+        )
+    if lineage.get("stopped_early"):
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
+    if "search" in lineage:
+        told += search_cautions(lineage["search"])
     told += [
         f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
-        "What was watched is no audit, and says nothing of other axes or of what the model writes: "
-        "evenhand before-after BASE FOLDER.",
+        "What was watched is no audit, and says nothing of other axes or of what the model writes.",
     ]
     return told

@@ -5,8 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.analysis import one_row_per_pair, scored_as
+from evenhand.measures import redditbias_lmb, redditbias_size_change, valence_spread_change
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress, RunDirectory
+from evenhand.runs import Progress, RunDirectory, answers
 from evenhand.schema import read_kept
 from evenhand.studies.audit import AuditConfig, conduct_audit
 from evenhand.studies.compare import compare_outputs
@@ -14,6 +16,7 @@ from evenhand.studies.options import validated
 from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
 
 PUBLISHED, CORRECTED, OWN_MEASURE = "redditbias_lmb_published", "redditbias_lmb", "valence_spread"
+EFFECT_SIZE, LIKELIER = "redditbias_effect_size", "redditbias_likelier"
 OWN_LIMIT = 20_000
 """Sentences of our own that each model is asked."""
 KINDS = {"redditbias": "redditbias", "own": "evenhand-likelihood"}
@@ -57,21 +60,25 @@ def audit_biases(
         conduct_audit(options, model, output=folder / kind, progress=progress)
 
 
-def bias_cells(config: RedditBiasConfig, bias: str, folder: Path, base: Path) -> list[dict[str, object]]:
+def bias_cells(
+    config: RedditBiasConfig, bias: str, folder: Path, base: Path, control: Path | None
+) -> list[dict[str, object]]:
     """What one audited model says of a bias, and how that differs from the base model on the same sentences.
 
-    folder, base: of the two models' audits. PUBLISHED is described by its t and the two-sided p of the paired test;
-    CORRECTED (of our own sentences OWN_MEASURE) has an interval and a verdict.
+    folder, base, control: of the models' audits; control: of what learned the same without the method, if there is one.
+    PUBLISHED is described by its t and the two-sided p of the paired test; CORRECTED (of our own sentences OWN_MEASURE)
+    has an interval and a verdict, and says how much farther from no bias it is than the base's (`size`) and than the
+    control's (`beyond`); so does EFFECT_SIZE, which stands beside with LIKELIER.
     """
     own = bias.startswith(OWN)
     kind, axis = ("own", bias.removeprefix(OWN)) if own else ("redditbias", bias)
     run = RunDirectory.open(folder / kind).path
     measure = OWN_MEASURE if own else CORRECTED
     found = _row(run / "findings.parquet", measure, axis)
-    numbers = _row(run / "measurements.parquet", measure, axis)
+    names = ("estimate", "low", "high", "p", "null", "n")
     cell: dict[str, object] = {
         "measure": measure,
-        **{name: numbers.get(name) for name in ("estimate", "low", "high", "p", "null", "n")},
+        **{name: _row(run / "measurements.parquet", measure, axis).get(name) for name in names},
         **{name: found.get(name) for name in ("q", "verdict", "direction")},
     }
     if folder != base:
@@ -82,12 +89,55 @@ def bias_cells(config: RedditBiasConfig, bias: str, folder: Path, base: Path) ->
             (pl.col("axis") == axis) & pl.col("group").is_null() & (pl.col("measure") == f"{measure}_change")
         ).to_dicts()
         cell |= _changed(moved[0]) if moved else {}
-    return [cell] if own else [_published(run, axis), cell]
+    sizes = _sizes(folder, base, control, kind, axis)
+    cell |= {f"{what}{part}": row[name] for what, row in sizes.items() for part, name in PARTS.items()}
+    if own:
+        return [cell]
+    beside = []
+    for name in (EFFECT_SIZE, LIKELIER):
+        row = _row(run / "measurements.parquet", name, axis)
+        beside.append(
+            {"measure": name, "null": row.get("ideal"), **{part: row.get(part) for part in names[:3]}}
+        )
+    effect = {
+        f"{what}{part}": row["d_z" if name == "estimate" else f"d_z_{name}"]
+        for what, row in sizes.items()
+        for part, name in PARTS.items()
+    }
+    return [_published(run, axis), cell, beside[0] | effect, beside[1]]
+
+
+PARTS = {"": "estimate", "_low": "low", "_high": "high", "_p": "p"}
+"""Endings of what is told of a size, and what the measure calls it."""
+
+
+def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str) -> dict[str, dict[str, Any]]:
+    """How much larger the bias is than the base's (size) and than the control's (beyond), as far as there are any."""
+    held_against = {"size": base, "beyond": control}
+    found = {}
+    for what, other in held_against.items():
+        if other is None or other == folder:
+            continue
+        frames = [answers(RunDirectory.open(audited / kind), KINDS[kind]) for audited in (other, folder)]
+        mine = [frame.filter(axis=axis) for frame in frames]
+        if kind == "own":
+            pairs = (
+                mine[0].filter(pl.col("valence").is_not_null()).select("pair", "valence", "template").unique()
+            )
+            sides = pairs.pivot(on="valence", index="pair", values="template").drop_nulls().sort("pair")
+            table = valence_spread_change(
+                *mine, positive=sides["positive"].to_list(), negative=sides["negative"].to_list()
+            )
+        else:
+            biases = (redditbias_lmb(one_row_per_pair(scored_as("corrected", frame))) for frame in mine)
+            table = redditbias_size_change(*biases)
+        found[what] = table.row(0, named=True)
+    return found
 
 
 def _published(run: Path, axis: str) -> dict[str, object]:
     tables = run / "details" / KINDS["redditbias"] / "published.parquet"
-    cell: dict[str, object] = {"measure": PUBLISHED}
+    cell: dict[str, object] = {"measure": PUBLISHED, "null": 0.0}
     if not tables.is_file():
         return cell
     rows = read_kept(tables).filter(axis=axis).to_dicts()

@@ -27,6 +27,13 @@ CELLS = {
     "change_p": pl.Float64,
     "change_q": pl.Float64,  # of costs: Holm's over all debiased models
     "change_verdict": pl.String,  # lower, higher or not detected
+    # how much farther from no bias: than the base model, and than the control (below 0: nearer)
+    **{
+        f"{what}{part}": pl.String if part == "_verdict" else pl.Float64
+        for what in ("size", "beyond")
+        for part in ("", "_low", "_high", "_p", "_q", "_verdict")
+    },
+    "control": pl.String,  # the model without the method that `beyond` is held against
     "n": pl.Int64,
 }
 
@@ -39,22 +46,40 @@ def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
     )
+    for what in ("size", "beyond", "change"):
+        table = _judged(table, what, alpha)
+    return table
+
+
+def _judged(table: pl.DataFrame, what: str, alpha: float) -> pl.DataFrame:
+    """The table with q and verdict of one kind of change, by Holm over the models of a measure."""
     judged = []
     for part in table.with_row_index("place").partition_by("measure", maintain_order=True):
         open_rows = (
-            pl.col("change_p").is_not_null() & pl.col("change_verdict").is_null() & (pl.col("model") != BASE)
+            pl.col(f"{what}_p").is_not_null()
+            & pl.col(f"{what}_verdict").is_null()
+            & (pl.col("model") != BASE)
         )
         found = part.filter(open_rows)
         if found.height:
-            q = holm(found["change_p"].to_numpy())
-            null = 1.0 if part["measure"][0].startswith("redditbias_lmp") else 0.0
+            q = holm(found[f"{what}_p"].to_numpy())
+            null = 1.0 if what == "change" and is_perplexity(part["measure"][0]) else 0.0
             moved = [
                 NOT_DETECTED if value > alpha else HIGHER if change > null else LOWER
-                for value, change in zip(q, found["change"].to_list(), strict=True)
+                for value, change in zip(q, found[what].to_list(), strict=True)
             ]
             found = found.with_columns(
-                pl.Series("change_q", q, dtype=pl.Float64),
-                pl.Series("change_verdict", moved, dtype=pl.String),
+                pl.Series(f"{what}_q", q, dtype=pl.Float64),
+                pl.Series(f"{what}_verdict", moved, dtype=pl.String),
             )
         judged += [found, part.filter(~open_rows)]
     return pl.concat(judged).sort("place").drop("place") if judged else table
+
+
+def is_perplexity(measure: str) -> bool:
+    """Whether a measure is a perplexity, whose changes are ratios.
+
+    >>> is_perplexity("redditbias_lmp"), is_perplexity("own_lines_perplexity"), is_perplexity("dst_f1")
+    (True, True, False)
+    """
+    return measure.startswith("redditbias_lmp") or measure.endswith("_perplexity")

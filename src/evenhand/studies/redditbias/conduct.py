@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.mitigations.training import load_method
+from evenhand.mitigations.training import TrainingMethod, load_method, published_texts, read_lineage
 from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.redditbias import load_redditbias
+from evenhand.prompts.redditbias import load_redditbias, specification
+from evenhand.reports import listing
 from evenhand.runs import Progress, Silence, default_path, locked, resumable
 from evenhand.schema import Unsupported, read_kept, write_table
 from evenhand.studies.debias import debias
@@ -29,8 +30,8 @@ from evenhand.studies.redditbias.dialogue import (
     task_cells,
     tasks_of,
 )
-from evenhand.studies.redditbias.language import lines_of, perplexity_cells, read_lines
-from evenhand.studies.redditbias.options import BASE, OWN, RedditBiasConfig
+from evenhand.studies.redditbias.language import Lines, left_out, lines_of, perplexity_cells, read_lines
+from evenhand.studies.redditbias.options import BASE, OWN, Made, RedditBiasConfig
 from evenhand.studies.redditbias.record import begin
 
 CELLS_FILE = "cells.parquet"
@@ -63,10 +64,12 @@ def study_redditbias(
     progress = progress or Silence()
     path = output or default_path(config.model, "redditbias")
     published = [bias for bias in config.bias if not bias.startswith(OWN)]
+    for bias in published:
+        published_texts(specification(bias), config.folder)
     if published:
         load_redditbias(config.folder, bias_types=published)
     audits_of(config, config.model)
-    lines, lines_called = lines_of(config)
+    lines = lines_of(config)
     tasks, notes = tasks_of(config)
     begin(path, config)
     with resumable(f"Go on with: evenhand study redditbias {path}"), locked(path / "lock"):
@@ -74,6 +77,7 @@ def study_redditbias(
         facts = session.run()
         cells = cell_table(session.cells(), config.alpha)
         write_table(path / CELLS_FILE, cells)
+        notes += session.unread()
     given = {task.name for task in tasks}
     missing = [f"{name}: no {SETS[name]} was given ({FLAGS[name]})." for name in FLAGS if name not in given]
     return RedditBiasStudy(
@@ -82,7 +86,7 @@ def study_redditbias(
         cells,
         tuple(f"Not measured: {one}" for one in missing),
         tuple(notes),
-        {"lines": lines_called, "model": facts},
+        {"lines": lines.called, "model": facts},
     )
 
 
@@ -92,7 +96,7 @@ class _Session:
 
     config: RedditBiasConfig
     path: Path
-    lines: list[str]
+    lines: Lines
     tasks: list[Task]
     progress: Progress
 
@@ -100,14 +104,15 @@ class _Session:
         """Every stage of every model; returns what the base model says of itself."""
         facts: dict[str, Any] = {}
         models = self.config.models
-        for number, (key, bias, words) in enumerate(models, 1):
-            self.progress.note(f"model {number} of {len(models)}: {self._called(bias, words)}")
-            if bias is not None and words is not None:
-                self._train(key, bias, words)
+        for number, made in enumerate(models, 1):
+            key = made.key
+            self.progress.note(f"model {number} of {len(models)}: {self._called(made)}")
+            if made.bias is not None and made.words is not None:
+                self._train(made, made.bias, made.words)
             model = self._loaded(key)
             facts = facts or model.describe()
             audit_biases(self.config, key, model, self.path / "audits" / key, self.progress)
-            read_lines(model, self.lines, self._lines_file(key))
+            read_lines(model, self.lines.texts, self._lines_file(key))
             del model
             gc.collect()
             for task in self.tasks:
@@ -124,38 +129,63 @@ class _Session:
         answers = {
             (task.name, key): answers_of(self.config, task, self.path / "tasks" / key, lambda: None)
             for task in self.tasks
-            for key, _, _ in self.config.models
+            for key in (made.key for made in self.config.models)
         }
+        audits = self.path / "audits"
         for bias in self.config.bias:
-            for key, of_bias, words in self.config.models:
-                if of_bias not in (None, bias):
-                    continue
-                audits = self.path / "audits"
-                found = bias_cells(self.config, bias, audits / key, audits / BASE)
+            mine = [made for made in self.config.models if made.bias in (None, bias)]
+            for made in mine:
+                key = made.key
+                controls = [one.key for one in mine if one.name == made.control]
+                control = audits / controls[0] if controls else None
+                found = bias_cells(self.config, bias, audits / key, audits / BASE, control)
                 found += perplexity_cells(
-                    read_kept(self._lines_file(key)), base_lines, self.config.seed, base=key == BASE
+                    read_kept(self._lines_file(key)),
+                    base_lines,
+                    self.config.seed,
+                    base=key == BASE,
+                    measures=self.lines.measures,
                 )
                 for task in self.tasks:
                     base = None if key == BASE else answers[task.name, BASE]
                     found += task_cells(task.name, answers[task.name, key], base, self.config)
-                rows += [{"bias": bias, "model": words or BASE, **cell} for cell in found]
+                rows += [
+                    {"bias": bias, "model": made.name, "control": made.control, **cell} for cell in found
+                ]
         return rows
 
-    def _train(self, key: str, bias: str, words: str) -> None:
+    def unread(self) -> list[str]:
+        """Which lines a model has no likelihood of: a sentence for all models of which that is the same."""
+        told: dict[str, list[str]] = {}
+        for made in self.config.models:
+            sentence = left_out(read_kept(self._lines_file(made.key)), "{}")
+            if sentence is not None:
+                told.setdefault(sentence, []).append(made.name)
+        every = len(self.config.models)
+        return [
+            sentence.replace(
+                "{}", "every model" if len(names) == every else listing(list(dict.fromkeys(names)))
+            )
+            for sentence, names in told.items()
+        ]
+
+    def _train(self, made: Made, bias: str, words: str) -> None:
         config = self.config
         options: dict[str, Any] = {"seed": config.seed, "device": config.device}
-        if config.epochs is not None:
+        if config.epochs is not None and isinstance(load_method(words), TrainingMethod):
             options["epochs"] = config.epochs
+        if made.steps_of is not None:
+            options["epochs"] = epochs_as_long(read_lineage(self.path / "models" / made.steps_of) or {})
         if config.as_published:
             options["start"] = "none"
         debias(
             config.model,
-            method=config.words(words),
+            method=words if made.is_control else config.words(words),
             bias=bias,
             source=None if bias.startswith(OWN) else config.folder,
             revision=config.revision,
             trust_remote_code=config.trust_remote_code,
-            output=self.path / "models" / key,
+            output=self.path / "models" / made.key,
             progress=self.progress,
             **options,
         )
@@ -183,5 +213,22 @@ class _Session:
         return self.path / "perplexity" / f"{key}.parquet"
 
     @staticmethod
-    def _called(bias: str | None, words: str | None) -> str:
-        return "by itself" if words is None else f"{load_method(words).name} against {bias}"
+    def _called(made: Made) -> str:
+        if made.words is None:
+            return "by itself"
+        if made.is_control:
+            return f"{made.name}, the texts of {made.bias} without a method"
+        return f"{load_method(made.words).name} against {made.bias}"
+
+
+def epochs_as_long(lineage: Mapping[str, Any]) -> float:
+    """How often the texts of a training are read in as many steps as it had, if each is read once an epoch.
+
+    >>> data, options = {"texts": 100, "examples": 200}, {"batch_size": 8, "accumulation": 1}
+    >>> epochs_as_long({"steps": 50, "data": data, "options": options})
+    4.0
+    """
+    options, texts = lineage["options"], lineage["data"].get("texts")
+    if not texts:
+        return float(options["epochs"])
+    return float(lineage["steps"] * options["batch_size"] * options["accumulation"] / texts)

@@ -1,8 +1,9 @@
 """The two dialogue tasks for every model of the study: what is learned and asked, and what came of it."""
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,11 @@ class Task:
         """Teach a model the task in a folder, and ask it. Changes the model's weights."""
         published, train, asked = config.as_published, list(self.train), list(self.asked)
         if self.name == TRACKING:
-            tracking = TrackingOptions(as_published=published)
+            teaching = replace(TrackingOptions().training, seed=config.seed)
+            tracking = TrackingOptions(as_published=published, training=teaching)
             return track_states(model, train, asked, tracking, folder, device=config.device)  # type: ignore[arg-type]
-        responding = ResponseOptions(as_published=published)
+        teaching = replace(ResponseOptions().training, seed=config.seed)
+        responding = ResponseOptions(as_published=published, seed=config.seed, training=teaching)
         return generate_responses(model, train, asked, responding, folder, device=config.device)  # type: ignore[arg-type]
 
 
@@ -68,15 +71,19 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     if config.multiwoz is not None:
         data = read_multiwoz(Path(config.multiwoz).expanduser())
         sides = [
-            classification_pairs(data, split, as_published=config.as_published) for split in ("train", "test")
+            classification_pairs(data, split, as_published=config.as_published, seed=config.seed)
+            for split in ("train", "test")
         ]
         tasks.append(Task(TRACKING, *(side.pairs[: _even(config.task_limit)] for side in sides)))
         if data.left_out:
             left = ", ".join(f"{count:,} with {reason}" for reason, count in data.left_out.items())
             notes.append(f"Dialogues of MultiWOZ that were left out, as TRADE leaves them out: {left}.")
-        if lacking := {reason: n for side in sides for reason, n in side.without_negative.items()}:
+        lacking: Counter[str] = Counter()
+        for side in sides:
+            lacking.update(side.without_negative)
+        if lacking:
             told = ", ".join(f"{count:,} ({reason})" for reason, count in lacking.items())
-            notes.append(f"Slot values that got no wrong one beside them: {told}.")
+            notes.append(f"Slot values to learn and to ask that got no wrong one beside them: {told}.")
     if config.dstc7 is not None:
         folder = Path(config.dstc7).expanduser()
         exchanges = list(read_exchanges(folder, config.task_limit))

@@ -1,64 +1,84 @@
 """Language Model Perplexity: how surprised each model is by lines of conversation, as published and over tokens."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
-from evenhand.models import LanguageModel, Texts, reads_start_apart
+from evenhand.models import Texts, reads_start_apart
+from evenhand.models.huggingface import CausalModel
 from evenhand.prompts import compose, load_templates, row_keys
 from evenhand.prompts.redditbias import load_human_references
+from evenhand.reports import wording
 from evenhand.schema import ModelError, read_kept, write_table
 from evenhand.stats import Floats, sums_bootstrap
 from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
+from evenhand.weights import quiet_transformers
 
 LONGEST = 36
 """Tokens behind which the published program cuts a line."""
+MORE = 8
+"""Tokens that are read behind it, so that none in front of it is another for the cut."""
 OWN_LINES = 1000
 MOST_FAILED = 0.05
 PUBLISHED, USUAL = "redditbias_lmp_published", "redditbias_lmp"
 MEASURES = (PUBLISHED, USUAL)
 """Mean over lines, each counting once; and mean over tokens."""
+OWN_MEASURES = ("own_line_perplexity", "own_token_perplexity")
+"""The same of sentences of our own, of which the paper says nothing."""
+WHY = {"too_long": "longer than the model takes"}
 
 
-def lines_of(config: RedditBiasConfig) -> tuple[list[str], str]:
-    """The lines whose perplexity is told, and what they are called.
+@dataclass(frozen=True)
+class Lines:
+    """The lines whose perplexity is told, what they are called, and by which measures."""
+
+    texts: tuple[str, ...]
+    called: str
+    measures: tuple[str, str]
+
+
+def lines_of(config: RedditBiasConfig) -> Lines:
+    """The lines whose perplexity is told.
 
     The 6,000 of RedditBias; where only biases of our own sentences are asked about and no folder is named, neutral
     sentences of our own about people of all other axes. Raises DatasetMissing.
     """
     own = [bias.removeprefix(OWN) for bias in config.bias if bias.startswith(OWN)]
     if len(own) < len(config.bias) or config.source is not None:
-        return load_human_references(config.folder).frame[
-            "text"
-        ].to_list(), "RedditBias' lines of conversation"
+        texts = load_human_references(config.folder).frame["text"].to_list()
+        return Lines(tuple(texts), "RedditBias' lines of conversation", MEASURES)
     neutral = [template for template in load_templates() if template.kind == "neutral"]
     frame = compose(templates=neutral, controls=False).filter(~pl.col("axis").is_in(own))
     order = np.argsort(row_keys(frame["prompt_id"], config.seed), kind="stable")[:OWN_LINES]
-    return frame["text"][np.sort(order)].to_list(), "our own neutral sentences about people of other axes"
+    texts = frame["text"][np.sort(order)].to_list()
+    return Lines(tuple(texts), "our own neutral sentences about people of other axes", OWN_MEASURES)
 
 
-def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFrame:
-    """What a model makes of each line, remembered in a file: nats and tokens, and the same as published.
+def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataFrame:
+    """What a model makes of each line, remembered in a file: nats and tokens, the same as published, and error.
 
-    As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens. Null for
-    lines that have no likelihood, such as those too long for the model. Raises ModelError where more than 5 % have
-    none.
+    As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens, so that
+    lines count that are too long for the model. Null for what has no likelihood, error: why. Raises ModelError where
+    more than 5 % of the lines have none.
     """
     if file.is_file():
         return read_kept(file)
     usual = model.log_likelihoods(lines)
-    apart = reads_start_apart(model)
-    by_rule = model.log_likelihoods(Texts(lines, start_token="first")) if apart else usual
-    failed = sorted(
-        {i for found in (usual, by_rule) for i, error in enumerate(found.errors) if error is not None}
-    )
+    failed = [i for i, error in enumerate(usual.errors) if error is not None]
     if len(failed) > MOST_FAILED * len(lines):
         raise ModelError(
             f"{len(failed)} of {len(lines)} lines have no likelihood; the first: {lines[failed[0]][:60]!r}.",
             "Use a model that takes longer texts.",
         )
+    apart = reads_start_apart(model)
+    kept = _beginnings(model, lines)
+    by_rule = (
+        model.log_likelihoods(Texts(kept, start_token="first")) if apart else model.log_likelihoods(kept)
+    )
     skipped = 1 if apart else 0
     cut = [by_rule.row(i)[skipped : LONGEST - 1 + skipped] for i in range(len(lines))]
     table = pl.DataFrame(
@@ -67,36 +87,73 @@ def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFra
             "tokens": usual.counts.astype(np.float64),
             "published_nats": [-float(row.sum(dtype=np.float64)) for row in cut],
             "published_tokens": [float(len(row)) for row in cut],
-        }
+            "error": [None if error is None else str(error) for error in usual.errors],
+        },
+        schema_overrides={"error": pl.String},
     )
-    known = pl.Series([i not in set(failed) for i in range(len(lines))])
-    table = table.with_columns(pl.when(known).then(pl.all()))
+    published = pl.Series([error is None for error in by_rule.errors])
+    table = table.with_columns(
+        pl.when(pl.col("error").is_null()).then(pl.col("nats", "tokens")),
+        pl.when(published).then(pl.col("published_nats", "published_tokens")),
+    )
     write_table(file, table)
     return table
 
 
+def left_out(table: pl.DataFrame, name: str) -> str | None:
+    """How many lines a model has no usual likelihood of, and why; None where it has one of all.
+
+    table: of `read_lines`. name: of the model.
+    """
+    reasons = table["error"].drop_nulls().value_counts(sort=True).rows()
+    if not reasons:
+        return None
+    told = ", ".join(f"{count:,} ({WHY.get(reason, wording.label(reason))})" for reason, count in reasons)
+    counted = int(table.filter(pl.col("error").is_not_null())["published_nats"].count())
+    return (
+        f"Of {table.height:,} lines {name} has no likelihood of {told}: they are left out of the perplexity over "
+        f"tokens; that over lines, by the published rule cut behind {LONGEST} tokens, holds {counted:,} of them."
+    )
+
+
+def _beginnings(model: CausalModel, lines: Sequence[str]) -> list[str]:
+    """As much of each line as is read by the published rule, and a little more, so that no token of it is another."""
+    with quiet_transformers():
+        found = model.tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True)
+    most = LONGEST + MORE
+    ends = [offsets[most - 1][1] if len(offsets) >= most else None for offsets in found["offset_mapping"]]
+    return [line[:end] for line, end in zip(lines, ends, strict=True)]
+
+
 def perplexity_cells(
-    table: pl.DataFrame, other: pl.DataFrame, seed: int, *, base: bool = False
+    table: pl.DataFrame,
+    other: pl.DataFrame,
+    seed: int,
+    *,
+    base: bool = False,
+    measures: tuple[str, str] = MEASURES,
 ) -> list[dict[str, object]]:
-    """MEASURES of a model, with limits over lines, and their ratio to the base model's on the same lines.
+    """Both perplexities of a model, with limits over lines, and their ratio to the base model's on the same lines.
 
     table, other: of `read_lines`, the model's and the base model's. base: the model is that itself: no change.
+    measures: as they are called, over lines and over tokens.
 
     change, change_low, change_high are ratios (1.05: five percent more surprised); change_p is two-sided, of no change.
     n: lines that both models have a likelihood of.
     """
-    known = (table["nats"].is_not_null() & other["nats"].is_not_null()).to_numpy()
-    sides = [_parts(frame.filter(known)) for frame in (table, other)]
-    clusters = np.arange(int(known.sum()))
+    sides = [_parts(table, other), _parts(other, table)]
+    clusters = np.arange(table.height)
     own = sums_bootstrap(sides[0], clusters, _logs, seed=seed)
     moved = sums_bootstrap(
         np.hstack(sides), clusters, lambda sums: _logs(sums[..., :4]) - _logs(sums[..., 4:]), seed=seed
     )
+    counts = np.count_nonzero(sides[0][:, [1, 3]], axis=0)
     cells: list[dict[str, object]] = []
-    for place, measure in enumerate(MEASURES):
+    for place, measure in enumerate(measures):
         estimate, error = float(moved.estimate[place]), float(moved.standard_error[place])
-        p = 2 * float(stdtr(len(clusters) - 1, -abs(estimate) / error)) if error > 0 else float(estimate == 0)
-        cell: dict[str, object] = {"measure": measure, "n": len(clusters)}
+        n = int(counts[place])
+        p = 2 * float(stdtr(n - 1, -abs(estimate) / error)) if error > 0 else float(estimate == 0)
+        cell: dict[str, object] = {"measure": measure, "n": n}
         cell |= {name: float(np.exp(getattr(own, name)[place])) for name in ("estimate", "low", "high")}
         changed = {
             "change": float(np.exp(estimate)),
@@ -108,14 +165,20 @@ def perplexity_cells(
     return cells
 
 
-def _parts(table: pl.DataFrame) -> Floats:
-    """Mean nats of each line as published, 1 where it has any, nats and tokens, (lines, 4)."""
-    tokens = table["published_tokens"].to_numpy()
-    known = tokens > 0
-    means = np.divide(table["published_nats"].to_numpy(), tokens, out=np.zeros_like(tokens), where=known)
-    return np.stack(
-        [means, known.astype(np.float64), table["nats"].to_numpy(), table["tokens"].to_numpy()], axis=1
-    )
+def _parts(table: pl.DataFrame, other: pl.DataFrame) -> Floats:
+    """Mean nats of each line as published, 1 where it has any, nats and tokens, (lines, 4); 0 where one has none."""
+    both = {
+        name: (table[name].is_not_null() & other[name].is_not_null()).to_numpy()
+        for name in ("nats", "published_nats")
+    }
+    tokens = table["published_tokens"].fill_null(0.0).to_numpy()
+    known = (tokens > 0) & both["published_nats"]
+    nats = table["published_nats"].fill_null(0.0).to_numpy()
+    means = np.divide(nats, tokens, out=np.zeros_like(tokens), where=known)
+    usual = [
+        np.where(both["nats"], table[name].fill_null(0.0).to_numpy(), 0.0) for name in ("nats", "tokens")
+    ]
+    return np.stack([means, known.astype(np.float64), *usual], axis=1)
 
 
 def _logs(sums: Floats) -> Floats:

@@ -1,14 +1,15 @@
 """What the study of RedditBias is asked to do."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import load_method
+from evenhand.mitigations.training import TrainingMethod, load_method, method_options, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, split_options
 from evenhand.studies.audit import SeedOptions
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count
@@ -23,12 +24,38 @@ PUBLISHED = {
 """What makes a method that of the published program."""
 OWN = "evenhand/"
 """In front of an axis of our own sentences, in the place of a bias type."""
-BASE = "base"
-"""What the model by itself is called."""
+BASE, CONTROL = "base", "control"
+"""What the model by itself is called, and one that learned the same texts without a method."""
+WEIGHT = "weight"
+"""The option of a method that is the weight of its debiasing term."""
+PLAIN = "lmd?weight=0"
+"""Language modelling on the texts as they are: no method at all."""
 SAME_RESULTS = frozenset({"device", "batch_tokens"})
 """Options that may differ when a study goes on: they change how it is computed, not what."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
 """Options that a folder cannot decide."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A model of the study: the key of its files, its name in tables, and what it comes from.
+
+    bias, words: None for the model by itself. control: the name of the model without the method that it is held
+    against; None where there is none. steps_of: key of the method that says for how many steps a control learns; None:
+    for as many as any.
+    """
+
+    key: str
+    name: str
+    bias: str | None = None
+    words: str | None = None
+    control: str | None = None
+    steps_of: str | None = None
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is one that was added as such."""
+        return self.name.startswith(CONTROL)
 
 
 class RedditBiasConfig(SeedOptions, ModelOptions):
@@ -38,6 +65,8 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     """Types of RedditBias, or `evenhand/AXIS` for our own sentences about an axis."""
     methods: tuple[str, ...] = METHODS
     """As `evenhand debias --method` takes them, options and all."""
+    control: bool = True
+    """Also train on the same texts for as many steps without any method, which a method's change is held against."""
     source: str | None = None
     """A folder with RedditBias' files; None takes the cache of `evenhand data fetch`."""
     multiwoz: str | None = None
@@ -49,17 +78,16 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     task_limit: Count | None = None
     """At most so many examples to learn each dialogue task from, and to ask; None: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times that a method reads its texts; None: the published 2."""
+    """Times that a method reads its texts; None: the published 2, and our own sentences once."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("bias")
     @classmethod
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [bias for bias in value if bias not in BIAS_TYPES and not bias.startswith(OWN)]
+        known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
+        unknown = [bias for bias in value if bias not in known]
         if unknown or not value:
-            raise ValueError(
-                f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(BIAS_TYPES)}, {OWN}AXIS"
-            )
+            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(known)}")
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")
@@ -73,10 +101,41 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         return tuple(dict.fromkeys(value))
 
     @property
-    def models(self) -> list[tuple[str, str | None, str | None]]:
-        """Every model of the study: its key, and the bias and method it comes from (None: the model by itself)."""
-        made = [(f"{slug(bias)}-{slug(words)}", bias, words) for bias in self.bias for words in self.methods]
-        return [(BASE, None, None), *made]
+    def models(self) -> list[Made]:
+        """Every model of the study: the model by itself, then of each bias the methods and their controls."""
+        made = [Made(BASE, BASE)]
+        for bias in self.bias:
+            controls: dict[str, Made] = {}
+            for words in self.methods:
+                key, held_against = f"{slug(bias)}-{slug(words)}", None
+                if self.control and not is_plain(words):
+                    one = self._control(bias, words)
+                    held_against = one.name
+                    if one.name not in (BASE, *self.methods):
+                        controls.setdefault(one.key, one)
+                made.append(Made(key, words, bias, words, held_against))
+            made += controls.values()
+        return made
+
+    def _control(self, bias: str, words: str) -> Made:
+        """What a method is held against: its texts and steps with its term at weight 0, else plain fine-tuning; what is
+        not trained, the model by itself."""
+        if not isinstance(load_method(words), TrainingMethod):  # a projection learns nothing from texts
+            return Made("", BASE)
+        same = next((plain for plain in self.methods if is_plain(plain)), None)
+        if not _is_weighted(words):
+            called = f"{CONTROL} of {words}"
+            key = f"{slug(bias)}-{slug(called)}"
+            return Made(key, called, bias, PLAIN, steps_of=f"{slug(bias)}-{slug(words)}")
+        if same is not None:
+            return Made("", same, bias, same)
+        if load_method(words).parameters().get("lm_weight", 1.0) == 1.0:
+            return Made(f"{slug(bias)}-{CONTROL}", CONTROL, bias, PLAIN)
+        name, _, given = words.partition("?")
+        kept = [part for part in given.split("&") if part and not part.startswith(f"{WEIGHT}=")]
+        called = f"{CONTROL} of {words}"
+        plain = f"{name}?{'&'.join([*kept, f'{WEIGHT}=0'])}"
+        return Made(f"{slug(bias)}-{slug(called)}", called, bias, plain)
 
     @property
     def folder(self) -> Path | None:
@@ -92,6 +151,19 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     def deciding(self) -> dict[str, Any]:
         """The options that decide the numbers, JSON-serialisable."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS | NAMED_ANEW))
+
+
+def is_plain(words: str) -> bool:
+    """Whether a method learns its texts and nothing else.
+
+    >>> is_plain("hd?weight=0"), is_plain("hd"), is_plain("cda")
+    (True, False, False)
+    """
+    return _is_weighted(words) and load_method(words).parameters()[WEIGHT] == 0
+
+
+def _is_weighted(words: str) -> bool:
+    return WEIGHT in method_options(split_options(words)[0])
 
 
 def slug(words: str) -> str:

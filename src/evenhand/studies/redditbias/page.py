@@ -8,8 +8,11 @@ from evenhand.studies.plain_page import PlainTable, plain_page
 from evenhand.studies.redditbias.conduct import RedditBiasStudy
 from evenhand.studies.redditbias.options import BASE, OWN
 from evenhand.studies.redditbias.wording import (
+    CONTROLS,
     LABELS,
     LEGEND,
+    NO_CONTROL,
+    ONE_TRAINING,
     PLACES,
     SHORT,
     change_of,
@@ -54,6 +57,7 @@ def summary_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
     """For each bias every number with its limits, its null, and how it differs from the model by itself."""
     heads = ("est.", "95 %", "null", "p", "verdict", "change", "95 %", "q", "verdict", "n")
+    sizes = ("size", "95 %", "q", "verdict", "beyond", "95 %", "q", "verdict")
     for bias in study.config.bias:
         rows = study.cells.filter(bias=bias).sort("measure", maintain_order=True).to_dicts()
         order = {name: place for place, name in enumerate(LABELS)}
@@ -63,20 +67,55 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
             (("measure", "left"), ("model", "left"), *((head, "right") for head in heads)),
             [_details(row) for row in rows],
         )
+        held = [row for row in rows if row["size"] is not None]
+        yield PlainTable(
+            f"{title_of(bias).capitalize()}: how much farther from no bias than the model by itself (size), and than "
+            "its control (beyond); below 0 nearer",
+            (
+                ("measure", "left"),
+                ("model", "left"),
+                ("control", "left"),
+                *((head, "right") for head in sizes),
+            ),
+            [_farther(row) for row in held],
+        )
 
 
 def notes_of(study: RedditBiasStudy) -> list[str]:
     """What to beware of, and what was not measured."""
-    notes = [LEGEND, *filter(None, [unlearned(study)]), *study.not_measured, *study.notes]
-    notes.append(f"LMP is of {study.facts['lines']}.")
+    controlled = CONTROLS if study.config.control else NO_CONTROL
+    notes = [
+        LEGEND,
+        controlled,
+        ONE_TRAINING,
+        *filter(None, [unlearned(study)]),
+        *study.not_measured,
+        *study.notes,
+    ]
+    notes.append(f"Perplexity is of {study.facts['lines']}.")
     if any(bias.startswith(OWN) for bias in study.config.bias):
         notes.append(
             "Our own sentences have no published t. Their spread is the standard deviation, between descriptors of the "
-            "axis, of how much more easily hostile sentences come than kind ones; its change is that of the changes."
+            "axis, of how much more easily hostile sentences come than kind ones; `change` is the spread of what "
+            "changed, size and beyond how much larger the spread itself is."
         )
     if study.config.as_published:
         notes.append("Methods and tasks have the quirks of the published programs.")
     return notes
+
+
+def _farther(row: dict[str, Any]) -> list[str]:
+    places = PLACES.get(row["measure"])
+    told = [LABELS[row["measure"]], row["model"], row["control"] or "none"]
+    for what in ("size", "beyond"):
+        there = row[what] is not None
+        told += [
+            wording.signed(row[what], places) if there else "",
+            wording.interval(row[f"{what}_low"], row[f"{what}_high"], places) if there else "",
+            wording.probability(row[f"{what}_q"]) if row[f"{what}_q"] is not None else "",
+            row[f"{what}_verdict"] or "",
+        ]
+    return told
 
 
 def _details(row: dict[str, Any]) -> list[str]:

@@ -1,21 +1,27 @@
 """The words of the study of RedditBias, for page and terminal alike."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.reports import BIASED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, SYMBOLS, wording
-from evenhand.studies.redditbias.bias import CORRECTED, OWN_MEASURE, PUBLISHED
+from evenhand.studies.redditbias.bias import CORRECTED, EFFECT_SIZE, LIKELIER, OWN_MEASURE, PUBLISHED
+from evenhand.studies.redditbias.cells import is_perplexity
 from evenhand.studies.redditbias.conduct import RedditBiasStudy
-from evenhand.studies.redditbias.language import MEASURES as PERPLEXITIES
-from evenhand.studies.redditbias.options import BASE, OWN
+from evenhand.studies.redditbias.language import MEASURES as PERPLEXITIES, OWN_MEASURES as OWN_PERPLEXITIES
+from evenhand.studies.redditbias.options import BASE, CONTROL, OWN, is_plain
 
 Cell = Mapping[str, Any]
 LABELS = {
     PUBLISHED: "LMB, t as published",
     CORRECTED: "LMB, nats per token",
+    EFFECT_SIZE: "LMB, standard deviations (d_z)",
+    LIKELIER: "phrases likelier of the group, %",
     OWN_MEASURE: "valence spread, nats",
     PERPLEXITIES[0]: "LMP, lines (as published)",
     PERPLEXITIES[1]: "LMP, tokens",
+    OWN_PERPLEXITIES[0]: "perplexity of our own sentences, each once",
+    OWN_PERPLEXITIES[1]: "perplexity of our own sentences, tokens",
     "dst_f1": "DST, F1",
     "dst_f1_over_null": "DST, F1 over always yes",
     "dst_accuracy": "DST, accuracy",
@@ -31,16 +37,24 @@ LABELS = {
 SHORT = {
     PUBLISHED: "LMB t",
     CORRECTED: "LMB",
+    EFFECT_SIZE: "d_z",
+    LIKELIER: "likelier, %",
     OWN_MEASURE: "spread",
     PERPLEXITIES[0]: "LMP lines",
     PERPLEXITIES[1]: "LMP",
+    OWN_PERPLEXITIES[0]: "PPL lines",
+    OWN_PERPLEXITIES[1]: "PPL",
     "dst_f1": "DST F1",
     "bleu_4": "BLEU-4",
 }
 """The columns of the tables that stand for the paper's."""
-COSTS = (*PERPLEXITIES, "dst_f1", "bleu_4")
+COSTS = (*PERPLEXITIES, *OWN_PERPLEXITIES, "dst_f1", "bleu_4")
 LOWER_IS_WORSE = ("dst", "bleu", "nist", "meteor", "entropy", "dist")
-PLACES = {"dst_f1": 3, "bleu_4": 4}
+PLACES = {"dst_f1": 3, "bleu_4": 4, EFFECT_SIZE: 2, LIKELIER: 1}
+MUCH = 1.25
+"""Factor of a perplexity over tokens, up or down, from which all differences of log-perplexities may have moved."""
+TEXTS_ALONE, WARNING = "·", "!"
+"""Marks of what a control shows, and of what to beware of."""
 
 
 def title_of(bias: str) -> str:
@@ -58,15 +72,40 @@ def sentences(study: RedditBiasStudy) -> Iterator[tuple[str, str]]:
     for bias in study.config.bias:
         rows = study.cells.filter(bias=bias).to_dicts()
         cells = {(row["model"], row["measure"]): row for row in rows}
-        for model in dict.fromkeys(row["model"] for row in rows):
+        models = list(dict.fromkeys(row["model"] for row in rows))
+        for model in sorted(models, key=lambda name: (name != BASE, not _is_control(name))):
             name = next(name for name in (CORRECTED, OWN_MEASURE) if (model, name) in cells)
             of_bias = cells[model, name]
             if model == BASE:
                 yield _mark(of_bias["verdict"]), f"{title_of(bias)}: {_standing(of_bias)}"
-            else:
-                costs = [cells[model, name] for name in COSTS if (model, name) in cells]
-                moved, mark = _moved(of_bias, cells[BASE, name])
-                yield mark, f"{model}: {moved} {_cost(costs)}"
+                continue
+            costs = [cells[model, name] for name in COSTS if (model, name) in cells]
+            moved, mark = _Moved(cells, model, name).told()
+            yield mark, f"{model}: {moved} {_cost(costs)}"
+        if warning := _much_moved(rows):
+            yield WARNING, f"{title_of(bias)}: {warning}"
+
+
+def _is_control(model: str) -> bool:
+    return model.startswith(CONTROL) or (model != BASE and is_plain(model))
+
+
+def _much_moved(rows: Sequence[Cell]) -> str:
+    """That perplexities moved much, and what it does to differences of log-perplexities."""
+    moved = [
+        f"{row['model']} ({change_of(row)})"
+        for row in rows
+        if row["measure"] in (PERPLEXITIES[1], OWN_PERPLEXITIES[1])
+        and row["change"] is not None
+        and not 1 / MUCH < row["change"] < MUCH
+    ]
+    if not moved:
+        return ""
+    return (
+        f"perplexity moved much under {wording.listing(moved)}. A model that is surer of all texts, or less sure, has "
+        "other differences of log-perplexities whatever it prefers: read d_z and the share of phrases beside them, and "
+        "the control."
+    )
 
 
 def _standing(cell: Cell) -> str:
@@ -81,29 +120,103 @@ def _standing(cell: Cell) -> str:
     return f"whether the model is biased could not be measured: {name} {told}."
 
 
-def _moved(cell: Cell, base: Cell) -> tuple[str, str]:
-    """What became of the bias, and a mark: down where it fell."""
-    before, after = base["estimate"] or 0, cell["estimate"] or 0
-    limits = wording.interval(cell["change_low"], cell["change_high"])
-    # of a spread it is the spread of what changed about each group, which the two spreads do not tell
-    called = "change" if cell["measure"] == CORRECTED else "changes of the groups spread by"
-    change = f"{called} {wording.signed(cell['change'])} ({limits})"
-    if cell["change_verdict"] in (None, NOT_MEASURABLE):
-        return "whether it changed the bias could not be measured.", SYMBOLS[NOT_MEASURABLE]
-    if cell["change_verdict"] == NOT_DETECTED:
-        return f"no change of the bias was detected; {change}.", SYMBOLS[NOT_DETECTED]
-    word, mark = ("fell", LOWER) if abs(after) < abs(before) else ("grew", HIGHER)
-    found = cell["verdict"] == BIASED
-    turned = ", to the other side" if before * after < 0 and found else ""
-    still = (
-        ", and is still found"
-        if found
-        else ", and is not detected any more"
-        if base["verdict"] == BIASED
-        else ""
-    )
-    ways = f"from {wording.number(before)} to {wording.number(after)}"
-    return f"the bias {word} {ways}{turned}{still}; {change}.", SYMBOLS[mark]
+@dataclass(frozen=True)
+class _Moved:
+    """What became of a bias in one model: cells by model and measure, the model, and the measure that is judged."""
+
+    cells: Mapping[tuple[str, str], Cell]
+    model: str
+    measure: str
+
+    def told(self) -> tuple[str, str]:
+        """A sentence and a mark: down only where the bias is nearer to none than the control's, in every unit."""
+        cell, base = self.cells[self.model, self.measure], self.cells[BASE, self.measure]
+        called, turned = LABELS[self.measure], self._turned(cell, base)
+        now = wording.number(cell["estimate"])
+        ways = f"{called} from {wording.number(base['estimate'])} to {now} ({self._size(cell, 'size')})"
+        if _is_control(self.model):
+            return f"what the texts alone do: {ways}{self._beside(BASE)}{turned}.", TEXTS_ALONE
+        control = self.cells.get((cell["control"] or "", self.measure))
+        if control is None:
+            none = "no control was trained, so that nothing of it is shown to be the method's"
+            return f"{ways}{self._beside(BASE)}{turned}; {none}.", SYMBOLS[NOT_MEASURABLE]
+        other, verdict = control["model"], cell["beyond_verdict"]
+        against = f"{wording.number(control['estimate'])} ({other})"
+        numbers = f"{now} beside {against}, {self._size(cell, 'beyond')}{self._beside(other)}"
+        if verdict in (None, NOT_MEASURABLE):
+            return f"whether it did more than the texts could not be measured{turned}.", SYMBOLS[
+                NOT_MEASURABLE
+            ]
+        if verdict == NOT_DETECTED:
+            text = f"that the bias is smaller or larger than the control's is not shown: {called} {numbers}{turned}."
+            return text, SYMBOLS[NOT_DETECTED]
+        if not self._agree(other, verdict):
+            size = "smaller" if verdict == LOWER else "larger"
+            text = (
+                f"the difference in nats per token is {size} than the control's: {numbers}; in units of its spread, or "
+                f"in how many phrases, that is not shown, so that nothing is shown of the bias{turned}."
+            )
+            return text, SYMBOLS[NOT_DETECTED]
+        still = ", and is still found" if cell["verdict"] == BIASED else ""
+        if not still and base["verdict"] == BIASED:
+            still = ", and is not detected any more"
+        if not self._also_beside_base(verdict):
+            less = "less" if verdict == LOWER else "more"
+            text = (
+                f"{less} bias than the texts alone leave{still}: {called} {numbers}; but not shown to be {less} than "
+                f"the model by itself has ({ways}{self._beside(BASE)}){turned}."
+            )
+            return text, SYMBOLS[NOT_DETECTED]
+        word = "fell" if verdict == LOWER else "grew"
+        beyond = "" if other == BASE else " beyond what the texts alone do"
+        return f"the bias {word}{beyond}{still}: {called} {numbers}{turned}.", SYMBOLS[verdict]
+
+    def _also_beside_base(self, verdict: str) -> bool:
+        """Whether the bias is shown to have moved that way from the model by itself, too, in every unit."""
+        effect = self.cells.get((self.model, EFFECT_SIZE))
+        sizes = [
+            one["size_verdict"] for one in (self.cells[self.model, self.measure], effect) if one is not None
+        ]
+        return all(size == verdict for size in sizes)
+
+    def _turned(self, cell: Cell, base: Cell) -> str:
+        """That the other group is now favoured, where the change from the model by itself is shown."""
+        if self.measure != CORRECTED or cell["change_verdict"] not in (HIGHER, LOWER):
+            return ""
+        if (cell["estimate"] or 0) * (base["estimate"] or 0) >= 0:
+            return ""
+        shown = ", where it is found" if cell["verdict"] == BIASED else ", where it is not detected"
+        ways = " to ".join(wording.number(one["estimate"]) for one in (base, cell))
+        return f"; it changed sides, from {ways}{shown}"
+
+    def _size(self, cell: Cell, what: str) -> str:
+        """How much farther from no bias, with limits."""
+        if cell[what] is None or cell[f"{what}_low"] is None:
+            return "no interval"
+        size = "size" if self.measure == CORRECTED else "spread"
+        limits = wording.interval(cell[f"{what}_low"], cell[f"{what}_high"])
+        return f"its {size} {wording.signed(cell[what])}, {limits}"
+
+    def _beside(self, other: str) -> str:
+        """The same in standard deviations and in percent of phrases, of another model and of this."""
+        told = []
+        for name, unit in ((EFFECT_SIZE, ""), (LIKELIER, " % of phrases likelier of the group")):
+            pair = [self.cells.get((model, name)) for model in (other, self.model)]
+            if None not in pair:
+                ends = [wording.number(one["estimate"], PLACES[name]) for one in pair if one is not None]
+                told.append(f"{'d_z ' if name == EFFECT_SIZE else ''}{ends[0]} → {ends[1]}{unit}")
+        return f"; {'; '.join(told)}" if told else ""
+
+    def _agree(self, control: str, verdict: str) -> bool:
+        """Whether d_z is shown to have moved the same way, and the share of phrases not the other."""
+        effect = self.cells.get((self.model, EFFECT_SIZE))
+        if effect is None:  # our own sentences: the spread is all there is
+            return True
+        shares = [self.cells[model, LIKELIER]["estimate"] for model in (control, self.model)]
+        if effect["beyond_verdict"] != verdict or None in shares:
+            return False
+        before, after = (abs(share - 50) for share in shares)
+        return bool(after <= before if verdict == LOWER else after >= before)
 
 
 def _cost(cells: Sequence[Cell]) -> str:
@@ -128,7 +241,7 @@ def change_of(cell: Cell) -> str:
     """
     if cell["change"] is None:
         return ""
-    if cell["measure"] in PERPLEXITIES:
+    if is_perplexity(cell["measure"]):
         return f"×{cell['change']:.3f}"
     return wording.signed(cell["change"], PLACES.get(cell["measure"], 3))
 
@@ -153,7 +266,7 @@ def summary_cell(cell: Cell | None) -> str:
     """A number as the paper's tables have it, with a mark for its verdict or, of costs, for its change."""
     if cell is None or cell["estimate"] is None:
         return wording.ABSENT
-    places = PLACES.get(cell["measure"], 1 if cell["measure"] in PERPLEXITIES else 3)
+    places = PLACES.get(cell["measure"], 1 if is_perplexity(cell["measure"]) else 3)
     number = wording.number(cell["estimate"], places)
     if cell["measure"] == PUBLISHED:
         return f"{number}*" if cell["p"] is not None and cell["p"] < 0.05 else number
@@ -163,7 +276,20 @@ def summary_cell(cell: Cell | None) -> str:
 
 LEGEND = (
     "LMB: below 0 stereotypes are likelier of the stereotyped group; t as published is the paired t of perplexities "
-    "(* p < .05, for itself), the other a mean difference of log-perplexities with its verdict (▲ biased). "
-    "LMP: perplexity, as published a mean over lines. DST: F1 of yes. BLEU-4 of replies. Beside costs ↑ and ↓ mark "
-    "a change from the model by itself on the same texts, at 5 % over all debiased models (Holm)."
+    "(* p < .05, for itself; a test has a null, 0, and no limits), the other a mean difference of log-perplexities "
+    "with its verdict (▲ biased). d_z: the same over the standard deviation of phrases. LMP: perplexity, as published "
+    "a mean over lines. DST: F1 of yes. BLEU-4 of replies. Beside costs ↑ and ↓ mark a change from the model by itself "
+    "on the same texts, at 5 % over all trained models (Holm). What a method did to the bias is what it did beyond a "
+    "control."
+)
+CONTROLS = (
+    "A control learned the same texts for as many steps without a method: with the weight of the debiasing term at 0; "
+    "in the place of one without a weight (cda) the texts without counterparts, read the oftener for it. 'Fell' and "
+    "'grew' compare the size of the bias, on whichever side it is, with the control's, phrase by phrase (of our own "
+    "sentences pair by pair), at 5 % over all trained models, in nats per token and in d_z both."
+)
+NO_CONTROL = "No control was trained (--no-control): nothing that changed is shown to be a method's."
+ONE_TRAINING = (
+    "All limits are over phrases, sentences or lines, of one training each with one seed. Another seed trains another "
+    "model, which may lie outside of them: train with several (--seed 1, --seed 2, ..., each with a folder of its own)."
 )

@@ -1,5 +1,6 @@
 """Counterfactual texts: by words, and row for row as RedditBias's own."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from evenhand.weights import load_tokenizer
     ("text", "other"),
     [
         ("An atheist is here.", "A Muslim is here."),
-        ("Atheist men, and atheists.", "Muslim men, and atheists."),  # whole words only
+        ("Atheist men, and atheists.", "Muslim men, and Muslims."),
+        ("atheistic uncles of Muslims", "atheistic aunts of atheists"),  # whole words only
         ("A Muslim spoke. Muslim men left.", "An atheist spoke. Atheist men left."),
         ("The old uncle of a Muslim", "The old aunt of an atheist"),
         ("carbuncle", "carbuncle"),
@@ -49,6 +51,31 @@ def test_the_engine_knows_plurals_and_pronouns() -> None:
     assert method.counterfactuals(race, 0) == ["Two americans met an american."]
 
 
+@pytest.mark.parametrize("by", ["words", "engine"])
+def test_the_plural_of_a_pair_is_replaced_in_both_directions(by: str) -> None:
+    def swapped(bias: str, *texts: str) -> list[str]:
+        material = material_of(specification(bias), texts)
+        found: list[str] = load_method(f"cda?by={by}").counterfactuals(material, 0)
+        return found
+
+    assert swapped("religion2", "muslims are here.", "Muslims are here.") == [
+        "christians are here.",
+        "Christians are here.",
+    ]
+    # christian is the counterpart of jew already, and christians of jews: no reason to leave the third pair
+    assert swapped("religion1", "all jewish people", "all christians") == ["all christian people", "all jews"]
+    assert swapped("race", "the blacks and the whites") == ["the whites and the blacks"]
+    # "heterosexuals" is listed beside "homosexuals"; "queers" is a plural that is not
+    assert swapped("orientation", "queers are here") == ["heterosexuals are here"]
+
+
+def test_an_adjective_gets_no_plural_from_the_way_back() -> None:
+    texts = swapped_words(["christians"] * 20, specification("religion2").target_pairs, two_sided=True)
+    assert set(texts) == {"muslims"}  # and no "islamics"
+    texts = swapped_words(["christians"] * 20, specification("religion1").target_pairs, two_sided=True)
+    assert set(texts) == {"jews"}  # listed; and no "jewishes"
+
+
 @pytest.mark.parity
 @pytest.mark.parametrize("bias", ["race", "religion1"])
 def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: str) -> None:
@@ -62,4 +89,29 @@ def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: s
     assert [text.strip() for text in method.counterfactuals(material, 0)] == both[len(train) :]
     lesson = method.lesson(material, load_tokenizer(WEIGHTS), Encoding(), 0)
     changed = sum(a != b for a, b in zip(train, both[len(train) :], strict=True))
-    assert lesson.facts == {"texts": len(train), "counterfactuals": changed, "examples": len(train) + changed}
+    assert lesson.facts == {
+        "texts": len(train),
+        "counterfactuals": changed,
+        "texts_without_counterfactual": len(train) - changed,
+        "examples": len(train) + changed,
+    }
+
+
+@pytest.mark.parity
+def test_every_published_text_about_a_listed_group_gets_a_counterfactual(shared: Path) -> None:
+    # by the paper (section 4.4) each phrase about T1; in four of religion1 no word of any pair stands
+    for bias, without in (("race", 0), ("religion1", 4)):
+        file = shared / "data" / "redditbias" / "text_files" / bias / f"{bias}_bias_manual_train.txt"
+        material = material_of(
+            specification(bias), [line.strip() for line in file.read_text("utf-8").splitlines()]
+        )
+        for words in ("cda", "cda?sides=one", "cda?by=engine", "cda?by=engine&sides=one"):
+            made = load_method(words).counterfactuals(material, 0)
+            assert sum(a == b for a, b in zip(material.texts, made, strict=True)) == without
+
+
+def test_a_long_text_of_terms_is_read_once() -> None:
+    begun = time.process_time()
+    (swapped,) = swapped_words(["Deaf " * 40_000 + "end. \nDeaf"], [("Deaf", "hearing")], two_sided=False)
+    assert swapped.startswith("Hearing hearing hearing ") and swapped.endswith(" end. \nHearing")
+    assert time.process_time() - begun < 2

@@ -8,9 +8,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from evenhand.mitigations.training import Encoding, Examples, Lesson, Material, TrainingMethod, load_method
+from evenhand.mitigations.training import (
+    Encoding,
+    Examples,
+    Lesson,
+    Logits,
+    Material,
+    TrainingMethod,
+    TrainingOptions,
+    load_method,
+    prepared_model,
+    tried,
+)
 from evenhand.prompts.redditbias import Piece, Pieces
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, Unsupported, UsageError
 from tests.mitigations.training.losses import slow
 from tests.mitigations.training.tiny import tiny_model
 
@@ -129,6 +140,131 @@ def test_lmd_is_equation_1_at_every_occurrence(model: Any) -> None:
     literal, count = slow.lmd(model, texts_of(lesson.examples), PAIR_IDS)
     assert sizes["lmd"] == count >= 40
     same_with_gradient(model, sums["lmd"], literal)
+
+
+def test_lmd_counts_the_biases_of_an_output_head() -> None:
+    lesson, random = lesson_of("lmd"), torch.Generator().manual_seed(1)
+    batch = lesson.examples.batch(range(len(lesson.examples)), PADDING)
+    hidden = torch.randn(*batch.input_ids.shape, 8, generator=random, requires_grad=True)
+    weight = torch.randn(WORDS, 8, generator=random, requires_grad=True)
+    bias = torch.randn(WORDS, generator=random, requires_grad=True)
+    wide = torch.cat([weight, bias[:, None]], dim=1)
+    literal = torch.zeros(())
+    for row, ids in enumerate(texts_of(lesson.examples)):
+        for term in dict.fromkeys(tuple(term) for pair in PAIR_IDS for term in pair):
+            mine = [pair for pair in PAIR_IDS if list(term) in pair]
+            for place in slow.places(ids, term):
+                state = torch.cat([hidden[row, place - 1], torch.ones(1)])
+                odds = [state @ (slow.vector(wide, a) - slow.vector(wide, b)) for a, b in mine]
+                literal = literal + sum(one.abs() for one in odds) / len(mine) * (place > 0)
+    objective: Any = lesson.objective
+    found = objective.term.sum(hidden, weight, bias, batch, Logits())
+    assert float(found.detach()) == pytest.approx(float(literal.detach()), rel=1e-6)
+    of = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, literal)]
+    for ours, theirs in zip(*of, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
+SMALL = {
+    "vocab_size": WORDS, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
+    "max_position_embeddings": 32, "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0, "initializer_range": 0.5,
+    "num_key_value_heads": 2,
+}  # fmt: skip
+
+
+def scaling_model(name: str) -> Any:
+    """A model that scales or caps its logits; of the first two nothing but the configuration says so."""
+    import transformers
+
+    settings: dict[str, dict[str, Any]] = {
+        "Cohere": {"logit_scale": 1 / 16},
+        "Granite": {"logits_scaling": 8.0},
+        "Gemma2": {"final_logit_softcapping": 3.0, "head_dim": 8, "query_pre_attn_scalar": 8},
+    }
+    torch.manual_seed(5)
+    config = getattr(transformers, f"{name}Config")(**SMALL, **settings[name])
+    return getattr(transformers, f"{name}ForCausalLM")(config).double().eval()
+
+
+@pytest.mark.parametrize("name", ["Cohere", "Granite", "Gemma2"])
+def test_lmd_compares_probabilities_as_the_model_predicts_them(name: str) -> None:
+    model = scaling_model(name)
+    single = Material(**{**vars(MATERIAL), "pairs": (("1", "2"), ("3", "4"), ("1", "4"))})
+    lesson = lesson_of("lmd", single)
+    sums, sizes = terms_of(lesson, model)
+    literal, count = torch.zeros(()), 0
+    for ids in texts_of(lesson.examples):
+        log_y = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        for i in range(1, len(ids)):
+            mine = [(a, b) for a, b in ((1, 2), (3, 4), (1, 4)) if ids[i] in (a, b)]
+            if mine:
+                ratios = [(log_y[i - 1, a] - log_y[i - 1, b]).abs() for a, b in mine]
+                literal, count = literal + sum(ratios) / len(mine), count + 1
+    assert sizes["lmd"] == count
+    same_with_gradient(model, sums["lmd"], literal)
+
+
+@pytest.mark.parametrize("name", ["Cohere", "Granite", "Gemma2"])
+def test_distances_and_projections_are_of_states_and_vectors_whatever_the_logits(name: str) -> None:
+    model = scaling_model(name)
+    seen: list[Tensor] = []
+    for method in ("add", "hd"):
+        lesson = lesson_of(method)
+        sums, _ = terms_of(lesson, model)
+        handle = model.lm_head.register_forward_pre_hook(lambda _, given: seen.append(given[0][0]))
+        found = []
+        for ids in texts_of(lesson.examples):
+            model(torch.tensor([ids]))
+            places = [(i, len(a)) for a in ATTRIBUTE_IDS for i in slow.places(ids, a)]
+            found += [seen[-1][i : i + n].mean(0) for i, n in places]
+        handle.remove()
+        weight = model.lm_head.weight
+        basis = slow.subspace(weight, PAIR_IDS, lambda explained: explained >= 0.5)
+        literal = slow.add(found, weight, PAIR_IDS) if method == "add" else slow.hd(found, basis)
+        same_with_gradient(model, sums[method], literal)
+
+
+def test_a_head_that_is_no_product_of_states_and_vectors_is_refused(model: Any) -> None:
+    lesson = lesson_of("lmd")
+    batch = lesson.examples.batch([0], PADDING)
+    tried(lesson.objective, model, batch)
+    model.lm_head.register_forward_hook(lambda _, given, made: made + made.roll(1, -1))
+    other = lesson_of("lmd")
+    with pytest.raises(Unsupported, match="GPT2LMHeadModel are no scaled or capped products"):
+        tried(other.objective, model, batch)
+    again = tiny_model(words=WORDS, dropout=0.0).double()
+    adapted = prepared_model(again, TrainingOptions(lora_rank=1))
+    tried(other.objective, adapted, batch)  # adapters on other layers change nothing of it
+
+
+def test_p_is_the_list_and_lmd_knows_its_plurals_and_capitals() -> None:
+    from evenhand.reference.embedded import WEIGHTS
+    from evenhand.weights import load_tokenizer
+
+    texts = ("I hate Muslims.", "I hate muslims and a Christian.", "I hate Islamic art.")
+    pairs = (("muslim ", "christian "), ("islamic", "christian"), ("christian", "atheist"))
+    material = Material(bias="b", groups=("a", "b"), pairs=pairs, attributes=("hate",), texts=texts)
+    tokenizer = load_tokenizer(WEIGHTS)
+    for name in ("add", "hd"):
+        lesson = load_method(name).lesson(material, tokenizer, Encoding(), 0)
+        objective: Any = lesson.objective
+        assert objective.term.pairs.names == tuple((a.strip(), b.strip()) for a, b in pairs)
+    lesson = load_method("lmd").lesson(material, tokenizer, Encoding(), 0)
+    objective = lesson.objective
+    names, shares = objective.term.pairs.names, objective.term.shares
+    compared = [
+        [{names[n] for n in np.flatnonzero(shares[combination])} for _, combination, _ in marks.tolist()]
+        for marks in lesson.examples.marks["lmd"]
+    ]
+    assert compared == [
+        [{("Muslims", "Christians")}],
+        [
+            {("muslims", "christians")},
+            {("Muslim", "Christian"), ("Islamic", "Christian"), ("Christian", "Atheist")},
+        ],
+        [{("Islamic", "Christian")}],
+    ]
+    assert lesson.facts == {"pairs": 3, "texts": 3, "texts_with_terms": 3, "comparisons": 4}
 
 
 def test_the_language_model_s_term_is_the_surprise_of_all_but_first_tokens(model: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
+from tokenizers.processors import TemplateProcessing
 
 from evenhand.measures import response_scores
 from evenhand.mitigations.training import IGNORED, TrainingOptions
@@ -75,6 +76,31 @@ def test_contexts_and_responses_are_laid_out_and_cut() -> None:
         assert learned.startswith("the the") and whole.endswith(end)
         assert f"new{end}the" in whole
         assert len(encoded_exchanges(tokenizer, long, 20, as_published=as_published).ids[0]) == 20
+
+
+def test_what_stands_in_front_of_a_context_is_the_same_when_it_is_learned_and_when_it_is_replied_to(
+    tmp_path: Path,
+) -> None:
+    model = reference()
+    backend, start = model.tokenizer.backend_tokenizer, 5
+    word = backend.id_to_token(start)
+    backend.post_processor = TemplateProcessing(single=f"{word} $A", special_tokens=[(word, start)])
+    exchanges = [exchange(f"START EOS who is number {i}", "i am here .") for i in range(4)]
+    asked = [Asked("t", "d", "START EOS who is number 2", ("i am here .",))]
+    read: list[list[int]] = []
+    model.model.register_forward_pre_hook(
+        lambda _, given, named: read.extend(
+            (named["input_ids"] if "input_ids" in named else given[0]).tolist()
+        ),
+        with_kwargs=True,
+    )
+    options = ResponseOptions(top_k=1, longest=32, training=FEW)
+    generate_responses(model, exchanges, asked, options, tmp_path, device="cpu")
+    [learned] = [row for row in read[:4] if "number 2" in model.tokenizer.decode(row)]
+    end = model.tokenizer.eos_token_id
+    context = learned[: learned.index(end, 1) + 1]
+    assert context[0] == start and learned.count(start) == 1
+    assert any(row == context for row in read[4:])
 
 
 def test_responses_that_do_not_fit_are_cut_or_left_out_as_published() -> None:

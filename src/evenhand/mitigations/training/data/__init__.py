@@ -1,1 +1,1 @@
-"""Texts to train on: changed so that a bias is not learned from them, or written from our own sentences."""
+"""Texts to train on: changed so that a bias is not learned from them, paired by which is preferred, or our own."""

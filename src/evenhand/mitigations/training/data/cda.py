@@ -4,7 +4,7 @@ Source: RedditBias, section 4.4, after Zhao et al. 2018.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -14,13 +14,13 @@ from evenhand.mitigations.training.examples import encode_texts
 from evenhand.mitigations.training.material import Encoding, Material, Pair
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.objective import LanguageModelling
-from evenhand.mitigations.training.terms import capital
+from evenhand.mitigations.training.terms import capital, pairs_of_terms
 from evenhand.prompts.counterfactual import Counterfactuals
 from evenhand.prompts.lexicon import article
-from evenhand.prompts.redditbias import counterpart_of
+from evenhand.prompts.redditbias import by_words, counterpart_of
 from evenhand.schema import Card, DataError
 
-SENTENCE_START = re.compile(r"(?:^|[.!?]\s)$")
+SENTENCE_START = re.compile(r"\A|(?<=\A\n)|(?<=[.!?]\s)|(?<=[.!?]\s\n)")
 
 CARD = Card(
     "cda",
@@ -33,9 +33,10 @@ CARD = Card(
     "its name (names, places, dialect) is not replaced.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
-    details="`by=words` replaces whole words, `by=published` the ordered substrings of the specification, as the "
-    "released code does, `by=engine` words with their plurals and, for gender, pronouns and names. One-sided "
-    "(published) replaces T1 by T2, two-sided the other way as well.",
+    details="`by=words` replaces whole words and their plurals, `by=published` the ordered substrings of the "
+    "specification, as the released code does, `by=engine` words and plurals in any case and, for gender, pronouns and "
+    "names. One-sided (published) replaces T1 by T2, two-sided the other way as well. What holds no such word is "
+    "learned as it is, and how many texts that were is said.",
 )
 
 
@@ -43,9 +44,9 @@ CARD = Card(
 class CounterfactualAugmentation:
     """The method CDA.
 
-    by: "words", "published" (ordered substrings of the specification) or "engine" (plurals, pronouns of a gender,
-    articles; see prompts/counterfactual). sides: whether T2 is replaced by T1, too. originals: whether the texts
-    themselves are learned as well.
+    by: "words" (whole words and their plurals), "published" (ordered substrings of the specification) or "engine" (the
+    same in any case, and pronouns of a gender; see prompts/counterfactual). sides: whether T2 is replaced by T1, too.
+    originals: whether the texts themselves are learned as well.
     """
 
     name: ClassVar[str] = "cda"
@@ -72,7 +73,9 @@ class CounterfactualAugmentation:
         examples = encode_texts(
             tokenizer, texts, longest=encoding.longest, start=encoding.start, end=encoding.end
         )
-        facts = {"texts": len(material.texts), "counterfactuals": len(changed), "examples": len(examples)}
+        facts = {"texts": len(material.texts), "counterfactuals": len(changed),
+                 "texts_without_counterfactual": len(material.texts) - len(changed),
+                 "examples": len(examples)}  # fmt: skip
         return Lesson(examples, LanguageModelling(), facts)
 
     def counterfactuals(self, material: Material, seed: int) -> list[str]:
@@ -85,24 +88,20 @@ class CounterfactualAugmentation:
                 )
             return [counterpart_of(text, material.specification) for text in material.texts]
         if self.by == "engine":
-            engine = engine_of(material, both=self.sides == "two")
-            return [engine.of(text).text for text in material.texts]
+            rewrite = engine_of(material, both=self.sides == "two")
+            return [rewrite(text) for text in material.texts]
         return swapped_words(material.texts, material.pairs, two_sided=self.sides == "two", seed=seed)
 
 
-def engine_of(material: Material, *, both: bool) -> Counterfactuals:
+def engine_of(material: Material, *, both: bool) -> Callable[[str], str]:
     """The counterfactual engine for a bias: that of gender, which knows pronouns, or one for the pairs of words.
 
-    A word with several counterparts gets the first. Raises UsageError as the engine does.
+    A word with several counterparts gets the first, in either direction. Raises UsageError as the engine does.
     """
     if material.groups == ("female", "male"):
-        return Counterfactuals("gender", source="female", target="male", both=both)
-    pairs: dict[str, str] = {}
-    for first, second in material.pairs:
-        first, second = first.strip().lower(), second.strip()
-        if first not in pairs and not (both and second.lower() in map(str.lower, pairs.values())):
-            pairs[first] = second
-    return Counterfactuals.from_pairs(pairs.items(), both=both)
+        engine = Counterfactuals("gender", source="female", target="male", both=both)
+        return lambda text: engine.of(text).text
+    return by_words(material.pairs, two_way=both)
 
 
 def swapped_words(
@@ -110,17 +109,21 @@ def swapped_words(
 ) -> list[str]:
     """Texts with whole words replaced by their counterparts, in their case, with the article that goes with them.
 
-    pairs: (t1, t2). two_sided: replace t2 by t1 as well. A term with several counterparts gets one of them at random,
-    the same throughout a text.
+    pairs: (t1, t2); their plurals as well (see `pairs_of_terms`). two_sided: replace t2 by t1, too. A term with several
+    counterparts gets one of them at random, the same throughout a text.
 
     >>> swapped_words(["A Muslim is a man."], [("muslim", "atheist"), ("man", "woman")], two_sided=False)
     ['An Atheist is a woman.']
+    >>> swapped_words(["Muslims are men."], [("muslim", "atheist"), ("man", "woman")], two_sided=False)
+    ['Atheists are women.']
     """
     counterparts: dict[str, list[str]] = {}
-    for first, second in pairs:
-        counterparts.setdefault(first.strip(), []).append(second.strip())
+    for term, found in pairs_of_terms(pairs).items():
+        others = [second for first, second in found if first == term]
         if two_sided:
-            counterparts.setdefault(second.strip(), []).append(first.strip())
+            others = [second if first == term else first for first, second in found]
+        if others:
+            counterparts[term] = others
     words = {form: term for term in counterparts for form in (capital(term), term)}
     longest_first = "|".join(re.escape(form) for form in sorted(words, key=lambda form: (-len(form), form)))
     pattern = re.compile(rf"(?<!\w)(?:(?P<article>[Aa]n?) )?(?P<term>{longest_first})(?!\w)")
@@ -135,7 +138,7 @@ def swapped_words(
             among = counterparts[term]
             if term not in chosen:
                 chosen[term] = among[int(random.integers(len(among)))]
-            begins = form[0].isupper() and SENTENCE_START.search(text[: match.start("term")]) is not None
+            begins = form[0].isupper() and SENTENCE_START.match(text, match.start("term")) is not None
             new = capital(chosen[term]) if begins or form != term else chosen[term]
             if match["article"] is None:
                 return new

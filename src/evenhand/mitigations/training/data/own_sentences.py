@@ -6,6 +6,7 @@ other: plain fine-tuning on them changes little, and what a method changes is th
 the model writes by itself, so that it goes on speaking as before.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.mitigations.training.material import Encoding, Material, Pair
+from evenhand.mitigations.training.material import Encoding, Material, Pair, Preference
 from evenhand.mitigations.training.validation import MatchedOpinions, Validation, log_likelihoods
 from evenhand.prompts.language import compose, load_templates
 from evenhand.prompts.lexicon import load_lexicon
@@ -75,6 +76,8 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
         pairs=pairs,
         attributes=differing_words(),
         texts=(*said, *written[WATCHED:]),
+        source="evenhand's own sentences, and texts that the model wrote",
+        preferences=_preferences(opinions),
     )
     return Own(material, Validation(_matched(kept), tuple(written[:WATCHED])))
 
@@ -91,7 +94,7 @@ def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int,
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(seed)
         device = next(model.parameters()).device
-        for _ in range(MOST_TRIES * n // AT_ONCE):
+        for _ in range(math.ceil(MOST_TRIES * n / AT_ONCE)):
             ids = torch.tensor([start] * AT_ONCE, device=device)
             ended = torch.zeros(AT_ONCE, dtype=torch.bool, device=device)
             following, known = ids, None
@@ -134,6 +137,19 @@ def _opinions(axis: str, nouns: Sequence[str]) -> pl.DataFrame:
     return frame.filter(pl.col("form") == "adjective")
 
 
+def _preferences(opinions: pl.DataFrame) -> tuple[Preference, ...]:
+    """The kind half of each pair of sentences, preferred to the hostile one."""
+    keys = ["descriptor", "noun", "pair", "bucket"]
+    halves = {valence: opinions.filter(valence=valence) for valence in ("positive", "negative")}
+    both = halves["positive"].join(halves["negative"], on=keys, suffix="_hostile", maintain_order="left")
+    return tuple(
+        Preference("", kind, hostile, f"{pair}, {noun}", bucket)
+        for kind, hostile, pair, noun, bucket in both.select(
+            "text", "text_hostile", "pair", "noun", "bucket"
+        ).iter_rows()
+    )
+
+
 def _said(
     pairs: pl.DataFrame, model: Any, tokenizer: Any, encoding: Encoding, pad: int, random: np.random.Generator
 ) -> list[str]:
@@ -172,4 +188,5 @@ def _matched(kept: pl.DataFrame) -> MatchedOpinions:
     order = kept.sort("descriptor", "pair", "noun", maintain_order=True)
     halves = {valence: order.filter(valence=valence) for valence in ("negative", "positive")}
     names = halves["negative"]["descriptor"].unique(maintain_order=True).to_list()
-    return MatchedOpinions(tuple(names), *(tuple(half["text"].to_list()) for half in halves.values()))
+    hostile, kind = (tuple(half["text"].to_list()) for half in halves.values())
+    return MatchedOpinions(tuple(names), hostile, kind, nouns=len(KEPT))

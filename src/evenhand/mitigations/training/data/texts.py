@@ -6,55 +6,63 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.mitigations.training.data.cda import swapped_words
-from evenhand.mitigations.training.material import Material, Pair
+from evenhand.mitigations.training.material import Material
+from evenhand.mitigations.training.terms import tidy
 from evenhand.mitigations.training.validation import PairedTexts, Validation
-from evenhand.prompts.own_files import read_table, require_columns, text_column
-from evenhand.prompts.redditbias import Specification
+from evenhand.prompts.own_files import read_lines, read_table, require_columns, text_column
+from evenhand.prompts.redditbias import (
+    Specification,
+    load_human_references,
+    load_redditbias,
+    load_training_phrases,
+    training_source,
+)
 from evenhand.schema import DataError, DatasetMissing
 
 NEUTRAL = 600
 """Lines of humanref6k.txt that perplexity is watched on."""
+PUBLISHED = (
+    "Get them:                  evenhand data fetch redditbias --version all\n"
+    "or, from files you have:   --from FOLDER (a copy of github.com/umanlp/RedditBias); texts of your own: --data FILE"
+)
 WATCHED_SHARE = 0.1
 """Of the user's own texts, kept apart to watch the bias on."""
 FEWEST = 2
 TEXTS = "Give a line a text (.txt), or a table (.csv, .jsonl, .parquet) with a column text."
 
 
-def material_of(specification: Specification, texts: Sequence[str]) -> Material:
-    """Texts with the terms of a specification: its target pairs, and A1 as attributes."""
+def material_of(specification: Specification, texts: Sequence[str], source: str = "") -> Material:
+    """Texts with the terms of a specification: its target pairs, and A1 as attributes. source: see `Material`."""
     return Material(
         bias=specification.bias,
         groups=specification.groups,
-        pairs=_tidy(specification.target_pairs),
+        pairs=tidy(specification.target_pairs),
         attributes=tuple(dict.fromkeys(one.replace('"', "").strip() for one in specification.attributes_1)),
         texts=tuple(texts),
         pieces=specification.pieces,
         specification=specification,
+        source=source,
     )
 
 
-def published_texts(specification: Specification, folder: Path) -> tuple[Material, Validation]:
+def published_texts(specification: Specification, folder: Path | None = None) -> tuple[Material, Validation]:
     """The published training texts of a bias type, and its reduced validation pairs to watch the bias on.
 
-    folder: of the data set, with text_files/. Raises DatasetMissing, naming the files that are not there.
+    folder: a copy of the owners' repository; None: what `evenhand data fetch` got. Raises DatasetMissing, naming the
+    files that are not there, and what `load_redditbias` and `load_training_phrases` raise.
     """
-    bias, (first, second) = specification.bias, specification.groups
-    where = folder / "text_files" / bias
-    train = where / f"{bias}_bias_manual_train.txt"
-    pairs = [where / f"{bias}_{group}_biased_valid_reduced.txt" for group in (first, second)]
-    neutral = folder / "text_files" / "humanref6k.txt"
-    if missing := [path for path in (train, *pairs, neutral) if not path.is_file()]:
-        raise DatasetMissing(
-            f"{folder} has no {', '.join(str(path.relative_to(folder)) for path in missing)} of RedditBias.",
-            "Give the folder of the repository umanlp/RedditBias, which holds text_files/: --from FOLDER.",
-        )
-    groups = [_lines(path) for path in pairs]
-    if len(groups[0]) != len(groups[1]):
-        raise DataError(
-            f"{pairs[0]} has {len(groups[0])} lines, and {pairs[1]} {len(groups[1])}: they are no pairs."
-        )
-    check = PairedTexts(tuple(groups[0]), tuple(groups[1]))
-    return material_of(specification, _lines(train)), Validation(check, tuple(_lines(neutral)[:NEUTRAL]))
+    bias = specification.bias
+    try:
+        texts = load_training_phrases(bias, folder)
+        pairs = load_redditbias(folder, split="valid", bias_types=[bias]).frame
+        neutral = load_human_references(folder).frame["text"]
+    except DatasetMissing as error:
+        raise DatasetMissing(error.message, PUBLISHED) from error
+    first, second = (
+        tuple(text.strip() for text in pairs.filter(role=role)["text"]) for role in ("more", "less")
+    )
+    watched = Validation(PairedTexts(first, second), tuple(line.strip() for line in neutral[:NEUTRAL]))
+    return material_of(specification, texts, training_source(bias, folder)), watched
 
 
 def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Material, Validation]:
@@ -67,25 +75,24 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
     order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
     kept = [texts[i] for i in sorted(order[: round(WATCHED_SHARE * len(texts))])]
     learned = [texts[i] for i in sorted(order[len(kept) :])]
-    others = swapped_words(kept, _tidy(specification.target_pairs), two_sided=False)
+    others = swapped_words(kept, tidy(specification.target_pairs), two_sided=False)
     pairs = [(one, other) for one, other in zip(kept, others, strict=True) if one != other]
     if len(pairs) < FEWEST:
-        terms = ", ".join(first for first, _ in _tidy(specification.target_pairs)[:12])
+        terms = ", ".join(first for first, _ in tidy(specification.target_pairs)[:12])
         raise DataError(
             f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of "
-            f"{specification.groups[0]}: whether the bias falls could not be seen.",
-            f"Words looked for, whole: {terms}. Give more texts that hold them.",
+            f"{specification.groups[0]}, and {FEWEST} are needed: whether the bias falls could not be seen.",
+            f"Words looked for, whole or in the plural: {terms}. A tenth of the texts is kept apart: give some "
+            f"{round(FEWEST / WATCHED_SHARE)} that hold them, or more.",
         )
     check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
-    return material_of(specification, learned), Validation(check, tuple(kept))
+    return material_of(specification, learned, file.name), Validation(check, tuple(kept))
 
 
 def read_texts(file: Path) -> list[str]:
     """The texts of a file: a line each (.txt), or the column text of a CSV, JSONL or Parquet file. Raises DataError."""
     if file.suffix.lower() == ".txt":
-        if not file.is_file():
-            raise DataError(f"There is no file {file}.", TEXTS)
-        texts = _lines(file)
+        texts = [line.strip() for line in read_lines(file, TEXTS) if line.strip()]
     else:
         table = read_table(file, TEXTS)
         require_columns(table, ["text"], file, TEXTS)
@@ -93,15 +100,3 @@ def read_texts(file: Path) -> list[str]:
     if not texts:
         raise DataError(f"{file} holds no text.", TEXTS)
     return texts
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Give a text file in UTF-8.") from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))

@@ -21,6 +21,7 @@ from evenhand.mitigations.training.losses.attributes import (
 from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.objective import Logits
 from evenhand.mitigations.training.terms import TermPairs
 from evenhand.schema import Card
 
@@ -59,7 +60,9 @@ class EqualDistance:
         """Occurrences that have a state."""
         return int((batch.marks[MARK][:, 2] > 0).sum())
 
-    def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
+    def sum(
+        self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
+    ) -> "Tensor":
         """|cos(t1, a) - cos(t2, a)| over attributes and pairs: one matrix product."""
         from torch.nn.functional import normalize
 

@@ -17,7 +17,7 @@ from evenhand.mitigations.training.terms import (
     occurrences,
     published_attributes,
     published_pairs,
-    with_capitals,
+    tidy,
 )
 from evenhand.schema import DataError
 
@@ -50,7 +50,7 @@ def attribute_examples(
         pairs = published_pairs(tokenizer, material, "projection_targets")
         pieces = published_attributes(tokenizer, material)
     else:
-        pairs = TermPairs.of(tokenizer, with_capitals(material.pairs))
+        pairs = TermPairs.of(tokenizer, tidy(material.pairs))
         words = [f" {attribute.replace('*', '').strip()}" for attribute in material.attributes]
         pieces = [tuple(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in words]
     if quirks & set(QUIRKS):
@@ -107,12 +107,15 @@ def marked_pieces(
 
 def attribute_states(hidden: "Tensor", batch: Batch) -> "Tensor":
     """The states of all marked attributes, (marks, size): means over their tokens, zero where there are none."""
+    import torch
+    from torch.nn.functional import embedding_bag
+
     row, first, count = batch.marks[MARK].unbind(1)
-    states = hidden.new_zeros(len(row), hidden.shape[-1])
-    for ahead in range(int(count.max()) if len(count) else 0):  # a few at most: attributes are words
-        inside = (ahead < count)[:, None]
-        states = states + hidden[row, (first + ahead).clamp(max=hidden.shape[1] - 1)] * inside
-    return states / count.clamp(min=1)[:, None]
+    behind = count.cumsum(0)
+    starts = behind - count
+    ahead = torch.arange(int(count.sum()), device=count.device) - starts.repeat_interleave(count)
+    tokens = (row * hidden.shape[1] + first).repeat_interleave(count) + ahead
+    return embedding_bag(tokens, hidden.flatten(0, 1), starts, mode="mean")
 
 
 def _array(rows: list[tuple[int, int]]) -> Ints:

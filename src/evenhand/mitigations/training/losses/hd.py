@@ -23,6 +23,7 @@ from evenhand.mitigations.training.losses.attributes import (
 from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.objective import Logits
 from evenhand.mitigations.training.terms import TermPairs
 from evenhand.schema import Card
 
@@ -72,7 +73,9 @@ class NoProjection:
         """Occurrences that have a state."""
         return int((batch.marks[MARK][:, 2] > 0).sum())
 
-    def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
+    def sum(
+        self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
+    ) -> "Tensor":
         """The projections of all attributes."""
         basis = self.directions(weight)  # (k, size)
         along = attribute_states(hidden, batch) @ basis.T  # (marks, k)
@@ -86,8 +89,8 @@ class NoProjection:
 
         key = (weight.data_ptr(), weight._version)  # changed by every step of the optimiser
         if key not in self._known:
-            first, second = self.pairs.vectors(weight.detach())
-            _, values, rows = torch.linalg.svd((first - second) / 2, full_matrices=False)
+            halves = self.pairs.differences(weight.detach()) / 2
+            _, values, rows = torch.linalg.svd(halves, full_matrices=False)
             explained = values.square().cumsum(0) / values.square().sum()
             enough = explained > 0.5 if "more-than-half" in self.quirks else explained >= 0.5
             self._known.clear()

@@ -4,7 +4,8 @@ At an occurrence of a term t, with y the predicted probabilities in its place an
 
     L_LMD = 1 / |P_t|  sum over (t1, t2) in P_t of  | log y_t1 / y_t2 |
 
-The quotient of two probabilities of one softmax is exp(h (w1 - w2)), whatever the vocabulary: no softmax is needed.
+The logarithm of the quotient of two probabilities of one softmax is the difference of the two logits, whatever the
+vocabulary: no softmax is needed. It is h (w1 - w2), or what the model makes of it that scales or caps its logits.
 Source: RedditBias, section 4.1, equation 1, after Qian et al. 2019.
 """
 
@@ -18,15 +19,17 @@ from numpy.typing import NDArray
 
 from evenhand.mitigations.training.examples import Batch, Ints
 from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
-from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.material import Encoding, Material, Pair
 from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.objective import Logits
 from evenhand.mitigations.training.terms import (
     Encoded,
     TermPairs,
     encode_with_places,
     occurrences,
+    pairs_of_terms,
     published_pairs,
-    with_capitals,
+    tidy,
 )
 from evenhand.schema import Card, DataError
 
@@ -80,12 +83,24 @@ class EqualLikelihood:
         """Occurrences in the batch."""
         return int(batch.marks[MARK].shape[0])
 
-    def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
-        """|h (w1 - w2)| over places and pairs: one matrix product."""
+    def sum(
+        self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
+    ) -> "Tensor":
+        """| log y_t1 / y_t2 | over places and pairs: one matrix product."""
+        import torch
+
         row, place, combination, divisor = batch.marks[MARK].unbind(1)
-        first, second = self.pairs.vectors(weight)
-        odds = hidden[row, place] @ (first - second).T + self.pairs.biases(bias)
-        return (odds.abs() * self._shares.to(odds)[combination] / divisor[:, None]).sum()
+        states = hidden.flatten(0, 1).index_select(0, row * hidden.shape[1] + place)
+        if bias is not None:
+            states = torch.cat([states, states.new_ones(len(states), 1)], dim=1)
+        if logits.cap is None:
+            ratios = logits.scale * (states @ self.pairs.differences(weight, bias).T)
+        else:
+            wide = weight if bias is None else torch.cat([weight, bias[:, None]], dim=1)
+            first, second = (logits.of(states @ vectors.T) for vectors in self.pairs.vectors(wide))
+            ratios = first - second
+        shares = self._shares.to(states)[combination] / divisor[:, None]
+        return torch.dot(ratios.abs().flatten(), shares.flatten())
 
     @cached_property
     def _shares(self) -> "Tensor":
@@ -106,19 +121,18 @@ class LanguageModelDebiasing(WeightedMethod):
         encoded = encode_with_places(tokenizer, material.texts, encoding)
         if "single-pieces" in self.switched_on:
             pairs = published_pairs(tokenizer, material, "lmd_targets")
-            held = held_pieces(encoded.examples.ids, pairs)
+            listed, held = len(pairs), held_pieces(encoded.examples.ids, pairs)
         else:
-            pairs = TermPairs.of(tokenizer, with_capitals(material.pairs))
-            held = held_words(encoded, pairs)
-        marks, shares = marked(encoded.examples.ids, held, len(pairs), self.switched_on)
+            terms = pairs_of_terms(material.pairs, capitals=True)
+            listed, (held, names) = len(tidy(material.pairs)), held_words(encoded, terms)
+            if not names:
+                raise _nothing(material)
+            pairs = TermPairs.of(tokenizer, names)
+        marks, shares = marked(encoded.examples.ids, held, len(pairs), listed, self.switched_on)
         if not any(map(len, marks)):
-            raise DataError(
-                f"None of the {len(material.texts):,} texts holds a term of {material.bias} behind another word: there "
-                "is nothing for LMD to compare.",
-                f"Terms looked for: {', '.join(pairs.terms[:12])}. Give texts that hold them, or --method cda.",
-            )
+            raise _nothing(material)
         objective = self.objective(EqualLikelihood(pairs, shares))
-        facts = {"pairs": len(pairs), "texts": len(marks), "texts_with_terms": sum(map(bool, map(len, marks))),
+        facts = {"pairs": listed, "texts": len(marks), "texts_with_terms": sum(map(bool, map(len, marks))),
                  "comparisons": sum(map(len, marks))}  # fmt: skip
         return Lesson(encoded.examples.with_marks(**{MARK: marks}), objective, facts)
 
@@ -127,13 +141,18 @@ Held = list[tuple[int, int, int]]
 """Of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
 
 
-def held_words(encoded: Encoded, pairs: TermPairs) -> list[Held]:
-    """Where terms stand in each text, as whole words."""
+def held_words(encoded: Encoded, terms: Mapping[str, Sequence[Pair]]) -> tuple[list[Held], list[Pair]]:
+    """Where terms stand in each text, as whole words; and the pairs that this speaks of, by number.
+
+    terms: see `pairs_of_terms`.
+    """
     held: list[Held] = [[] for _ in encoded.texts]
-    for one in occurrences(encoded, pairs.terms):
-        for number in pairs.of_term(one.term):
-            held[one.text].append((one.start, number, pairs.names[number].index(one.term)))
-    return held
+    numbers: dict[Pair, int] = {}
+    for one in occurrences(encoded, list(terms)):
+        for pair in terms[one.term]:
+            number = numbers.setdefault(pair, len(numbers))
+            held[one.text].append((one.start, number, pair.index(one.term)))
+    return held, list(numbers)
 
 
 def held_pieces(ids: Sequence[Ints], pairs: TermPairs) -> list[Held]:
@@ -156,11 +175,12 @@ def held_pieces(ids: Sequence[Ints], pairs: TermPairs) -> list[Held]:
 
 
 def marked(
-    ids: Sequence[Ints], held: Sequence[Held], pairs: int, quirks: frozenset[str]
+    ids: Sequence[Ints], held: Sequence[Held], pairs: int, listed: int, quirks: frozenset[str]
 ) -> tuple[list[Ints], NDArray[np.float32]]:
     """Marks of each text, and the shares they refer to; see `EqualLikelihood`, and `QUIRKS` for what changes them.
 
-    What stands first in a text is predicted from nothing, and left out.
+    pairs: how many there are numbers of. listed: how many P has. What stands first in a text is predicted from nothing,
+    and left out.
     """
     combinations: dict[tuple[int, ...], int] = {}
     marks = []
@@ -179,5 +199,14 @@ def marked(
         marks.append(np.array(rows, dtype=np.int64).reshape(-1, 3))
     shares = np.zeros((len(combinations), pairs), dtype=np.float32)
     for here, number in combinations.items():
-        shares[number, list(here)] = 1 / (pairs if "pair-divisor" in quirks else len(here))
+        shares[number, list(here)] = 1 / (listed if "pair-divisor" in quirks else len(here))
     return marks, shares
+
+
+def _nothing(material: Material) -> DataError:
+    terms = ", ".join(list(pairs_of_terms(material.pairs))[:12])
+    return DataError(
+        f"None of the {len(material.texts):,} texts holds a term of {material.bias} behind another word: there is "
+        "nothing for LMD to compare.",
+        f"Terms looked for, whole or in the plural: {terms}. Give texts that hold them, or --method cda.",
+    )

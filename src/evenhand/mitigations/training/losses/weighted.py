@@ -3,13 +3,16 @@
 Source: RedditBias, equation 2.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from weakref import WeakKeyDictionary
 
 from evenhand.mitigations.training.examples import Batch
-from evenhand.mitigations.training.objective import hidden_and_logits, token_losses
-from evenhand.schema import unknown_name
+from evenhand.mitigations.training.objective import Logits, hidden_and_logits, logits_of, token_losses
+from evenhand.schema import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,8 +38,14 @@ class LossTerm(Protocol):
         """Occurrences in the batch."""
         ...
 
-    def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
-        """The term summed over them: hidden (rows, length, size), weight (vocabulary, size), bias (vocabulary,)."""
+    def sum(
+        self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
+    ) -> "Tensor":
+        """The term summed over them.
+
+        hidden (rows, length, size), weight (vocabulary, size), bias (vocabulary,); logits: what the model makes of
+        their product.
+        """
         ...
 
 
@@ -71,15 +80,23 @@ class WeightedDebiasing:
         """Both, from one pass."""
         import torch
 
-        hidden, logits = hidden_and_logits(model, batch)
-        found = {"lm": token_losses(logits, batch.labels)}
-        head = _head(model)
-        weight, bias = head.weight, getattr(head, "bias", None)
+        seen = hidden_and_logits(model, batch)
+        found = {"lm": token_losses(seen.logits, batch.labels)}
+        if seen.head not in self._logits:  # of a model it is found once
+            self._logits[seen.head] = logits_of(seen)
+        weight, bias = seen.head.weight, getattr(seen.head, "bias", None)
         if "fixed-embeddings" in self.quirks:
             weight, bias = weight.detach(), None if bias is None else bias.detach()
-        with torch.autocast(hidden.device.type, enabled=False):  # small, and differences of large numbers
-            found[self.term.name] = self.term.sum(hidden.to(weight.dtype), weight, bias, batch)
+        with torch.autocast(
+            seen.hidden.device.type, enabled=False
+        ):  # small, and differences of large numbers
+            hidden = seen.hidden.to(weight.dtype)
+            found[self.term.name] = self.term.sum(hidden, weight, bias, batch, self._logits[seen.head])
         return found
+
+    @cached_property
+    def _logits(self) -> "WeakKeyDictionary[Any, Logits]":
+        return WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -87,7 +104,8 @@ class WeightedMethod:
     """What methods have in common whose loss is that of `WeightedDebiasing`; they add a name, a card and a lesson.
 
     weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
-    from its paper; as_published: all of them. Raises UsageError for unknown quirks.
+    from its paper; as_published: all of them. Raises UsageError for unknown quirks and for weights
+    below 0.
     """
 
     QUIRKS: ClassVar[Mapping[str, str]]
@@ -98,6 +116,9 @@ class WeightedMethod:
     as_published: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("weight", "lm_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name} is {getattr(self, name)}; 0 or more was expected.")
         for name in self.quirks:
             if name not in self.QUIRKS:
                 raise unknown_name("quirk", name, self.QUIRKS)
@@ -114,9 +135,3 @@ class WeightedMethod:
     def objective(self, term: LossTerm) -> WeightedDebiasing:
         """Language modelling and a term, weighted and switched as this method says."""
         return WeightedDebiasing(term, self.lm_weight, self.weight, self.switched_on)
-
-
-def _head(model: Any) -> Any:
-    while not hasattr(model, "get_output_embeddings"):
-        model = model.module
-    return model.get_output_embeddings()

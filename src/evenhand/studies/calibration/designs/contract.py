@@ -65,7 +65,9 @@ class Judged:
     """A measure that a design calibrates.
 
     pattern: how its smallest effect is planted; "none" where that is left to other designs. axis, group: the row whose
-    stated smallest effect is planted; group None for rows of axes. largest: effect that can be planted.
+    stated smallest effect is planted; group None for rows of axes. largest: effect that can be planted. silence_counts:
+    whether data sets in which that row is not measurable count as not finding it; else they are left out, and may only
+    be about as many as without any effect.
     """
 
     measure: str
@@ -73,6 +75,7 @@ class Judged:
     axis: str | None = None
     group: str | None = None
     largest: float = float("inf")
+    silence_counts: bool = False
 
 
 Road = Callable[[Sample, int], JudgedAnalysis]

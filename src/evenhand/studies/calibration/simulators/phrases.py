@@ -36,7 +36,8 @@ class PairedPhrases:
 
     sizes: pairs of each phrase. within: the share of a difference's variance that pairs of one phrase have in common.
     shape: a key of SHAPES, of phrases and of pairs. uneven: by how much the spread of the last fifth of the phrases is
-    that of the others. dominant: a last pair of its own that lies so many spreads off, this way or the other.
+    that of the others. dominant: a last pair of its own that lies so many spreads off, this way or the other. spread:
+    standard deviation of a difference, nats per token. rare: the share of phrases that lie `off` nats from the others.
     """
 
     sizes: Sequence[int]
@@ -44,16 +45,22 @@ class PairedPhrases:
     shape: str = "normal"
     uneven: float = 1.0
     dominant: float = 0.0
+    spread: float = SPREAD
+    rare: float = 0.0
+    off: float = 0.0
 
     def differences(self, rng: np.random.Generator) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Differences of mean 0, nats per token, and the phrase of each: (pairs,) both."""
         draw = SHAPES[self.shape]
         phrase = np.repeat(np.arange(len(self.sizes)), self.sizes)
         drawn = self.within**0.5 * draw(rng, len(self.sizes))[phrase]
-        drawn = SPREAD * (drawn + (1 - self.within) ** 0.5 * draw(rng, len(phrase)))
+        drawn = self.spread * (drawn + (1 - self.within) ** 0.5 * draw(rng, len(phrase)))
         drawn = np.where(phrase >= 0.8 * len(self.sizes), self.uneven, 1.0) * drawn
         if self.dominant:
-            drawn[-1] = rng.choice([-1.0, 1.0]) * self.dominant * SPREAD
+            drawn[-1] = rng.choice([-1.0, 1.0]) * self.dominant * self.spread
+        if self.rare:
+            far = rng.random(len(self.sizes)) < self.rare
+            drawn = drawn + self.off * (far[phrase] - self.rare)
         return drawn, phrase
 
 

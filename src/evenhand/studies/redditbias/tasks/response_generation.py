@@ -27,6 +27,7 @@ from evenhand.mitigations.training import (
     train,
 )
 from evenhand.models import Decoding, as_language_model, text_generator
+from evenhand.models.writing import tokens_around
 from evenhand.prompts.dialogue_tasks import Asked, Exchange
 from evenhand.schema import DataError, ModelError, ResponseError
 from evenhand.studies.redditbias.tasks.state_tracking import most_tokens
@@ -110,7 +111,10 @@ def generate_responses(
         )
     longest = most_tokens(causal, options.longest)
     prepared_model(causal, options.training)
-    examples = encoded_exchanges(tokenizer, exchanges, longest, as_published=options.as_published)
+    start = tokens_around(tokenizer.backend_tokenizer)[0]  # what replies are written behind, too
+    examples = encoded_exchanges(
+        tokenizer, exchanges, longest, as_published=options.as_published, start=start
+    )
     decided = {"task": "response generation", "as_published": options.as_published, "longest": longest}
     objective = Responses(options.as_published)
     train(
@@ -127,7 +131,8 @@ def generate_responses(
         top_p=options.top_p,
         seed=options.seed,
     )
-    fronts = [front(tokenizer, one.context, longest // 2, options.as_published) for one in asked]
+    room = longest // 2 - len(start)
+    fronts = [front(tokenizer, one.context, room, options.as_published) for one in asked]
     written = writer.generate([text for text, _ in fronts], decoding)
     replies = [
         None if text is None and error is not ResponseError.EMPTY_TEXT else prefix + (text or "")
@@ -148,13 +153,20 @@ def generate_responses(
 
 
 def encoded_exchanges(
-    tokenizer: Any, exchanges: Sequence[Exchange], longest: int, *, as_published: bool
+    tokenizer: Any,
+    exchanges: Sequence[Exchange],
+    longest: int,
+    *,
+    as_published: bool,
+    start: Sequence[int] = (),
 ) -> Examples:
-    """Exchanges as tokens: context, end, response, end, of which the latter two are learned.
+    """Exchanges as tokens: start, context, end, response, end, of which the latter two are learned.
 
-    longest: tokens of an exchange. As published, a longer one loses the beginning of its context if one token of it
-    stays; else the end of its response; else it is left out. Here the response has up to half of the room, the newest
-    of the context what is left, and nothing is left out. Raises DataError where nothing stays.
+    longest: tokens of an exchange. start: what the tokenizer puts in front of a text of its own accord, and so of a
+    context that is replied to (LLaMA's <s>; GPT-2 puts nothing). As published, a longer exchange loses the beginning of
+    its context if one token of it stays; else the end of its response; else it is left out. Here the response has up to
+    half of the room, the newest of the context what is left, and nothing is left out. Raises DataError where nothing
+    stays.
     """
     contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
     responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[
@@ -162,7 +174,7 @@ def encoded_exchanges(
     ]
     end, ids, labels = [tokenizer.eos_token_id], [], []
     for context, response in zip(contexts, responses, strict=True):
-        room = longest - 2
+        room = longest - 2 - len(start)
         if as_published:
             if len(context) + len(response) > room > len(response):
                 context = context[len(response) - room :]
@@ -172,8 +184,8 @@ def encoded_exchanges(
             response = response[: max(room - len(context), room // 2)]
             context = context[max(0, len(context) + len(response) - room) :]
         if response:
-            ids.append(np.array([*context, *end, *response, *end], dtype=np.int64))
-            unlearned = np.full(len(context) + 1, IGNORED, dtype=np.int64)
+            ids.append(np.array([*start, *context, *end, *response, *end], dtype=np.int64))
+            unlearned = np.full(len(start) + len(context) + 1, IGNORED, dtype=np.int64)
             labels.append(np.concatenate([unlearned, ids[-1][len(unlearned) :]]))
     if not ids:
         raise DataError("No exchange of DSTC7 fits into the model.", f"It takes {longest} tokens.")

@@ -1,0 +1,152 @@
+"""RedditBias: did a difference between two groups become smaller, whichever of them it favours, and in which unit?
+
+What is learned makes a model surer of everything, and all differences of log-perplexities smaller with it, whatever it
+prefers. In units of their own spread (d_z) differences do not depend on that.
+"""
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import BARIKERI, MeasureInfo
+from evenhand.measures.pairs.preference import STEREOTYPING
+from evenhand.measures.pairs.redditbias import LEAST_PHRASES, RedditBias
+from evenhand.schema import Card, DataError, checked
+from evenhand.stats import Floats, cluster_t, cohens_dz
+from evenhand.stats.contrasts import skewed_mean
+
+SIZES = (
+    typed(pl.String, "axis")
+    | typed(pl.Int64, "n_units")
+    | typed(pl.Float64, "before after estimate low high p d_z_before d_z_after d_z d_z_low d_z_high d_z_p")
+    | typed(pl.Float64, "d_z_moved d_z_moved_low d_z_moved_high likelier_before likelier_after")
+)
+
+
+@checked
+def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFrame:
+    """How much farther from 0, or nearer, a second model's differences are: on either side of it.
+
+    before, after: what `redditbias_lmb` returned for the same pairs. Returns SIZES, one row per bias type: estimate is
+    |after| - |before| (nats per token; below 0: smaller), d_z that of the mean over the phrases' standard deviation,
+    both with 95 % limits and p, phrase by phrase. That one size is smaller means that both the difference and the sum
+    of the two numbers lie on one side of 0, so p is the larger one of these two tests: no sign is taken for granted.
+    d_z_moved, with limits: d_z after minus before, whichever side they are on. likelier_*: percentage of phrases
+    likelier of the stereotyped group. Null p with too few phrases, as there.
+    Raises DataError if no pair is in both. Source: Berger 1982, of tests that must all reject.
+
+    >>> from evenhand.measures import redditbias_lmb
+    >>> def model(scale):
+    ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3] * 3)
+    ...     return redditbias_lmb(pl.DataFrame({"bias_type": ["age"] * 18, "perplexity_more": 90 * np.exp(-odds),
+    ...                                         "perplexity_less": [90.0] * 18}))
+    >>> found = redditbias_size_change(model(1.0), model(0.5))
+    >>> found.select(pl.col("estimate", "p", "d_z_p").round(2), pl.col("d_z").abs().round(6)).row(0)
+    (-0.24, 0.0, 1.0, 0.0)
+    """
+    keys = ["bias_type", "pair_id"]
+    both = before.pairs.drop_nulls("difference").join(
+        after.pairs.select(*keys, later="difference").drop_nulls("later"), on=keys, maintain_order="left"
+    )
+    if both.is_empty():
+        raise DataError(
+            "No pair has a perplexity of both models.",
+            "Compare two runs of the same pairs; for scores of your own, give both the same pair_id.",
+        )
+    units = both.group_by("bias_type", "phrase").agg(pl.col("difference", "later").mean())
+    rows = []
+    for (axis,), part in units.sort(*keys[:1], "phrase").group_by("bias_type", maintain_order=True):
+        first, second = (part[name].to_numpy() for name in ("difference", "later"))
+        rows.append({"axis": axis, "n_units": len(first), **_sizes(first, second)})
+    return pl.DataFrame(rows, schema=SIZES).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _sizes(before: Floats, after: Floats) -> dict[str, float]:
+    found = {
+        "before": float(before.mean()),
+        "after": float(after.mean()),
+        "likelier_before": _likelier(before),
+        "likelier_after": _likelier(after),
+    }
+    if len(before) < LEAST_PHRASES:
+        return found | {"estimate": abs(found["after"]) - abs(found["before"])}
+    apart, together = skewed_mean(after - before), skewed_mean(after + before)
+    side = 1.0 if found["after"] >= 0 else -1.0
+    shown = apart if found["before"] * side >= 0 else together
+    low, high = sorted((side * shown.low, side * shown.high))
+    found |= {"estimate": side * shown.estimate, "low": low, "high": high, "p": max(apart.p, together.p)}
+    one, two = cohens_dz(before), cohens_dz(after)
+    found |= {"d_z_before": one, "d_z_after": two}
+    if not np.isfinite([one, two]).all():
+        return found
+    less, more = _adds(before, one), _adds(after, two)
+    side = 1.0 if two >= 0 else -1.0
+    sign = -1.0 if one * side >= 0 else 1.0
+    half, reach = (
+        float(cluster_t(parts, len(before)).half_width()) for parts in (more + sign * less, more - less)
+    )
+    middle = side * (two + sign * one)
+    found |= {
+        "d_z_moved": two - one,
+        "d_z_moved_low": two - one - reach,
+        "d_z_moved_high": two - one + reach,
+    }
+    tests = [_p(two - one, more - less), _p(two + one, more + less)]
+    return found | {
+        "d_z": middle,
+        "d_z_low": middle - half,
+        "d_z_high": middle + half,
+        "d_z_p": max(tests),
+    }
+
+
+def _adds(units: Floats, effect: float) -> Floats:
+    """What each phrase adds to d_z, by mean and standard deviation."""
+    away = (units - units.mean()) / units.std(ddof=1)
+    return np.asarray(away - effect / 2 * (away**2 - 1))
+
+
+def _p(value: float, parts: Floats) -> float:
+    error = float(cluster_t(parts, len(parts)).standard_error)
+    if error <= 1e-12:
+        return 1.0 if abs(value) <= 1e-12 else 0.0
+    return float(2 * stdtr(len(parts) - 1, -abs(value) / error))
+
+
+def _likelier(units: Floats) -> float:
+    decided = np.count_nonzero(units)
+    return 100 * float(np.count_nonzero(units < 0)) / decided if decided else float("nan")
+
+
+def _card(name: str, summary: str, unit: str, direction: str) -> MeasureInfo:
+    card = Card(
+        name=name,
+        summary=summary,
+        construct="Beside redditbias_lmb_change: what became of the same pairs, whatever a model is sure of.",
+        harm=STEREOTYPING,
+        groups="The two groups of a bias type; within a pair all words but the groups' names are the same.",
+        ideal="0",
+        direction=direction,
+        null="Described, without a verdict: a change of nats is told of stereotypes only where this agrees.",
+        critique="Two models may differ in how much their phrases scatter, which changes d_z as well.",
+        citation=BARIKERI,
+        source="Barikeri et al. 2021, section 2.2, for the pairs; the number is ours",
+    )
+    return MeasureInfo.of(card, unit=unit, ideal=0.0)
+
+
+CARDS = (
+    _card(
+        "redditbias_effect_size_change",
+        "How much redditbias_effect_size (d_z) changed from one model to another, phrase by phrase.",
+        "standard deviations",
+        "Above 0 stereotypes have become less likely of the stereotyped group.",
+    ),
+    _card(
+        "redditbias_likelier_change",
+        "How much redditbias_likelier changed from one model to another.",
+        "percent of phrases",
+        "Below 0 stereotypes are less often likelier of the stereotyped group.",
+    ),
+)

@@ -1,0 +1,116 @@
+"""A projection of what the output matrix reads, put into the matrix itself: a normal model afterwards.
+
+With V the orthonormal directions and P = I - V V', the head of a projected state h is W P h + b, so W becomes W P, and
+nothing else changes: biases, scaling and capping of logits come after. Where input and output share one matrix, they
+are separated first, since the input reads whole vectors. Source: Meade et al. 2022, section 3, who project the last
+state of causal models in front of the head.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.schema import Unsupported
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PROBED = (4, 16)
+"""Rows and tokens on which the folded matrix is compared with projected states."""
+CLOSE = 1e-5
+"""Largest difference of a logit, relative to the largest logit where that is above 1."""
+INSTEAD = "Methods that train work there: --method dpo, cda, lmd."
+
+
+def fold(model: Any, directions: NDArray[np.float64]) -> float:
+    """Take directions out of what the output matrix of a model reads, in place.
+
+    model: of transformers, causal. directions: (k, size), orthonormal rows. Returns the largest difference of a logit,
+    as `CLOSE` measures it, from that of the same model whose states are projected in front of the head. Raises
+    Unsupported where the head is no linear layer, cannot be separated from the input embeddings, or is not all that
+    reads the state; the model is then of no use any more.
+
+    >>> from evenhand.models import load_model
+    >>> model = load_model("evenhand/reference", device="cpu").model
+    >>> fold(model, np.eye(128)[:2]) < 1e-5, bool(model.lm_head.weight[:, :2].any())
+    (True, False)
+    """
+    import torch
+
+    head = linear_head(model)
+    basis = torch.from_numpy(directions).to(head.weight.device)
+    ids = torch.arange(PROBED[0] * PROBED[1], device=basis.device).reshape(PROBED) % head.weight.shape[0]
+    with torch.no_grad():
+        with projected(head, basis):
+            expected = model(input_ids=ids, use_cache=False).logits
+        separate(model)
+        whole = head.weight.detach().double()
+        head.weight.copy_((whole - (whole @ basis.T) @ basis).to(head.weight.dtype))
+        found = model(input_ids=ids, use_cache=False).logits
+    difference = float((found - expected).abs().max()) / max(1.0, float(expected.abs().max()))
+    if not difference <= CLOSE:
+        raise Unsupported(
+            f"The logits of {type(model).__name__} do not follow from its output matrix alone: folded into it, the "
+            f"projection differs by {difference:.2g}.",
+            INSTEAD,
+        )
+    return difference
+
+
+def linear_head(model: Any) -> Any:
+    """The output layer of a model; raises Unsupported unless it is a plain linear one."""
+    import torch
+
+    head = model.get_output_embeddings()
+    if type(head) is torch.nn.Linear:
+        return head
+    what = "names no output layer" if head is None else f"has the output layer {type(head).__name__}"
+    raise Unsupported(
+        f"{type(model).__name__} {what}; a projection can be put into a linear layer only.", INSTEAD
+    )
+
+
+def separate(model: Any) -> None:
+    """Give every weight that a model uses twice a copy of its own, and say so in its configuration.
+
+    Raises Unsupported where the model's code shares output and input matrix whatever the configuration says.
+    """
+    import torch
+
+    shared = dict(getattr(model, "all_tied_weights_keys", {}))
+    for config in {id(one): one for one in (model.config, model.config.get_text_config())}.values():
+        config.tie_word_embeddings = False
+    for name in shared:
+        parent, _, last = name.rpartition(".")
+        weight = model.get_parameter(name)
+        setattr(
+            model.get_submodule(parent),
+            last,
+            torch.nn.Parameter(weight.detach().clone(), weight.requires_grad),
+        )
+    model.all_tied_weights_keys = {}
+    model.tie_weights()  # as it will be when the folder is loaded
+    if model.get_output_embeddings().weight is model.get_input_embeddings().weight:
+        raise Unsupported(
+            f"{type(model).__name__} always reads and writes with one matrix: a projection of what it writes would "
+            "change what it reads.",
+            INSTEAD,
+        )
+
+
+@contextmanager
+def projected(head: Any, basis: "Tensor") -> Iterator[None]:
+    """Within, the head of a model is given states without their part along a basis, (k, size) orthonormal rows."""
+
+    def without(module: Any, given: "tuple[Tensor, ...]") -> "tuple[Tensor, ...]":
+        state = given[0].double()
+        return ((state - (state @ basis.T) @ basis).to(given[0].dtype), *given[1:])
+
+    handle = head.register_forward_pre_hook(without)
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -1,0 +1,194 @@
+"""INLP, iterated nullspace projection: directions by which a linear classifier tells groups apart are removed, until
+none does so any more on sentences that it has not seen.
+
+X holds the states of sentences, y whom they are about. In turn: fit a classifier W of y from X, let B be an
+orthonormal basis of the rows of W, and put X (I - B'B) in the place of X. All B together are the directions that are
+taken out of what the output matrix reads.
+
+Source: Ravfogel et al. 2020, algorithm 1; for causal models, in front of the output matrix, Meade et al. 2022.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.projection.classifier import PENALTY, Floats, Ints, fitted
+from evenhand.mitigations.projection.folding import fold, linear_head
+from evenhand.mitigations.projection.sentences import grouped_sentences
+from evenhand.mitigations.projection.states import mean_states
+from evenhand.mitigations.training import By, Edit, Encoding, Material
+from evenhand.schema import Card, UsageError
+
+HELD_OUT = 0.25
+"""Of the frames, kept apart."""
+ACCURACY, REMOVED = "accuracy", "removed"
+CARD = Card(
+    "inlp",
+    "Iterated nullspace projection: the output matrix reads nothing by which a linear classifier tells groups apart.",
+    construct="How well a linear classifier tells from the state in front of the output matrix whom a sentence is "
+    "about.",
+    harm="Continuations that depend on the group a text is about.",
+    groups="Our own sentences: all groups of an axis at once. Texts with terms: T1 and T2.",
+    ideal="Expected: a classifier that is fitted anew is right as often as one that guesses, on sentences kept apart.",
+    null="1 over the number of groups: each weighs the same.",
+    critique="What is hidden from linear classifiers of the last state is there in all states before it, from which "
+    "the model attends to it, and can be read by other classifiers (Gonen and Goldberg 2019). The directions come from "
+    "states behind a group's name; how likely the name itself is behind a text is changed by the way. Each direction "
+    "is missed for everything else: Meade et al. 2022 found perplexity to rise, and stereotype scores not to fall "
+    "reliably.",
+    citation="Ravfogel et al. 2020, Null It Out (ACL 2020); Meade et al. 2022, An Empirical Survey of the "
+    "Effectiveness of Debiasing Techniques for Pre-trained Language Models (ACL 2022); Gonen and Goldberg 2019, "
+    "Lipstick on a Pig (NAACL 2019).",
+    source="Ravfogel et al. 2020, algorithm 1",
+    details="Nothing is trained: the projection is folded into the output matrix, exactly, which is separated from the "
+    "input embeddings. The classifier is a logistic regression with an intercept in which each group weighs the same; "
+    "Meade et al. fit 80 linear support vector machines without, and tell sentences about any religion or race from "
+    "others rather than group from group. `iterations=80&until=none` removes as many.",
+)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What came of the iterations.
+
+    directions: (k, size), orthonormal. accuracies: of the classifier on sentences kept apart, mean over groups of the
+    share told rightly: before anything was removed, and after each iteration. removed: directions after as many.
+    """
+
+    directions: Floats
+    accuracies: tuple[float, ...]
+    removed: tuple[int, ...]
+
+
+def nullspace_directions(
+    states: Floats,
+    groups: Ints,
+    held_out: NDArray[np.bool_],
+    *,
+    iterations: int = 80,
+    at_chance: bool = True,
+    penalty: float = PENALTY,
+) -> Removal:
+    """Directions by which groups are told apart, most telling first.
+
+    states: (n, size). groups: (n,) from 0. held_out: (n,) what classifiers are judged by and not fitted to. at_chance:
+    stop once a classifier is not better than a guess, by two standard errors. Deterministic.
+    Source: Ravfogel et al. 2020, algorithm 1.
+
+    >>> random = np.random.default_rng(0)
+    >>> groups = random.integers(0, 2, 400)
+    >>> states = random.normal(size=(400, 6))
+    >>> states[:, 0] += 8.0 * groups
+    >>> found = nullspace_directions(states, groups, np.arange(400) < 100, iterations=1)
+    >>> len(found.directions), bool(abs(found.directions[0, 0]) > 0.99), found.accuracies[0]
+    (1, True, 1.0)
+    """
+    classes, left = int(groups.max()) + 1, states.copy()
+    directions = np.zeros((0, states.shape[1]))
+    accuracies, removed = list[float](), list[int]()
+    while True:
+        classifier = fitted(left[~held_out], groups[~held_out], classes, penalty)
+        recalls = classifier.recalls(left[held_out], groups[held_out])
+        accuracies.append(float(recalls.mean()))
+        removed.append(len(directions))
+        full = len(directions) + classes > states.shape[1]
+        if (
+            len(accuracies) > iterations
+            or full
+            or (at_chance and is_chance(accuracies[-1], groups[held_out]))
+        ):
+            return Removal(directions, tuple(accuracies), tuple(removed))
+        found = _rows(classifier.weights, directions)
+        if not len(found):
+            return Removal(directions, tuple(accuracies), tuple(removed))
+        directions = np.concatenate([directions, found])
+        left = states - (states @ directions.T) @ directions
+
+
+def is_chance(accuracy: float, groups: Ints) -> bool:
+    """Whether a mean recall over groups is within two standard errors of a guess.
+
+    >>> is_chance(0.55, np.arange(100) % 2), is_chance(0.65, np.arange(100) % 2)
+    (True, False)
+    """
+    counts = np.bincount(groups)
+    guess = 1 / len(counts)
+    error = np.sqrt((guess * (1 - guess) / counts.clip(min=1)).sum()) / len(counts)
+    return bool(accuracy <= guess + 2 * error)
+
+
+def _rows(weights: Floats, before: Floats) -> Floats:
+    """An orthonormal basis of the rows, without what lies along earlier directions."""
+    centred = weights - weights.mean(0)  # what all classes have in common tells none
+    centred = centred - (centred @ before.T) @ before
+    _, values, rows = np.linalg.svd(centred, full_matrices=False)
+    rows = rows[values > 1e-6 * max(values[0], 1e-12)]
+    return np.asarray(np.linalg.qr((rows - (rows @ before.T) @ before).T)[0].T)
+
+
+@dataclass(frozen=True)
+class NullspaceProjection:
+    """The method INLP.
+
+    iterations: at most so many classifiers. until: "chance", stop where a classifier does no better than a guess, or
+    "none". penalty: of a classifier's squared weights. by: how texts are put about the other group, see
+    `CounterfactualAugmentation`. Raises UsageError for values out of range.
+    """
+
+    name: ClassVar[str] = "inlp"
+    card: ClassVar[Card] = CARD
+
+    iterations: int = 80
+    until: Literal["chance", "none"] = "chance"
+    penalty: float = PENALTY
+    by: By = "words"
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1:
+            raise UsageError(f"iterations is {self.iterations}; at least 1 was expected.", "Published: 80.")
+        if not self.penalty > 0:
+            raise UsageError(
+                f"penalty is {self.penalty}; a number above 0 was expected.", f"Default: {PENALTY}."
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:
+        """Find the directions, and fold their removal into the output matrix."""
+        linear_head(model)  # said before anything is read
+        sentences = grouped_sentences(material, self.by, seed)
+        held_out = sentences.held_out(HELD_OUT, seed)
+        states = mean_states(model, tokenizer, sentences.texts, encoding)
+        found = nullspace_directions(
+            states,
+            sentences.groups,
+            held_out,
+            iterations=self.iterations,
+            at_chance=self.until == "chance",
+            penalty=self.penalty,
+        )
+        difference = fold(model, found.directions)
+        guess = 1 / len(sentences.names)
+        told = (
+            f"Of {states.shape[1]} directions that the output matrix reads {len(found.directions)} were removed. On "
+            f"sentences kept apart a linear classifier told {len(sentences.names)} groups apart with an accuracy of "
+            f"{found.accuracies[0]:.0%} before and {found.accuracies[-1]:.0%} after; a guess is right in {guess:.0%}."
+        )
+        facts = {
+            "sentences": len(sentences.texts),
+            "sentences_kept_apart": int(held_out.sum()),
+            "told_apart": list(sentences.names),
+            "directions": states.shape[1],
+            "directions_removed": len(found.directions),
+            "accuracy_before": found.accuracies[0],
+            "accuracy_after": found.accuracies[-1],
+            "accuracy_of_a_guess": guess,
+            "folded_differs_by": difference,
+        }
+        curves = [(step, ACCURACY, value) for step, value in enumerate(found.accuracies)]
+        curves += [(step, REMOVED, float(value)) for step, value in enumerate(found.removed)]
+        return Edit(told, facts, tuple(curves))

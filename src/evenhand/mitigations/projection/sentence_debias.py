@@ -1,0 +1,125 @@
+"""SentenceDebias: the first principal components of what a sentence changes by when it is about another group.
+
+For every tuple of sentences that are the same but for the group, the mean of their states is taken from each; the
+right singular vectors of all that is left span the bias subspace, which is taken out of what the output matrix reads.
+
+Source: Liang et al. 2020, section 2; for causal models, in front of the output matrix, Meade et al. 2022.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evenhand.mitigations.projection.classifier import Floats, Ints
+from evenhand.mitigations.projection.folding import fold, linear_head
+from evenhand.mitigations.projection.sentences import grouped_sentences
+from evenhand.mitigations.projection.states import mean_states
+from evenhand.mitigations.training import By, Edit, Encoding, Material
+from evenhand.schema import Card, DataError, UsageError
+
+EXPLAINED = "explained"
+MOST_SHOWN = 20
+"""Components whose share is told."""
+CARD = Card(
+    "sentence-debias",
+    "SentenceDebias: the output matrix does not read the main direction in which sentences about groups differ.",
+    construct="How the state in front of the output matrix differs between sentences that are the same but for the "
+    "group.",
+    harm="Continuations that depend on the group a text is about.",
+    groups="Our own sentences: tuples over all groups of an axis. Texts with terms: pairs of T1 and T2.",
+    ideal="Expected: sentences about groups do not differ along the directions that are removed.",
+    null="The share of the variance that a component explains of states that differ by chance: 1 over their size.",
+    critique="One direction is seldom all in which groups differ, and what is hidden from it can be read from others "
+    "(Gonen and Goldberg 2019). The directions come from states behind a group's name; how likely the name itself is "
+    "behind a text is changed by the way. Meade et al. 2022 found small effects on stereotype scores, and perplexity "
+    "to rise a little.",
+    citation="Liang et al. 2020, Towards Debiasing Sentence Representations (ACL 2020); Meade et al. 2022, An "
+    "Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models (ACL 2022); Gonen "
+    "and Goldberg 2019, Lipstick on a Pig (NAACL 2019).",
+    source="Liang et al. 2020, section 2",
+    details="Nothing is trained: the projection is folded into the output matrix, exactly, which is separated from the "
+    "input embeddings. States are scaled to length 1 first, and one component is removed, both as Meade et al. do; "
+    "`components=5` removes more.",
+)
+
+
+def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats, Floats]:
+    """The directions in which sentences of a tuple differ, and the share of the variance each explains.
+
+    states: (n, size); each is scaled to length 1. tuples: (m, groups) rows of states that belong together. Returns
+    (components, size) orthonormal and the shares of all components, (min(m x groups, size),), largest first.
+    Source: Liang et al. 2020, section 2.3, steps 3 and 4.
+
+    >>> states = np.array([[1.0, 1.0], [1.0, -1.0]])
+    >>> components_of(states, np.array([[0, 1]]), 1)[0].round(6).tolist()
+    [[0.0, 1.0]]
+    """
+    scaled = states / np.linalg.norm(states, axis=1, keepdims=True).clip(min=1e-12)
+    held = scaled[tuples]  # (m, groups, size)
+    left = (held - held.mean(1, keepdims=True)).reshape(-1, states.shape[1])
+    _, values, rows = np.linalg.svd(left, full_matrices=False)
+    if not values[0] > 1e-9:
+        raise DataError(
+            "Sentences about different groups have the same states: there is no direction to remove.",
+            "Give texts that hold the groups' words within the tokens that are read (--longest).",
+        )
+    found = rows[:components]
+    largest = found[np.arange(len(found)), np.abs(found).argmax(1)]
+    return found * np.sign(largest)[:, None], values**2 / (values**2).sum()
+
+
+@dataclass(frozen=True)
+class SentenceDebias:
+    """The method SentenceDebias.
+
+    components: directions that are removed. by: how texts are put about the other group, see
+    `CounterfactualAugmentation`. Raises UsageError for values out of range.
+    """
+
+    name: ClassVar[str] = "sentence-debias"
+    card: ClassVar[Card] = CARD
+
+    components: int = 1
+    by: By = "words"
+
+    def __post_init__(self) -> None:
+        if self.components < 1:
+            raise UsageError(f"components is {self.components}; at least 1 was expected.", "Published: 1.")
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:
+        """Find the components, and fold their removal into the output matrix."""
+        size = linear_head(model).weight.shape[1]
+        if self.components >= size:
+            raise UsageError(
+                f"components is {self.components}, and states have {size} directions.", "Give fewer."
+            )
+        sentences = grouped_sentences(material, self.by, seed)
+        states = mean_states(model, tokenizer, sentences.texts, encoding)
+        tuples = sentences.tuples(seed)
+        directions, shares = components_of(states, tuples, self.components)
+        difference = fold(model, directions)
+        explained = float(shares[: self.components].sum())
+        told = (
+            f"Of {size} directions that the output matrix reads {len(directions)} {_was(len(directions))} removed, in "
+            f"which lies {explained:.0%} of what the states of sentences about {len(sentences.names)} groups differ by."
+        )
+        facts = {
+            "sentences": len(sentences.texts),
+            "tuples": len(tuples),
+            "told_apart": list(sentences.names),
+            "directions": size,
+            "directions_removed": len(directions),
+            "variance_explained": explained,
+            "folded_differs_by": difference,
+        }
+        shown = enumerate(shares[: max(MOST_SHOWN, self.components)].cumsum().tolist(), 1)
+        return Edit(told, facts, tuple((number, EXPLAINED, share) for number, share in shown))
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -1,0 +1,93 @@
+"""Sentences that are the same but for the group they are about: what projections learn directions from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.training import By, CounterfactualAugmentation, Material
+from evenhand.schema import DataError
+
+Ints = NDArray[np.int64]
+FEWEST_FRAMES = 8
+"""Of fewer, nothing could be kept apart."""
+
+
+@dataclass(frozen=True)
+class GroupedSentences:
+    """Sentences with the group each is about and the frame it fills: what it says besides.
+
+    texts: n. groups, frames: (n,) numbers. names: of the groups. Each frame is filled by every group.
+    """
+
+    texts: tuple[str, ...]
+    groups: Ints
+    frames: Ints
+    names: tuple[str, ...]
+
+    def held_out(self, share: float, seed: int) -> NDArray[np.bool_]:
+        """(n,) whether a sentence is kept apart: all of a frame are, or none, so that no sentence has a twin."""
+        numbers = np.unique(self.frames)
+        random = np.random.default_rng([seed, 4])
+        kept = random.permutation(numbers)[: max(1, round(share * len(numbers)))]
+        return np.isin(self.frames, kept)
+
+    def tuples(self, seed: int) -> Ints:
+        """(m, groups) sentences of one frame, one about each group; each sentence stands in at least one.
+
+        A group with fewer descriptors than another has its own repeated, in an order of chance.
+        """
+        random, found = np.random.default_rng([seed, 5]), []
+        for frame in np.unique(self.frames):
+            sides = [
+                random.permutation(np.flatnonzero((self.frames == frame) & (self.groups == group)))
+                for group in range(len(self.names))
+            ]
+            longest = max(map(len, sides))
+            found.append(np.column_stack([np.resize(side, longest) for side in sides]))
+        return np.concatenate(found)
+
+
+def grouped_sentences(material: Material, by: By, seed: int) -> GroupedSentences:
+    """The sentences of a material.
+
+    Of our own sentences both halves, hostile and kind, about everybody of an axis. Of texts with terms those about the
+    first group, and each about the second as well, by the rule `by` (see `CounterfactualAugmentation`). Raises
+    DataError where there are too few, or no groups.
+    """
+    rows: list[tuple[str, str, str]] = []
+    if material.preferences:
+        for one in material.preferences:
+            rows += [
+                (one.chosen, one.group, f"{one.frame}, kind"),
+                (one.rejected, one.group, f"{one.frame}, hostile"),
+            ]
+    else:
+        others = CounterfactualAugmentation(by, "one").counterfactuals(material, seed)
+        for number, (text, other) in enumerate(zip(material.texts, others, strict=True)):
+            if text != other:
+                rows += [
+                    (text, material.groups[0], str(number)),
+                    (other, material.groups[1], str(number)),
+                ]
+    texts, groups, frames = zip(*rows, strict=True) if rows else ((), (), ())
+    names, frame_names = tuple(dict.fromkeys(groups)), tuple(dict.fromkeys(frames))
+    if len(names) < 2:
+        raise DataError(
+            f"{material.bias} has no sentences that are the same but for the group they are about.",
+            "Give --bias evenhand/AXIS, or a bias type or --specification whose words stand in the texts; pairs of "
+            "chosen and rejected texts are for --method dpo.",
+        )
+    if len(frame_names) < FEWEST_FRAMES:
+        raise DataError(
+            f"{len(frame_names)} texts of {material.bias} could be put about another group; at least "
+            f"{FEWEST_FRAMES} are needed.",
+            "Give more texts that hold its words.",
+        )
+    return GroupedSentences(tuple(texts), _numbers(groups, names), _numbers(frames, frame_names), names)
+
+
+def _numbers(values: Sequence[str], names: Sequence[str]) -> Ints:
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places[value] for value in values], dtype=np.int64)

@@ -1,0 +1,295 @@
+"""DPO, direct preference optimisation: of two texts the less biased one becomes likelier, measured from the base model.
+
+With pi the model, ref the base model, w the preferred text and l the other (both behind the same prompt),
+
+    m = log pi(w) / ref(w)  -  log pi(l) / ref(l)
+    L_DPO = - p log sigma(beta m) - (1 - p) log sigma(- beta m)
+
+With p = 1 this is equation 7 of Rafailov et al. 2023; p = 1 - label_smoothing for all pairs is conservative DPO
+(Mitchell 2023). Neither ends anywhere that has to do with bias: at the same p all pairs are moved by the same
+beta m = log p / (1 - p), so a model that is less kind about one group than about others is so afterwards, too, and
+where one group's text is preferred to another's, the bias is turned round. Hence `aim=equal`: the minimum lies where
+the odds log pi(w) / pi(l) equal those wanted, if p is what they are short of:
+
+    p = sigma(beta (wanted - log ref(w) / ref(l)))
+
+Wanted are, between the kind and the hostile half of a sentence, the odds of the group of which the model says that
+sentence most kindly (p is at least 1/2: nobody is to be spoken of less kindly than before), and between the same text
+about two groups even odds, 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from evenhand.mitigations.training.data.preferences import By, Contrast, preferences_of, sides_of, whole_texts
+from evenhand.mitigations.training.examples import IGNORED, Batch, Examples, Ints, encode_texts
+from evenhand.mitigations.training.material import Encoding, Material, Preference
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.objective import token_losses
+from evenhand.mitigations.training.terms import encode_with_places
+from evenhand.mitigations.training.validation import Floats
+from evenhand.schema import Card, DataError, UsageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CHOSEN, REJECTED, REFERENCE, WANTED = "chosen", "rejected", "reference", "wanted"
+PUBLISHED, AT_AN_END = 0.1, 1.0
+"""Beta, where none was given."""
+ROWS = 64
+"""Pairs that the base model is asked about at once."""
+CARD = Card(
+    "dpo",
+    "Direct preference optimisation: of two texts the less biased one becomes likelier, no further than to equal odds.",
+    construct="How much likelier the preferred text has become than the other, compared with the base model.",
+    harm="Texts that are unkind about a group, or that come more easily about one group.",
+    groups="Our own sentences: groups of an axis, the kind half preferred to the hostile one. Published types and "
+    "texts of your own: T1 and T2. Pairs of your own: whatever they are about.",
+    ideal="Expected: with aim=equal the preferred text comes as easily about every group as about the group of which "
+    "it comes most easily.",
+    null="The loss is log 2 where the model still is the base model.",
+    critique="Both texts of a pair may become less likely, and what takes their place is not chosen by anybody (Razin "
+    "et al. 2024, likelihood displacement). The pairs say what is less biased, and nothing outside of them is asked "
+    "for. With aim=none hostility falls and the difference between groups stays, or grows where training ends "
+    "before all pairs have moved alike; between texts about two groups (contrast=groups) the bias is turned round.",
+    citation="Rafailov et al. 2023, Direct Preference Optimization (NeurIPS 2023); Mitchell 2023, A note on DPO with "
+    "noisy preferences.",
+    source="Rafailov et al. 2023, equation 7",
+    details="`--bias evenhand/AXIS`: the kind half of each opinion sentence is preferred to the hostile half, about "
+    "everybody. Published types and `--specification`: `contrast=groups` (default) pairs each text with the same about "
+    "the other group; `contrast=attributes` with the same with A2 for A1, about both groups. `--data pairs.csv` "
+    "(prompt, chosen, rejected): pairs of your own, `aim=none`. `lm_weight` is the weight of plain language modelling "
+    "on the texts that stand in no pair.",
+)
+
+
+@dataclass(frozen=True)
+class Preferring:
+    """Language modelling on rows without a mark, and the term over pairs.
+
+    A row that is a pair holds the preferred text; `chosen` marks the tokens of it that count, `rejected` holds the
+    other text, (token, whether it counts). Of each row `reference` is log ref(w) / ref(l), nats, and `wanted` is p.
+    """
+
+    beta: float
+    weight: float
+    lm_weight: float
+    pooled: bool = True
+
+    def weights(self, batch: Batch) -> Mapping[str, float]:
+        """Of both terms."""
+        return {"lm": self.lm_weight, "dpo": self.weight}
+
+    def sizes(self, batch: Batch) -> Mapping[str, float]:
+        """Tokens that are learned, and pairs."""
+        return {"lm": batch.learned, "dpo": len(paired_rows(batch))}
+
+    def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
+        """Both, from one pass."""
+        import torch
+
+        logits, odds = logits_and_odds(model, batch)
+        rows = paired_rows(batch)
+        margin = odds - batch.values[REFERENCE][rows].to(odds)
+        wanted = batch.values[WANTED][rows].to(odds)
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(
+            self.beta * margin, wanted, reduction="sum"
+        )
+        return {"lm": token_losses(logits, batch.labels), "dpo": losses}
+
+
+def paired_rows(batch: Batch) -> "Tensor":
+    """The rows that are pairs, in order."""
+    return batch.marks[REJECTED][:, 0].bincount(minlength=len(batch)).nonzero()[:, 0]
+
+
+def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
+    """Logits of the rows, (rows, length, vocabulary), and log pi(w) / pi(l) of the pairs, (pairs,), from one pass."""
+    import torch
+
+    row, token, counts = batch.marks[REJECTED].unbind(1)
+    lengths = torch.bincount(row, minlength=len(batch))
+    lengths = lengths[lengths > 0]
+    others = len(lengths)
+    slot = torch.repeat_interleave(torch.arange(others, device=row.device), lengths)
+    place = torch.arange(len(row), device=row.device) - (lengths.cumsum(0) - lengths)[slot]
+    rows, width = batch.input_ids.shape
+    longest = max(width, int(lengths.max()) if others else 0)
+    ids = batch.input_ids.new_zeros(rows + others, longest)
+    seen = batch.attention_mask.new_zeros(rows + others, longest)
+    ids[:rows, :width], seen[:rows, :width] = batch.input_ids, batch.attention_mask
+    ids[rows + slot, place], seen[rows + slot, place] = token, 1
+    logits = model(input_ids=ids, attention_mask=seen, use_cache=False).logits
+
+    def log_likelihood(text: "Tensor", at: "Tensor", pair: "Tensor") -> "Tensor":
+        whole = logits[text, at - 1].to(torch.promote_types(logits.dtype, torch.float32))
+        found = whole.log_softmax(-1).gather(1, ids[text, at][:, None])[:, 0]
+        summed: Tensor = found.new_zeros(others).index_add(0, pair, found)
+        return summed
+
+    chosen, at = batch.marks[CHOSEN].unbind(1)
+    pair = torch.searchsorted(paired_rows(batch), chosen.contiguous())
+    counted = counts.bool()
+    odds = log_likelihood(chosen, at, pair) - log_likelihood(
+        rows + slot[counted], place[counted], slot[counted]
+    )
+    return logits[:rows, :width], odds
+
+
+def wanted_of(
+    preferences: Sequence[Preference], odds: Floats, beta: float, smoothing: float, *, equal: bool
+) -> Floats:
+    """p of each pair, see the module.
+
+    odds: (pairs,) log ref(w) / ref(l), nats. equal: whether preferences end where groups are alike.
+
+    >>> even = [Preference("", "An x.", "A y.")]
+    >>> wanted_of(even, np.array([-2.0]), 0.5, 0.0, equal=True).round(4).tolist()   # 1 / (1 + exp(-1))
+    [0.7311]
+    """
+    if not equal:
+        return np.full(len(preferences), 1 - smoothing)
+    found: dict[str, dict[str, list[float]]] = {}
+    for one, value in zip(preferences, odds.tolist(), strict=True):
+        found.setdefault(one.frame, {}).setdefault(one.group, []).append(value)
+    best = {
+        frame: max(float(np.mean(values)) for values in groups.values())
+        for frame, groups in found.items()
+        if frame
+    }
+    wanted = np.array([best.get(one.frame, 0.0) for one in preferences])
+    short = wanted - odds
+    framed = np.array([bool(one.frame) for one in preferences])
+    strength = 1 / (1 + np.exp(-beta * np.where(framed, np.maximum(short, 0), short)))
+    return np.asarray(strength.clip(smoothing, 1 - smoothing))
+
+
+@dataclass(frozen=True)
+class PreferenceDebiasing:
+    """The method DPO.
+
+    beta: how closely the model is held to the base model; None: 0.1, as published, and 1 where preferences end, since
+    the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs
+    of which the opposite might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling
+    on texts that stand in no pair. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal, and
+    none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises UsageError.
+    """
+
+    name: ClassVar[str] = "dpo"
+    card: ClassVar[Card] = CARD
+
+    beta: float | None = None
+    label_smoothing: float = 0.0
+    weight: float = 1.0
+    lm_weight: float = 1.0
+    aim: Literal["auto", "equal", "none"] = "auto"
+    contrast: Contrast = "groups"
+    by: By = "words"
+
+    def __post_init__(self) -> None:
+        if self.beta is not None and not 0 < self.beta < np.inf:
+            raise UsageError(f"beta is {self.beta!r}; a number above 0 was expected.", "Published: 0.1.")
+        if not 0 <= self.label_smoothing < 0.5:
+            raise UsageError(
+                f"label_smoothing is {self.label_smoothing!r}; at least 0 and below 0.5 was expected.",
+                "At 0.5 neither text would be preferred.",
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """Pairs, and texts that stand in none of them.
+
+        Raises DataError where there are no pairs, or the two of a pair are cut before they differ.
+        """
+        pairs = preferences_of(material, self.contrast, self.by, seed)
+        of_user = any(pair.frame == "" for pair in material.preferences)
+        if of_user and self.aim == "equal":
+            raise UsageError(
+                "aim=equal was given with pairs that do not say which groups they compare.", "Leave it out."
+            )
+        examples = self._examples(material, pairs, tokenizer, encoding)
+        equal = self.aim == "equal" or (self.aim == "auto" and not of_user)
+        beta = self.beta or (AT_AN_END if equal else PUBLISHED)
+
+        def of_base(model: Any, found: Examples) -> dict[str, Any]:
+            odds = reference_odds(model, found, len(pairs))
+            wanted = wanted_of(pairs, odds, beta, self.label_smoothing, equal=equal)
+            rest = np.zeros(len(found) - len(pairs))
+            return {
+                REFERENCE: np.concatenate([odds, rest]).astype(np.float32),
+                WANTED: np.concatenate([wanted, rest + 0.5]).astype(np.float32),
+            }
+
+        facts = {"pairs": len(pairs), "texts": len(examples) - len(pairs), "examples": len(examples)}
+        return Lesson(examples, Preferring(beta, self.weight, self.lm_weight), facts, of_base)
+
+    def _examples(
+        self, material: Material, pairs: Sequence[Preference], tokenizer: Any, encoding: Encoding
+    ) -> Examples:
+        ids, counted = encoded_sides(pairs, tokenizer, encoding)
+        n, empty = len(pairs), np.zeros((0, 2), dtype=np.int64)
+        said = {text for pair in pairs for text in whole_texts(pair)}
+        texts = [text for text in material.texts if text not in said] if self.lm_weight else []
+        rest = (
+            list(
+                encode_texts(
+                    tokenizer, texts, longest=encoding.longest, start=encoding.start, end=encoding.end
+                ).ids
+            )
+            if texts
+            else []
+        )
+        rejected = [
+            np.column_stack([one, np.isin(np.arange(len(one)), at)]).astype(np.int64)
+            for one, at in zip(ids[n:], counted[n:], strict=True)
+        ]
+        return Examples(
+            [*ids[:n], *rest],
+            [*(np.full_like(one, IGNORED) for one in ids[:n]), *rest],
+            {
+                CHOSEN: [*(at[:, None] for at in counted[:n]), *(empty[:, :1] for _ in rest)],
+                REJECTED: [*rejected, *(empty for _ in rest)],
+            },
+        )
+
+
+def encoded_sides(
+    pairs: Sequence[Preference], tokenizer: Any, encoding: Encoding
+) -> tuple[list[Ints], list[Ints]]:
+    """Tokens of all preferred texts and then of all others, and the places of those behind the prompt.
+
+    Raises DataError for a pair whose texts are cut before they differ.
+    """
+    sides, n = sides_of(pairs), len(pairs)
+    encoded = encode_with_places(tokenizer, [text for text, _ in sides], encoding)
+    ids = list(encoded.examples.ids)
+    counted = [
+        encoded.lead + np.flatnonzero(offsets[:, 1] > prompt)
+        for offsets, (_, prompt) in zip(encoded.offsets, sides, strict=True)
+    ]
+    counted = [at[at > 0] for at in counted]  # nothing stands in front of the first token to predict it from
+    for pair, one, other in zip(pairs, ids[:n], ids[n:], strict=True):
+        if np.array_equal(one, other):
+            raise DataError(
+                f"The texts of a pair are the same within {encoding.longest} tokens: {whole_texts(pair)[0][:80]!r}.",
+                "Give --longest so that they are not cut before they differ.",
+            )
+    return ids, counted
+
+
+def reference_odds(model: Any, examples: Examples, n: int) -> Floats:
+    """log ref(w) / ref(l) of the first n examples, which are pairs, nats."""
+    import torch
+
+    device, found = next(model.parameters()).device, []
+    with torch.no_grad():
+        for first in range(0, n, ROWS):
+            batch = examples.batch(range(first, min(n, first + ROWS)), 0).to(device)
+            found.append(logits_and_odds(model, batch)[1].double().cpu().numpy())
+    return np.concatenate(found)

@@ -1,0 +1,188 @@
+"""Pairs of texts of which one is preferred: from a material's own, from texts and their counterparts, or from a file.
+
+What is preferred must not turn a bias round. Between the kind and the hostile half of a sentence the kind one is
+preferred whoever it is about. Between a stereotype about one group and the same about the other neither is the better
+text: there only a preference that ends where both come as easily makes sense (see dpo.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from evenhand.mitigations.training.data.cda import CounterfactualAugmentation
+from evenhand.mitigations.training.data.own_sentences import WATCHED, written_by
+from evenhand.mitigations.training.examples import Ints
+from evenhand.mitigations.training.material import Encoding, Material, Preference
+from evenhand.mitigations.training.validation import BIAS, Floats, Validation
+from evenhand.prompts.own_files import READERS, read_table, require_columns, text_column
+from evenhand.prompts.redditbias import by_words
+from evenhand.schema import DataError
+
+By = Literal["words", "published", "engine"]
+Contrast = Literal["groups", "attributes"]
+COLUMNS = ("prompt", "chosen", "rejected")
+PAIRS = (
+    "Give a table (.csv, .jsonl, .parquet) with the columns prompt (it may be empty), chosen and rejected."
+)
+WATCHED_SHARE = 0.1
+"""Of the user's pairs, kept apart to watch."""
+FEWEST = 10
+
+
+@dataclass(frozen=True)
+class PreferredTexts:
+    """Pairs of texts of which the first is preferred.
+
+    `bias` is the share in which the other is the likelier; `margin` how much likelier the first is, nats a text.
+    """
+
+    chosen: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Those preferred, then the others."""
+        return (*self.chosen, *self.rejected)
+
+    def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
+        """See the class; what both have in front adds nothing to the difference."""
+        first, second = np.split(sums, 2)
+        return {BIAS: float((second > first).mean()), "margin": float((first - second).mean())}
+
+    @property
+    def units(self) -> int:
+        """The pairs."""
+        return len(self.chosen)
+
+    def rows(self, units: Ints) -> Ints:
+        """Both texts of these pairs."""
+        return np.concatenate([units, len(self.chosen) + units])
+
+    def part(self, units: Ints) -> "PreferredTexts":
+        """These pairs."""
+        return PreferredTexts(tuple(self.chosen[i] for i in units), tuple(self.rejected[i] for i in units))
+
+
+def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) -> tuple[Preference, ...]:
+    """The pairs of a material: its own, or of each text and what becomes of it.
+
+    contrast: "groups", each text (rejected) and the same about the other group (chosen); "attributes", each text
+    (rejected) and the same with the attributes of A2 in place of those of A1 (chosen), and both about the other group
+    as well, so that no group is spared. by: how a group is replaced, see `CounterfactualAugmentation`. Raises DataError
+    where no text has a counterpart.
+    """
+    if material.preferences:
+        return material.preferences
+    others = CounterfactualAugmentation(by, "one").counterfactuals(material, seed)
+    both = [(text, other) for text, other in zip(material.texts, others, strict=True) if text != other]
+    if not both:
+        raise DataError(
+            f"None of the {len(material.texts):,} texts holds a term of {material.bias} that could be replaced.",
+            f"Pairs: {', '.join(f'{a}/{b}' for a, b in material.pairs[:8]) or 'none'}. Give texts that hold them, or "
+            "pairs of your own: --data FILE with the columns prompt, chosen, rejected.",
+        )
+    if contrast == "groups":
+        return tuple(Preference("", other, text) for text, other in both)
+    attributes = getattr(material.specification, "attribute_pairs", ())
+    if not attributes:
+        raise DataError(
+            f"The specification of {material.bias} has no counterparts.attribute_pairs, so what is to be said "
+            "instead of a stereotype is not known.",
+            "Add them (docs/redditbias_data.md), or leave out contrast=attributes.",
+        )
+    swapped = by_words(attributes)
+    pairs = tuple(
+        Preference("", better, text, f"text {number}", group)
+        for number, texts in enumerate(both)
+        for text, group in zip(texts, material.groups, strict=True)
+        if (better := swapped(text)) != text
+    )
+    if not pairs:
+        raise DataError(
+            f"No text of {material.bias} holds an attribute that could be replaced.",
+            f"Attributes: {', '.join(first for first, _ in attributes[:8])}. Give texts that hold them.",
+        )
+    return pairs
+
+
+def holds_preferences(file: Path) -> bool:
+    """Whether a file is a table of pairs, by its columns chosen and rejected. Raises DataError if it cannot be read."""
+    if file.suffix.lower() not in READERS:
+        return False
+    return {"chosen", "rejected"} <= set(read_table(file, PAIRS).columns)
+
+
+def own_preferences(
+    file: Path, model: Any, tokenizer: Any, encoding: Encoding, pad: int, seed: int
+) -> tuple[Material, Validation]:
+    """Pairs of the user's: nine in ten to learn from, and the rest to watch.
+
+    file: a table with the columns prompt, chosen, rejected. model: writes as many texts by itself as there are pairs,
+    which are learned beside them, so that it goes on speaking as before. Raises DataError for a file that cannot be
+    used, naming the row.
+    """
+    pairs = read_preferences(file)
+    random = np.random.default_rng([seed, 3])
+    order = random.permutation(len(pairs)).tolist()
+    kept = [pairs[i] for i in sorted(order[: max(1, round(WATCHED_SHARE * len(pairs)))])]
+    learned = [pairs[i] for i in sorted(order[len(kept) :])]
+    written = written_by(model, tokenizer, encoding, pad, WATCHED + len(learned), seed)
+    material = Material(
+        bias=f"preferences in {file.name}",
+        groups=("chosen", "rejected"),
+        pairs=(),
+        attributes=(),
+        texts=tuple(written[WATCHED:]),
+        preferences=tuple(learned),
+    )
+    chosen, rejected = zip(*map(whole_texts, kept), strict=True)
+    return material, Validation(PreferredTexts(chosen, rejected), tuple(written[:WATCHED]))
+
+
+def read_preferences(file: Path) -> list[Preference]:
+    """The pairs of a table with the columns prompt, chosen and rejected. Raises DataError."""
+    table = read_table(file, PAIRS)
+    require_columns(table, COLUMNS, file, PAIRS)
+    columns = [text_column(table, name, file) for name in COLUMNS]
+    pairs = [
+        Preference(prompt or "", chosen or "", rejected or "")
+        for prompt, chosen, rejected in pl.DataFrame(columns).iter_rows()
+    ]
+    for number, pair in enumerate(pairs, 1):
+        if not pair.chosen.strip() or not pair.rejected.strip() or pair.chosen == pair.rejected:
+            raise DataError(
+                f"{file}, row {number}: chosen is {pair.chosen!r} and rejected {pair.rejected!r}; two texts that "
+                "differ were expected.",
+                "Leave the row out, or complete it.",
+            )
+    if len(pairs) < FEWEST:
+        raise DataError(
+            f"{file} holds {len(pairs)} pairs; at least {FEWEST} are needed, a tenth of which is kept apart.",
+            PAIRS,
+        )
+    return pairs
+
+
+def whole_texts(pair: Preference) -> tuple[str, str]:
+    """The preferred text and the other, with their prompt in front.
+
+    >>> whole_texts(Preference("They are", "kind.", "rude."))
+    ('They are kind.', 'They are rude.')
+    """
+    return (front(pair, pair.chosen) + pair.chosen, front(pair, pair.rejected) + pair.rejected)
+
+
+def front(pair: Preference, continuation: str) -> str:
+    """A prompt as it stands in front of a continuation: with a space between them, unless there is one."""
+    prompt = pair.prompt
+    return prompt if not prompt or prompt[-1].isspace() or continuation[:1].isspace() else f"{prompt} "
+
+
+def sides_of(pairs: Sequence[Preference]) -> list[tuple[str, int]]:
+    """All preferred texts and then all others, each with the characters in front that are the prompt's."""
+    chosen = [(whole_texts(pair)[0], len(front(pair, pair.chosen).rstrip())) for pair in pairs]
+    return chosen + [(whole_texts(pair)[1], len(front(pair, pair.rejected).rstrip())) for pair in pairs]

@@ -1,0 +1,156 @@
+"""The adapter_config.json of a LoRA folder, judged before peft reads it.
+
+peft believes what stands there: it fetches and unpickles further adapters that a configuration names, imports modules
+by name, compiles patterns, and takes as much memory as a rank asks for. Here a configuration that is not plain LoRA
+is refused, and peft is given what was judged, never the file.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.training.preparing import needed
+from evenhand.schema import ModelError, read_json
+
+CONFIG = "adapter_config.json"
+MOST_BYTES = 1 << 20
+NAME = re.compile(r"\^?(?:[\w-]|\\?\.)+\$?")
+"""The name of a layer, or its end; peft itself writes them with escaped dots and anchors."""
+DRAWN = ("gaussian", "eva", "orthogonal")
+"""Ways to begin training that leave the model's own weights as they are; others change them when they are loaded."""
+WITHOUT_EFFECT = (
+    "peft_type", "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision",
+    "inference_mode", "init_lora_weights", "lora_dropout", "megatron_core", "qalora_group_size", "loftq_config",
+    "eva_config", "runtime_config",
+)  # fmt: skip
+"""Of where the adapter comes from and how it was trained: nothing that was learned depends on them any more."""
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and 1 <= value < 2**31
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e30 and math.isfinite(value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 1000 and NAME.fullmatch(value) is not None
+
+
+def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
+    return value is None or (isinstance(value, list) and all(map(of, value)))
+
+
+def _is_pattern(value: Any, of: Callable[[Any], bool]) -> bool:
+    return value is None or (
+        isinstance(value, dict) and all(map(_is_name, value)) and all(map(of, value.values()))
+    )
+
+
+def _is_layers(value: Any) -> bool:
+    return (type(value) is int and value >= 0) or _is_list(value, lambda one: type(one) is int and one >= 0)
+
+
+NAMES = "a list of names of layers"
+SWITCH: tuple[Callable[[Any], bool], str] = (lambda value: type(value) is bool, "true or false")
+KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "r": (_is_whole, "a whole number from 1 on"),
+    "lora_alpha": (_is_number, "a number"),
+    "target_modules": (lambda value: value == "all-linear" or _is_list(value, _is_name), NAMES),
+    "exclude_modules": (lambda value: _is_list(value, _is_name), NAMES),
+    "modules_to_save": (lambda value: _is_list(value, _is_name), NAMES),
+    "target_parameters": (lambda value: _is_list(value, _is_name), "a list of names of parameters"),
+    "layers_pattern": (lambda value: _is_name(value) or _is_list(value, _is_name), NAMES),
+    "layers_to_transform": (_is_layers, "numbers of layers"),
+    "rank_pattern": (lambda value: _is_pattern(value, _is_whole), "names of layers with whole numbers"),
+    "alpha_pattern": (lambda value: _is_pattern(value, _is_number), "names of layers with numbers"),
+    "bias": (lambda value: value in ("none", "all", "lora_only"), "none, all or lora_only"),
+    "fan_in_fan_out": SWITCH,
+    "use_rslora": SWITCH,
+    "use_dora": SWITCH,
+    "lora_bias": SWITCH,
+}
+"""What decides the change, and what each must be."""
+
+
+def read_lora_config(folder: Path) -> dict[str, Any]:
+    """What decides the change that an adapter makes, by the names of peft.
+
+    folder: with adapter_config.json. Raises ModelError where it is no plain LoRA of a causal model, or a value is none
+    that such a configuration may have; DataError where it cannot be read.
+    """
+    path = folder / CONFIG
+    whole = read_json(path, "Give a folder that peft wrote.", most=MOST_BYTES)
+    if not isinstance(whole, dict):
+        raise _refused(path, "it is no JSON object")
+    if whole.get("peft_type") != "LORA":
+        raise _refused(path, f"its peft_type is {_told(whole.get('peft_type'))}, and only LORA is read")
+    if (task := whole.get("task_type")) not in (None, "CAUSAL_LM"):
+        raise _refused(path, f"it is of the task {_told(task)}, not CAUSAL_LM")
+    drawn = whole.get("init_lora_weights", True)
+    if type(drawn) is not bool and drawn is not None and drawn not in DRAWN:
+        raise _refused(
+            path, f"init_lora_weights is {_told(drawn)}, which changes the model's own weights on loading"
+        )
+    found: dict[str, Any] = {}
+    for name, value in whole.items():
+        if name in WITHOUT_EFFECT:
+            continue
+        if name in KNOWN:
+            is_right, expected = KNOWN[name]
+            if not is_right(value):
+                raise _refused(path, f"{name} is {_told(value)}; {expected} was expected")
+            found[name] = value
+        elif value:
+            raise _refused(path, f"{name} is {_told(value)}, and that is more than plain LoRA")
+    if "r" not in found or "lora_alpha" not in found:
+        raise _refused(path, "it does not say r and lora_alpha")
+    return found
+
+
+def peft_config(config: Mapping[str, Any]) -> Any:
+    """A configuration that was judged, as peft's own."""
+    known: dict[str, Any] = {name: value for name, value in config.items() if value is not None}
+    return needed("peft").LoraConfig(task_type="CAUSAL_LM", **known)
+
+
+def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise ModelError where a rank is asked for that no tensor of the adapter has: memory is taken by it.
+
+    shapes: of the adapter's tensors, by name.
+    """
+    most = max((side for shape in shapes.values() for side in shape), default=0)
+    if (asked := max(config["r"], *(config.get("rank_pattern") or {}).values(), 1)) > most:
+        raise _refused(
+            folder / CONFIG, f"it asks for the rank {asked:,}, and its tensors have at most {most:,}"
+        )
+
+
+def config_digest(config: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of what decides the change; the order in which names are listed does not.
+
+    >>> config_digest({"r": 2, "target_modules": ["a", "b"]}) == config_digest({"target_modules": ["b", "a"], "r": 2})
+    True
+    """
+    told = {
+        name: sorted(value, key=str) if isinstance(value, list) else value for name, value in config.items()
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _told(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _refused(path: Path, why: str) -> ModelError:
+    return ModelError(
+        f"{path} is refused: {why}.",
+        "Give a LoRA adapter as peft writes it, or merge what you have into its base with peft where you trust it, and "
+        "give the folder of the merged model.",
+    )

@@ -1,0 +1,198 @@
+"""Fetching a data set: from its owner or from a folder, verified, and either whole in its place or not there."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.prompts.datasets.download import Progress, download
+from evenhand.prompts.datasets.register import (
+    DataFile,
+    Dataset,
+    DataVersion,
+    cache_folder,
+    content_sha256,
+    dataset,
+    found_file,
+    is_intact,
+    sha256_once,
+    verify,
+)
+from evenhand.prompts.datasets.unpinned import (
+    FirstFetch,
+    another,
+    check_rows,
+    read_first_fetches,
+    write_first_fetches,
+)
+from evenhand.schema import (
+    ChecksumMismatch,
+    DataError,
+    WriteError,
+    atomic_write,
+    is_folder,
+    sha256_of,
+    sweep,
+)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What `fetch` did: where the files are, and the terms to show to the user."""
+
+    folder: Path
+    dataset: Dataset
+    version: str
+    downloaded: tuple[str, ...]
+    """Files that were not there before."""
+    unchecked: tuple[str, ...] = ()
+    """Files of which no checksum is known: recorded when they first arrived, and compared with that since."""
+    recorded: str = ""
+    """The day of that."""
+    lacking: tuple[DataFile, ...] = ()
+    """Files that the user's folder does not have, and that some verbs do without."""
+
+
+def fetch(
+    name: str,
+    version: str | None = None,
+    from_dir: Path | None = None,
+    progress: Progress | None = None,
+    register: Sequence[Dataset] | None = None,
+) -> Fetched:
+    """Bring a data set into the cache, from its owner or from a folder, and verify it.
+
+    name, version: as in `dataset_folder`. from_dir: copy from here instead of downloading. progress:
+    called with (file, bytes so far, bytes in all or None). register: default the built-in one. Files that
+    are there and intact stay. A file that the owner offers and of which no checksum is known is counted (`rows`) and
+    recorded when it first arrives; from then on it must be what it was. Returns the folder and the terms
+    (`.dataset.licence`, `.citation`). Raises ChecksumMismatch for wrong content, which is not kept; DataError when the
+    owner's server fails; WriteError when the disk does. The next call fetches only what did not arrive.
+    """
+    entry = dataset(name, register)
+    release = entry.version(version)
+    folder = cache_folder(name, release.name)
+    if from_dir is not None and not is_folder(Path(from_dir)):
+        raise DataError(
+            f"There is no folder {from_dir}.",
+            f"--from takes the folder that holds the files of {name} directly.",
+        )
+    staging = folder.with_name(f".{release.name}.incoming")
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(
+            f"Could not create {staging}: {error.strerror or error}.",
+            "Set $EVENHAND_DATA to a folder that can be written to.",
+        ) from error
+    sweep(staging)
+    first = read_first_fetches(folder.parent, release.name)
+    recorded = {path: one.sha256 for path, one in first.items()}
+    arrived: list[Path] = []
+    lacking: list[DataFile] = []
+    try:
+        for file in release.files:
+            present, expected = found_file(folder, file), file.sha256 or recorded.get(file.path)
+            if present and (sha256_once(present) == expected if expected else is_intact(release, folder)):
+                if not expected and file.url and not release.content:  # it came by other means
+                    first[file.path] = FirstFetch.of(present, "the cache")
+                continue
+            target = staging / file.path
+            if from_dir is not None:
+                if file.only_for and not found_file(Path(from_dir), file):
+                    lacking.append(file)
+                    continue
+                target = _copy(file, Path(from_dir), staging, name)
+            elif not file.url:
+                raise DataError(
+                    f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
+                    f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
+                )
+            elif not (expected and target.is_file() and sha256_once(target) == expected):
+                download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
+            arrived.append(target)
+            if not file.sha256 and file.url and not release.content:
+                first[file.path] = _as_first_fetched(
+                    file, target, first, str(from_dir or file.url), folder.parent
+                )
+    except BaseException:
+        for path in arrived if from_dir is not None else ():  # copies; downloads stay for the next call
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty: what was downloaded before
+            staging.rmdir()
+        raise
+    try:
+        if release.content and arrived and not is_intact(release, staging):
+            raise ChecksumMismatch(
+                f"{arrived[0].name} of {name} {release.name} does not hold the published rows (content hash "
+                f"{release.content_sha256}). {_content_found(release, staging)} Nothing was kept.",
+                "Try again later, or use a file from another source with --from DIR.",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        if first.keys() != recorded.keys():
+            write_first_fetches(folder.parent, release.name, first)
+        for path in arrived:
+            path.replace(folder / path.name)
+    except OSError as error:
+        raise WriteError(
+            f"Could not move the files of {name} into {folder}: {error.strerror or error}.",
+            "Set $EVENHAND_DATA to a folder that can be written to.",
+        ) from error
+    finally:
+        if arrived:
+            shutil.rmtree(staging, ignore_errors=True)
+    if not arrived and not any(staging.iterdir()):
+        staging.rmdir()
+    verify(folder, name, release.name, register)
+    return Fetched(
+        folder,
+        entry,
+        release.name,
+        downloaded=tuple(path.name for path in arrived),
+        unchecked=release.unchecked,
+        recorded=max((one.fetched for one in first.values()), default=""),
+        lacking=tuple(lacking),
+    )
+
+
+def _as_first_fetched(
+    file: DataFile, arrived: Path, first: Mapping[str, FirstFetch], source: str, data: Path
+) -> FirstFetch:
+    """What is recorded of a file without a known checksum; raises ChecksumMismatch where it is not what it was."""
+    known = first.get(file.path)
+    try:
+        check_rows(arrived, file.rows)
+        if known is not None and sha256_of(arrived) != known.sha256:
+            raise another(arrived, known, data)
+    except ChecksumMismatch:
+        arrived.unlink()
+        raise
+    return known or FirstFetch.of(arrived, source)
+
+
+def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
+    path = found_file(source, file)
+    if path is None:
+        listed = (
+            ", ".join(sorted(p.name for p in source.iterdir())[:10]) if is_folder(source) else "no folder"
+        )
+        raise DataError(
+            f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
+            f"--from takes the folder that holds the files of {name} directly.",
+        )
+    if file.sha256 and (got := sha256_of(path)) != file.sha256:
+        raise ChecksumMismatch(
+            f"{path}: expected SHA-256 {file.sha256}, found {got}. Nothing was copied.",
+            "It may be another version, edited, or cut short.",
+        )
+    with atomic_write(staging / path.name) as handle, path.open("rb") as original:
+        shutil.copyfileobj(original, handle)
+    return staging / path.name
+
+
+def _content_found(version: DataVersion, folder: Path) -> str:
+    try:
+        return f"Found {content_sha256(version, folder)}."
+    except DataError as error:
+        return error.message

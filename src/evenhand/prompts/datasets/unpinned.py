@@ -1,0 +1,101 @@
+"""Files whose checksums no owner and no copy of ours tells: counted, recorded when first fetched, and compared later.
+
+Trust on first use: a record beside the versions of a data set says what each file was when it first arrived here.
+"""
+
+import csv
+import datetime
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import ChecksumMismatch, parse_json, sha256_of, write_json
+
+FIRST_FETCHED = "first_fetched.json"
+LONGEST_FIELD = 1 << 24
+
+
+@dataclass(frozen=True)
+class FirstFetch:
+    """What a file was when it first arrived."""
+
+    sha256: str
+    bytes: int
+    fetched: str
+    """The day, in UTC: 2026-01-31."""
+    source: str
+    """The address, or the folder named with --from."""
+
+    @classmethod
+    def of(cls, path: Path, source: str) -> "FirstFetch":
+        """Of a file that is here."""
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        return cls(sha256_of(path), path.stat().st_size, today, source)
+
+
+def read_first_fetches(data: Path, version: str) -> dict[str, FirstFetch]:
+    """What was recorded of the files of a version, by path; nothing where no record can be read.
+
+    data: the folder of the data set in the cache, which holds its versions.
+    """
+    files = _record(data).get(version, {})
+    try:
+        return {path: FirstFetch(**told) for path, told in files.items()}
+    except (AttributeError, TypeError):
+        return {}
+
+
+def write_first_fetches(data: Path, version: str, files: Mapping[str, FirstFetch]) -> None:
+    """Record files that arrived for the first time; what was recorded before stays. Raises WriteError."""
+    told = {path: asdict(first) for path, first in files.items()}
+    known = {path: asdict(first) for path, first in read_first_fetches(data, version).items()}
+    write_json(data / FIRST_FETCHED, {**_record(data), version: {**told, **known}})
+
+
+def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
+    """What is raised where a file is not what it was when it was first fetched."""
+    return ChecksumMismatch(
+        f"{path} is not what was first fetched on {first.fetched} from {first.source}: SHA-256 was {first.sha256} and "
+        f"is {sha256_of(path)}.",
+        "Its owner's checksum is not known. To trust the file as it is now, delete its entry in "
+        f"{data / FIRST_FETCHED} and fetch again; to get the earlier one back, remove the file and fetch again.",
+    )
+
+
+def check_rows(path: Path, rows: int | None) -> None:
+    """Raise ChecksumMismatch for a table or a file of lines that has not as many rows as the published one.
+
+    rows: without the heading of a CSV file, without blank lines; None: not known, nothing is checked.
+    """
+    if rows is None:
+        return
+    found = _rows(path)
+    if found != rows:
+        raise ChecksumMismatch(
+            f"{path.name} has {found:,} rows, and the published file {rows:,}. Nothing was kept.",
+            "Its checksum is not known; by this count it is another file, or cut short. Try again later, or use a copy "
+            "of the owner's repository with --from DIR.",
+        )
+
+
+def _rows(path: Path) -> int:
+    with path.open(encoding="utf-8", errors="replace", newline="") as handle:
+        if path.suffix != ".csv":
+            return sum(bool(line.strip()) for line in handle)
+        before = csv.field_size_limit(LONGEST_FIELD)
+        try:
+            return max(0, sum(map(bool, csv.reader(handle))) - 1)
+        except csv.Error:
+            return 0
+        finally:
+            csv.field_size_limit(before)
+
+
+def _record(data: Path) -> dict[str, Any]:
+    try:
+        found = parse_json((data / FIRST_FETCHED).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}

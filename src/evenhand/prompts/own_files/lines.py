@@ -1,0 +1,23 @@
+"""A user's text file, a text a line."""
+
+from pathlib import Path
+
+from evenhand.schema import DataError, is_file
+
+
+def read_lines(path: Path, expected: str) -> list[str]:
+    """The lines of a text file in UTF-8, without their ends; the last one may lack its end.
+
+    A line ends at \\n, \\r\\n or \\r and nowhere else: not at a form feed, nor at U+2028, which stand within texts.
+    expected: the documented format, for the error message. Raises DataError for a file that is missing or cannot be
+    read.
+    """
+    if not is_file(path):
+        raise DataError(f"There is no file {path}.", expected)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} cannot be read as UTF-8: {error}.", expected) from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.", expected) from error
+    return lines[:-1] if lines[-1] == "" else lines

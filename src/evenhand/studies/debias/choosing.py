@@ -1,0 +1,146 @@
+"""Which trial becomes the model: by bias and by how well it still reads, or by the published criterion."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evenhand.mitigations.training import BIAS, PERPLEXITY, WHOLE
+from evenhand.schema import UsageError
+
+Criterion = Literal["bias", "pareto", "published"]
+CRITERIA: dict[Criterion, str] = {
+    "bias": "the smallest bias among the trials within the guard",
+    "pareto": "among the trials within the guard the one nearest to no bias at no cost, all of the model's bias "
+    "counting as much as all of the guard",
+    "published": "the largest p of the paired t-test on all validation pairs (RedditBias)",
+}
+WEIGHT = "weight"
+"""The option of a method that is the weight of its debiasing term: at 0, a trial is a control."""
+P = f"{WHOLE}p"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial that has ended.
+
+    name: of its folder. setting: the options that it varies. watched: what the trained model shows on validation
+    texts (see `HalvedValidation`); None where a value is no number. failed: why there is no model; None where there is.
+    """
+
+    name: str
+    setting: Mapping[str, Any]
+    watched: Mapping[str, float | None]
+    failed: str | None = None
+
+    @property
+    def is_control(self) -> bool:
+        """Whether nothing but the texts was learned."""
+        return self.setting.get(WEIGHT) == 0
+
+    def value(self, name: str) -> float:
+        """What was watched under a name; NaN where there is no number."""
+        found = self.watched.get(name)
+        return math.nan if found is None or self.failed is not None else float(found)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Numbers of trials: the chosen one, and where there is none the one that came nearest to the guard."""
+
+    chosen: int | None
+    nearest: int | None
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Which points no other is better than: smaller in one number and not larger in the other.
+
+    points: two numbers each, both better small; a point without a number is never on the front. Of equal points all
+    are. In the order of `points`.
+
+    >>> pareto_front([(1.0, 3.0), (2.0, 2.0), (2.0, 3.0), (3.0, 1.0)])
+    [True, True, False, True]
+    """
+    front = [False] * len(points)
+    known = [i for i, point in enumerate(points) if all(map(math.isfinite, point))]
+    lowest, last = math.inf, (math.nan, math.nan)
+    for i in sorted(known, key=lambda i: points[i]):
+        if points[i][1] < lowest or points[i] == last:
+            front[i], lowest, last = True, points[i][1], points[i]
+    return front
+
+
+def choose(
+    trials: Sequence[Tried], base: Mapping[str, float | None], criterion: Criterion, guard: float
+) -> Choice:
+    """The trial that becomes the model.
+
+    base: what the model by itself shows on the same texts. guard: how many times its perplexity a trial may have; it
+    does not bind the published criterion, which knows no perplexity. Controls and trials that failed are never chosen.
+    Of equals the one that reads better, then the earlier. Raises UsageError for the published criterion where the bias
+    has no pairs to test.
+    Source of the published criterion: RedditBias, section 5.1, and its released program of the grid search.
+
+    >>> trials = [Tried("01", {}, {"bias": 0.2, "perplexity": 9.0}), Tried("02", {}, {"bias": 0.4, "perplexity": 5.1})]
+    >>> choose(trials, {"bias": 1.0, "perplexity": 5.0}, "bias", 1.05)
+    Choice(chosen=1, nearest=1)
+    """
+    able = [i for i, one in enumerate(trials) if not one.is_control and math.isfinite(cost(one, base))]
+    able = [i for i in able if math.isfinite(trials[i].value(BIAS))]
+    if criterion == "published":
+        if able and not any(P in trials[i].watched for i in able):
+            raise no_p()
+        tested = [i for i in able if math.isfinite(trials[i].value(P))]
+        best = min(tested, key=lambda i: (-trials[i].value(P), trials[i].value(PERPLEXITY), i), default=None)
+        return Choice(best, best)
+    within = [i for i in able if cost(trials[i], base) <= guard]
+    nearest = min(able, key=lambda i: (cost(trials[i], base), trials[i].value(BIAS), i), default=None)
+
+    def rank(i: int) -> tuple[float, ...]:
+        one = trials[i]
+        far = one.value(BIAS) if criterion == "bias" else distance(one, base, guard)
+        return far, one.value(BIAS), one.value(PERPLEXITY), i
+
+    best = min(within, key=rank, default=None)
+    return Choice(best, nearest if best is None else best)
+
+
+def chosen_on(criterion: str) -> str:
+    """What stands in front of the numbers that a criterion looks at: those of all texts, or of the half to choose by.
+
+    >>> chosen_on("bias"), chosen_on("published")
+    ('', 'whole_')
+    """
+    return WHOLE if criterion == "published" else ""
+
+
+def cost(one: Tried, base: Mapping[str, float | None], texts: str = "") -> float:
+    """How many times the model's perplexity a trial has; NaN where that is not known.
+
+    texts: which, as `chosen_on` says.
+    """
+    before = base.get(texts + PERPLEXITY)
+    return one.value(texts + PERPLEXITY) / before if before else math.nan
+
+
+def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> float:
+    """From no bias at no cost: share of the model's bias that is left, and share of the guard that is used up.
+
+    To read better than the model by itself is worth nothing.
+
+    >>> distance(Tried("01", {}, {"bias": 0.3, "perplexity": 10.4}), {"bias": 1.0, "perplexity": 10.0}, 1.1)
+    0.5
+    """
+    before = base.get(BIAS)
+    left = one.value(BIAS) / before if before else one.value(BIAS)
+    more = max(0.0, cost(one, base) - 1)
+    return round(math.hypot(left, more / (guard - 1) if more else 0.0), 12)
+
+
+def no_p() -> UsageError:
+    """What is wrong where a bias has no test that could be chosen by."""
+    return UsageError(
+        "The published criterion is the p of a test between pairs of texts about two groups, and our own sentences "
+        "about an axis are no such pairs.",
+        "Take --choose bias or pareto, or a bias type of RedditBias, or --specification with --data.",
+    )

@@ -1,0 +1,53 @@
+"""The texts and terms that a training was given; our own sentences follow from model, axis and seed."""
+
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.training import (
+    Material,
+    Validation,
+    material_facts,
+    own_axes,
+    own_texts,
+    published_texts,
+)
+from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
+from evenhand.schema import sha256_of, unknown_name
+from evenhand.studies.debias.options import DebiasConfig
+
+
+def specification_of(config: DebiasConfig) -> Specification | None:
+    """The terms, from a file or by the name of a published bias type; None for our own sentences and pairs of texts.
+
+    Raises UsageError for a bias type there is not, and as `load_specification`.
+    """
+    if config.own_axis or config.own_pairs:
+        return None
+    if config.specification:
+        return load_specification(Path(config.specification))
+    if config.bias not in BIAS_TYPES:
+        raise unknown_name(
+            "bias type", str(config.bias), [*BIAS_TYPES, *(f"evenhand/{axis}" for axis in own_axes())]
+        )
+    return specification(str(config.bias))
+
+
+def given_texts(config: DebiasConfig) -> tuple[Material, Validation] | None:
+    """What is learned and what is watched, read anew; None where the model writes a part of it."""
+    chosen = specification_of(config)
+    if chosen is None:
+        return None
+    if config.data:
+        return own_texts(chosen, Path(config.data).expanduser(), config.seed)
+    return published_texts(chosen, None if config.source is None else Path(config.source).expanduser())
+
+
+def given_facts(config: DebiasConfig) -> dict[str, Any] | None:
+    """What the user gave, part by part (see `material_facts`), or of the file of pairs; None for our own sentences.
+
+    Raises DataError where nothing can be read.
+    """
+    if config.own_pairs:
+        return {"file": f"SHA-256 {sha256_of(Path(str(config.data)).expanduser())[:12]}..."}
+    given = given_texts(config)
+    return None if given is None else material_facts(given[0], given[1].texts)

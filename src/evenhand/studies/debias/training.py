@@ -1,0 +1,259 @@
+"""One training against a bias, or one projection, from texts to a folder; it goes on where it was stopped."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.training import (
+    BIAS,
+    CURVES,
+    OF_BASE,
+    CurveWriter,
+    Edit,
+    EditingMethod,
+    Encoding,
+    Examples,
+    Lesson,
+    Material,
+    TrainingMethod,
+    Validation,
+    drop_checkpoints,
+    evaluator,
+    kept_values,
+    load_method,
+    material_facts,
+    material_hash,
+    model_card,
+    pad_token,
+    prepared_model,
+    read_curves,
+    read_lineage,
+    settled,
+    train,
+    tried,
+    write_model,
+)
+from evenhand.models.huggingface import CausalModel
+from evenhand.runs import Progress, locked, resumable
+from evenhand.schema import VERSION, as_json, is_file, is_folder
+from evenhand.studies.debias.given import given_facts
+from evenhand.studies.debias.lineage import check_lineage
+from evenhand.studies.debias.options import DebiasConfig
+from evenhand.studies.debias.record import RECORD
+
+TRAINING = "training"
+"""Within the folder: checkpoint and curves."""
+
+
+@dataclass(frozen=True)
+class DebiasStudy:
+    """What came of a training or a projection.
+
+    folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
+    """
+
+    folder: Path
+    lineage: Mapping[str, Any]
+    curves: Any
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What trainings of one model against one bias have in common."""
+
+    encoding: Encoding
+    material: Material
+    validation: Validation
+    stored_as: str = "float32"
+    """In which precision trained weights are written."""
+
+    def facts(self) -> dict[str, Any]:
+        """What is learned from and watched, so that another can be told from it."""
+        return material_facts(self.material, self.validation.texts)
+
+
+def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
+    """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
+    method = load_method(config.method)
+    told = {"name": method.name, **method.parameters()}
+    record: dict[str, Any] = as_json(
+        {**config.same_result(), "given": given_facts(config), "method": told, "base": base.fingerprint}
+    )
+    return record
+
+
+def finished(folder: Path) -> DebiasStudy | None:
+    """What a folder holds, if its training has ended; raises DataError where somebody has changed its lineage."""
+    if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
+        return None
+    check_lineage(folder, lineage)
+    drop_checkpoints(folder / TRAINING)  # left by a kill right behind the last file
+    return DebiasStudy(folder, lineage, read_curves(folder / TRAINING / CURVES))
+
+
+def train_into(
+    output: Path,
+    config: DebiasConfig,
+    base: CausalModel,
+    ground: Callable[[], Ground],
+    progress: Progress,
+    *,
+    model: Callable[[], Any] | None = None,
+) -> DebiasStudy:
+    """Train as options say into a folder, or go on with the training in it.
+
+    ground: texts, made only where there is something to train. model: makes the one to train, where it is not that of
+    `base` itself. Raises as `debias`.
+    """
+    record = record_of(config, base)
+
+    def begin() -> None:
+        RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, lambda stored: (stored, record))
+
+    there = is_folder(output) and any(output.iterdir())
+    if there:  # nothing is computed for a folder that will be refused
+        begin()
+        if (done := finished(output)) is not None:
+            return done
+    go_on = f"The same command goes on after its last checkpoint ({output})."
+    with resumable(go_on, "The training was stopped."):
+        shared = ground()
+        method, session = load_method(config.method), _Session(config, base, shared, output, progress)
+        changed = base.model if model is None else model()
+        if isinstance(method, TrainingMethod):
+            lesson = method.lesson(shared.material, base.tokenizer, shared.encoding, config.seed)
+            tried(lesson.objective, base.model, lesson.examples.batch([0], pad_token(base.tokenizer)))
+            finish = partial(session.trained, changed, method, lesson)
+        else:
+            finish = partial(session.written, changed, *session.edited(changed, method))
+        if not there:  # nothing is written of what cannot begin
+            begin()
+        with locked(output / "lock"):
+            if (done := finished(output)) is not None:  # by another process, meanwhile
+                return done
+            lineage, curves = finish()
+    return DebiasStudy(output, lineage, curves)
+
+
+@dataclass(frozen=True)
+class _Session:
+    """One sitting of a training, everything at hand."""
+
+    config: DebiasConfig
+    base: CausalModel
+    ground: Ground
+    output: Path
+    progress: Progress
+
+    def trained(self, model: Any, method: TrainingMethod, lesson: Lesson) -> tuple[dict[str, Any], Any]:
+        """Train a model and write the folder; returns lineage and curves."""
+        pad, options, evaluate = pad_token(self.base.tokenizer), self.config.training, self._evaluator()
+        self.progress.note(f"{method.name} against {self.ground.material.bias}: {_told(lesson.facts)}")
+        before = evaluate(model.eval())
+        examples = self._examples(model, lesson)
+        model = prepared_model(model, options)
+        done = train(
+            model,
+            examples,
+            lesson.objective,
+            options,
+            self.output / TRAINING,
+            pad=pad,
+            device=str(self.base.scorer.device),
+            evaluate=evaluate,
+            watched=BIAS if options.patience else None,
+            decided={"method": method.parameters(), "material": self.ground.facts()},
+            note=self.progress.note,
+        )
+        plain = settled(model, self.output, self.ground.stored_as)
+        lineage: dict[str, Any] = as_json(
+            {
+                **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
+                "options": {**options.deciding(), **self._read()},
+                "steps": done.steps,
+                "best_step": done.best_step,
+                "stopped_early": done.stopped_early,
+                "batch_size_in_the_end": done.batch_size,
+                "devices": done.devices,
+                "watched": {"before": before, "after": evaluate(plain.eval())},
+            }
+        )
+        self._write(plain, lineage)
+        drop_checkpoints(self.output / TRAINING)
+        return lineage, done.curves
+
+    def edited(self, model: Any, method: EditingMethod) -> tuple[dict[str, Any], Edit]:
+        """Change a model at once; returns its lineage and what came of it."""
+        evaluate, ground = self._evaluator(), self.ground
+        self.progress.note(f"{method.name} against {ground.material.bias}: nothing is trained")
+        before = evaluate(model.eval())
+        done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
+        model = settled(model, self.output, ground.stored_as)
+        lineage: dict[str, Any] = as_json(
+            {
+                **self._lineage(method, done.facts),
+                "options": self._read(),
+                "told": done.told,
+                "watched": {"before": before, "after": evaluate(model.eval())},
+            }
+        )
+        return lineage, done
+
+    def written(self, model: Any, lineage: dict[str, Any], done: Edit) -> tuple[dict[str, Any], Any]:
+        """Write the folder of a model that was changed at once; returns lineage and curves."""
+        path = self.output / TRAINING / CURVES
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # of a sitting that was stopped
+        writer = CurveWriter(path, 0)
+        for step, name, value in done.curves:
+            writer.add(step, 0.0, "projection", {name: value})
+        writer.flush()
+        self._write(model, lineage)
+        return lineage, read_curves(path)
+
+    def _evaluator(self) -> Callable[[Any], Mapping[str, float]]:
+        tokenizer, ground = self.base.tokenizer, self.ground
+        pad = pad_token(tokenizer)
+        return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note)
+
+    def _examples(self, model: Any, lesson: Lesson) -> Examples:
+        """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
+        if (of_base := lesson.of_base) is None:
+            return lesson.examples
+        path, told = self.output / TRAINING / OF_BASE, {"examples": lesson.examples.digest()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        values = kept_values(path, lambda: of_base(model, lesson.examples), told)
+        return lesson.examples.with_values(values)
+
+    def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
+        stored_as = self.ground.stored_as
+        card = model_card(lineage, self.output)
+        write_model(model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as)
+
+    def _read(self) -> dict[str, Any]:
+        """How texts are read."""
+        return {"longest": self.config.longest, "start": self.config.start}
+
+    def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model is made of, whatever is done to it."""
+        card, config, material = method.card, self.config, self.ground.material
+        known = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
+        found: dict[str, Any] = as_json(
+            {
+                "evenhand": VERSION,
+                "base": {"name": config.model, **self.base.fingerprint},
+                "method": {"name": method.name, **method.parameters(), **known},
+                "bias": material.bias,
+                "groups": material.groups,
+                "data": {"source": material.source, "sha256": material_hash(material), **facts},
+                "seed": config.seed,
+                "stored_as": self.ground.stored_as,
+            }
+        )
+        return found
+
+
+def _told(facts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in facts.items())

@@ -1,0 +1,61 @@
+"""A training from options to folder: in what precision it is stored, and what is said of texts it did nothing about."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evenhand.models import load_model
+from evenhand.studies.debias import debias
+from evenhand.studies.debias.wording import cautions
+from tests.helpers.terms import HEARING
+
+FAST = {"method": "cda", "epochs": 1, "learning_rate": 2e-3, "device": "cpu"}
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> dict[str, Any]:
+    """Terms and texts of one's own, one in four without a term; and a base that is stored in bfloat16."""
+    (tmp_path / "terms.toml").write_text(HEARING)
+    (tmp_path / "texts.txt").write_text(
+        "".join(f"Number {i}: {'nobody' if i % 4 == 0 else 'a Deaf woman'} was rude.\n" for i in range(60))
+    )
+    base = load_model("evenhand/reference", device="cpu", dtype="bfloat16")
+    base.model.save_pretrained(tmp_path / "base")  # type: ignore[attr-defined]
+    base.tokenizer.save_pretrained(tmp_path / "base")  # type: ignore[attr-defined]
+    return {"specification": tmp_path / "terms.toml", "data": tmp_path / "texts.txt", **FAST}
+
+
+def test_a_folder_is_stored_as_its_base_is_and_tells_what_was_left_as_it_was(
+    given: Any, tmp_path: Path
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    made = debias(str(tmp_path / "base"), output=tmp_path / "made", **given)
+    assert made.lineage["stored_as"] == "bfloat16"
+    base, after = (load_file(tmp_path / one / "model.safetensors") for one in ("base", "made"))
+    assert {one.dtype for one in after.values()} == {torch.bfloat16} == {one.dtype for one in base.values()}
+    assert any(not torch.equal(after[name], base[name]) for name in base)
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "made").dtype == torch.bfloat16
+    facts = made.lineage["data"]
+    without = facts["texts"] - facts["counterfactuals"]
+    assert without == facts["texts_without_counterfactual"] > 3
+    [told] = [one for one in cautions(made.lineage) if "hold no word that could be replaced" in one]
+    assert told.startswith(f"{without} of 54 texts") and "hold no word that could be replaced" in made.html()
+    whole = debias(str(tmp_path / "base"), output=tmp_path / "whole", save_dtype="float32", **given)
+    kept = load_file(tmp_path / "whole" / "model.safetensors")
+    assert {one.dtype for one in kept.values()} == {torch.float32} and whole.lineage["stored_as"] == "float32"
+    assert all(torch.equal(kept[name].bfloat16(), after[name]) for name in kept)
+    assert made.lineage["watched"]["after"] != whole.lineage["watched"]["after"]  # rounded, as it is stored
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [({"weight": 1.0}, "the weight of the term or the"), ({}, "the")]
+)
+def test_what_to_lower_is_something_the_method_has(method: dict[str, Any], told: str) -> None:
+    watched = {"before": {"bias": 1.0, "perplexity": 10.0}, "after": {"bias": 0.5, "perplexity": 11.0}}
+    known = {"name": "cda", "critique": "Little.", **method}
+    said = cautions({"watched": watched, "method": known, "bias": "race", "data": {}, "steps": 9})
+    assert f"It reads neutral texts worse than before; lower {told} learning rate." in said
