@@ -1,0 +1,5 @@
+"""Conversations: what a speaker knows, how each family of models is told, and the replies."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

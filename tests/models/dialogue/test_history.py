@@ -1,0 +1,22 @@
+"""Histories as lines of text."""
+
+import pytest
+
+from evenhand.models.dialogue import History
+from evenhand.schema import DataError
+
+
+def test_turns_and_speakers_alternate_and_text_comes_back():
+    told = History(("i like tea.",), ())
+    for turn, speaker in enumerate("ABABABABABAB", start=1):
+        assert (told.turn, told.speaker) == (turn, speaker)
+        assert History.of(told.prompt()) == told and "\n" not in told.prompt()
+        told = History(told.persona, (*told.utterances, f'say "{turn}"\n\u2028 José \\'))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Hi!", "[]", "{}", '{"persona":1,"utterances":[]}', '{"persona":[1],"utterances":[]}']
+)
+def test_other_text_is_no_history(text):
+    with pytest.raises(DataError, match="not the history"):
+        History.of(text)
