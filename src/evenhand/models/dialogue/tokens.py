@@ -221,7 +221,11 @@ class Cutter:
         unknown = self.tokenizer.unk_token_id
         back = self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         strange = unknown is not None and unknown != self.tokenizer.eos_token_id and unknown in ids
-        if strange or not ids or "".join(back.split()).casefold() != "".join(label.split()).casefold():
+        if (
+            strange
+            or not label.strip()
+            or "".join(back.split()).casefold() != "".join(label.split()).casefold()
+        ):
             raise Unsupported(
                 f"The tokenizer of {self.name} cannot say the label {label!r}: it reads {back!r}.",
                 "Choose a label of characters that the model knows; letters and spaces mostly are.",
