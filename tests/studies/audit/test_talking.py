@@ -142,8 +142,8 @@ def test_before_and_after_an_instruction_conversations_are_paired(tmp_path):
 def test_who_reads_histories_itself_takes_no_mitigation_and_no_format(tmp_path):
     with pytest.raises(Unsupported, match="prefix changes texts"):
         talk(tmp_path, mitigate=[Prefix("Be kind.")])
-    with pytest.raises(UsageError, match="would change nothing"):
-        speaker_of(Talker(), DialogueOptions(pinned=True))
+    with pytest.raises(Unsupported, match="no format can be chosen"):
+        talk(tmp_path, dialogue={"pinned": True})
     with pytest.raises(Unsupported, match="not told what to write"):
         talk(tmp_path, load_puppet("uniform"))
 
