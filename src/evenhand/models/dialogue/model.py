@@ -88,8 +88,9 @@ class Dialogue:
         """Token ids to train on: of the history as the model reads it, and of the reply behind it with its end.
 
         For an encoder-decoder model these are the encoder's text and the decoder's labels, for a causal model one
-        sequence in two parts. label: in place of the dialogue's own, "" for none. Nothing is left out of the reply.
-        Raises Unsupported for models whose tokens are not known here, DataError for a history that does not fit.
+        sequence in two parts. label: in place of the dialogue's own, "" for none. The reply is whole, and what room it
+        leaves is the history's, but half of what the model takes at least: too long a reply is the trainer's to cut.
+        Raises Unsupported for models whose tokens are not known here, DataError for a history of which nothing fits.
         """
         return self.telling.encoded(history, target, label)
 
