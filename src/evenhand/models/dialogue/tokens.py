@@ -181,7 +181,7 @@ def does_not_fit(history: History, most: int | None) -> DataError:
     """The error for a history of which nothing could be learned from."""
     said = len(history.utterances)
     return DataError(
-        f"A history of {said} utterances does not fit: {most} tokens are read, and leave no room for what was said last.",
+        f"A history of {said} utterances does not fit: {most} tokens are read, too few for what was said last.",
         "Leave the conversation out, or raise truncate.",
     )
 
