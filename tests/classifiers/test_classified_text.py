@@ -6,6 +6,7 @@ import pytest
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import ClassifiedText
 from evenhand.classifiers.classified_text import classified_texts
+from evenhand.schema import DataError
 
 UNSAFE = "_POTENTIALLY_UNSAFE__"
 
@@ -37,3 +38,22 @@ def test_a_rule_that_takes_nothing_out_is_stored_as_it_always_was() -> None:
     }  # fmt: skip
     rule = ClassifiedText(removed="x")
     assert ClassifiedText(**rule.parameters()) == rule
+
+
+def test_utterances_stand_behind_those_before_them_in_their_conversation() -> None:
+    frame = pl.DataFrame(
+        {
+            "conversation": [2, 1, 1, 1, 2, 1, 1],
+            "turn": [1, 3, 1, 2, 2, 5, 4],
+            "continuation": ["Hi Bo", "c", "a", "b", "x Bo", "e", None],
+            "name": ["Bo", "Al", "Al", "Al", "Bo", "Al", "Al"],
+        }
+    ).with_columns(text=pl.lit(""))
+    two = classified_texts(frame, ClassifiedText(previous=2))
+    assert two == ["Hi Bo", "a\nb\nc", "a", "a\nb", "Hi Bo\nx Bo", "c\ne", None]
+    masked = ClassifiedText(previous=4, masked="name", mask="[NAME]", everywhere=True)
+    assert classified_texts(frame, masked)[4] == "Hi [NAME]\nx [NAME]"
+    assert masked.columns == ["text", "name", "conversation", "turn"]
+    assert ClassifiedText(**masked.parameters()) == masked
+    with pytest.raises(DataError, match="no column turn"):
+        classified_texts(frame.drop("turn"), masked)

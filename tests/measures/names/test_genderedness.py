@@ -136,4 +136,6 @@ def test_published_averages_weigh_a_by_five_and_b_by_six(a: float, b: float, ave
     found = dict(classifier_bias(frame).rows.select("speaker", "estimate").iter_rows())
     assert found["A"] == pytest.approx(a)
     assert found["B"] == pytest.approx(b)
-    assert found[None] == pytest.approx(average, abs=0.0101)  # both speakers are rounded, and so is the average
+    assert found[None] == pytest.approx(
+        average, abs=0.0101
+    )  # both speakers are rounded, and so is the average

@@ -91,7 +91,9 @@ def classifier_bias(
             chosen = part if speaker is None else part.filter(pl.col("speaker") == speaker)
             if chosen.height:
                 rows.append({"speaker": speaker, "part": name} | _row(chosen, group, genders, level))
-        slots = part.group_by("turn", "speaker", group, maintain_order=True).agg(pl.col("correct").mean(), pl.len().alias("n"))
+        slots = part.group_by("turn", "speaker", group, maintain_order=True).agg(
+            pl.col("correct").mean(), pl.len().alias("n")
+        )
         slots = slots.group_by("turn", "speaker", maintain_order=True).agg(
             estimate=SCALE * (pl.col("correct").sum() - 1), n=pl.col("n").sum(), both=pl.len() == 2
         )
@@ -108,7 +110,9 @@ def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> di
         "n_missing": part.height - known.height,
         "n_units": known["name"].n_unique(),
     }
-    cells = known.group_by("turn", group, maintain_order=True).agg(accuracy=pl.col("correct").mean(), said=pl.len())
+    cells = known.group_by("turn", group, maintain_order=True).agg(
+        accuracy=pl.col("correct").mean(), said=pl.len()
+    )
     both = cells.filter(pl.len().over("turn") == 2)
     slots = both["turn"].n_unique()
     if not slots:
