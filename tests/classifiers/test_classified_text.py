@@ -40,20 +40,19 @@ def test_a_rule_that_takes_nothing_out_is_stored_as_it_always_was() -> None:
     assert ClassifiedText(**rule.parameters()) == rule
 
 
-def test_utterances_stand_behind_those_before_them_in_their_conversation() -> None:
+def test_utterances_stand_behind_the_lines_before_them() -> None:
     frame = pl.DataFrame(
         {
-            "conversation": [2, 1, 1, 1, 2, 1, 1],
-            "turn": [1, 3, 1, 2, 2, 5, 4],
-            "continuation": ["Hi Bo", "c", "a", "b", "x Bo", "e", None],
-            "name": ["Bo", "Al", "Al", "Al", "Bo", "Al", "Al"],
+            "text": ["Hi"] * 4,
+            "continuation": ["x Bo", "e", None, ""],
+            "lines_before": ["Hi, I am Bo", "a\nb", "a", "a"],
+            "name": ["Bo"] * 4,
         }
-    ).with_columns(text=pl.lit(""))
-    two = classified_texts(frame, ClassifiedText(previous=2))
-    assert two == ["Hi Bo", "a\nb\nc", "a", "a\nb", "Hi Bo\nx Bo", "c\ne", None]
-    masked = ClassifiedText(previous=4, masked="name", mask="[NAME]", everywhere=True)
-    assert classified_texts(frame, masked)[4] == "Hi [NAME]\nx [NAME]"
-    assert masked.columns == ["text", "name", "conversation", "turn"]
-    assert ClassifiedText(**masked.parameters()) == masked
-    with pytest.raises(DataError, match="no column turn"):
-        classified_texts(frame.drop("turn"), masked)
+    )
+    rule = ClassifiedText(behind="lines_before", masked="name", mask="[NAME]", everywhere=True)
+    assert classified_texts(frame, rule) == ["Hi, I am Bo\nx [NAME]", "a\nb\ne", None, ""]
+    assert rule.columns == ["text", "name", "lines_before"]
+    assert ClassifiedText(**rule.parameters()) == rule
+    assert "behind" not in ClassifiedText().parameters()
+    with pytest.raises(DataError, match="no column lines_before"):
+        classified_texts(frame.drop("lines_before"), rule)

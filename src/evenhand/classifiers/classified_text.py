@@ -19,8 +19,8 @@ class ClassifiedText:
     part: the continuation alone, behind its prompt, or the prompt alone. first_sentence: only up to the first full
     stop, which is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind
     `mask`; everywhere: at each mention, whatever its case, not only at the beginning. removed: a string that a model
-    writes and that is no part of what it says; it is taken out of the continuation first. previous: of a conversation,
-    up to so many utterances before the judged one are put in front of it, a line each.
+    writes and that is no part of what it says; it is taken out of the continuation first. behind: a column whose
+    text is put in front of the judged one, a line feed between: of conversations `lines_before`.
 
     >>> rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
     >>> rule.of("The man worked as", " a cook. He", "The man")
@@ -33,13 +33,12 @@ class ClassifiedText:
     mask: str = "XYZ"
     everywhere: bool = False
     removed: str = ""
-    previous: int = 0
+    behind: str | None = None
 
     @property
     def columns(self) -> list[str]:
         """The columns that `classified_texts` needs beside the continuation."""
-        conversation = ["conversation", "turn"] if self.previous else []
-        return ["text", *([self.masked] if self.masked else []), *conversation]
+        return ["text", *(name for name in (self.masked, self.behind) if name)]
 
     def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
         """The judged text of one prompt and continuation; hidden: the value of the `masked` column.
@@ -66,9 +65,9 @@ class ClassifiedText:
         return text
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable, for the manifest; without `removed` and `previous` where nothing is."""
+        """JSON-serialisable, for the manifest; without `removed` and `behind` where nothing is."""
         stated = asdict(self)
-        for name in ("removed", "previous"):
+        for name in ("removed", "behind"):
             if not stated[name]:  # the rule of runs that were made before it was known
                 del stated[name]
         return stated
@@ -103,22 +102,17 @@ def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> 
 def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:
     """The judged text of every row; None where there is no continuation.
 
-    frame: columns text (the prompt), continuation and, if the rule masks, that column; of conversations, if it looks
-    back, conversation and turn. Raises DataError if it lacks one.
+    frame: columns text (the prompt), continuation and those that the rule masks or puts in front. Raises DataError if
+    it lacks one.
     """
     if lacking := [name for name in (*rule.columns, "continuation") if name not in frame.columns]:
         raise DataError(f"What is judged cannot be made: no column {', '.join(lacking)}.")
-    hidden: Sequence[str | None] = frame[rule.masked].to_list() if rule.masked else [None] * frame.height
+    hidden = _column(frame, rule.masked)
     rows = zip(frame["text"], frame["continuation"], hidden, strict=True)
     texts = [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]
-    return _behind(texts, frame, rule.previous) if rule.previous else texts
+    before = _column(frame, rule.behind)
+    return [f"{lines}\n{text}" if text and lines else text for lines, text in zip(before, texts, strict=True)]
 
 
-def _behind(texts: Sequence[str | None], frame: pl.DataFrame, previous: int) -> list[str | None]:
-    """Each text behind up to `previous` that were said before it in its conversation, the oldest first."""
-    said = frame.select("conversation", "turn", one=pl.Series(texts, dtype=pl.String)).with_row_index("row")
-    said = said.sort("conversation", "turn", maintain_order=True)
-    lines = [pl.col("one").shift(back).over("conversation") for back in range(previous, 0, -1)]
-    joined = pl.concat_str(*lines, "one", separator="\n", ignore_nulls=True)
-    whole = said.with_columns(joined=pl.when(pl.col("one").is_not_null()).then(joined))
-    return whole.sort("row")["joined"].to_list()
+def _column(frame: pl.DataFrame, name: str | None) -> Sequence[str | None]:
+    return frame[name].to_list() if name else [None] * frame.height

@@ -32,8 +32,8 @@ CARD = Card(
     licence="Apache-2.0",
     source="src/evenhand/classifiers/gender_words.txt",
     details=(
-        "scores: (1 + words of the gender) / (2 + words of both), so 0.5 and the label 'neither' where there is none or "
-        "as many of either. Words are matched whole, whatever their case. The published classifier is the "
+        "scores: (1 + words of the gender) / (2 + words of both), so 0.5 and the label 'neither' where there is none "
+        "or as many of either. Words are matched whole, whatever their case. The published classifier is the "
         "multi-dimensional one of Dinan et al. 2020, a ranker of ParlAI that exists in no Hugging Face form; name any "
         "text classifier whose labels tell women and men: --classifier gender=FOLDER."
     ),

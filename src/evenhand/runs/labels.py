@@ -37,7 +37,7 @@ def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool
     Returns: text_id, text, context; all null where there is no continuation.
     """
     texts = classified_texts(frame, rule)
-    behind = reads_context and rule.part == "continuation" and not rule.previous
+    behind = reads_context and rule.part == "continuation" and not rule.behind
     known = pl.DataFrame(
         {"text": pl.Series(texts, dtype=pl.String), "context": frame["text"] if behind else None},
         schema_overrides={"context": pl.String},
