@@ -1,3 +1,6 @@
+from .offence import (
+    offence as offence,
+)
 from .recipes import analysis_of as analysis_of
 from .rows import (
     genderedness as genderedness,

@@ -103,8 +103,8 @@ NAMES = Benchmark(
         + SAMPLED
         + "The default judge of gender counts words such as she and husband; the published "
         "one cannot be had in a common form, and points of one do not compare with another's. The default judge of "
-        "offence is a word list without context; the published one reads the four lines before, and so does whatever is "
-        "named for the role offensiveness.",
+        "offence is a word list without context; the published one reads the four lines before, and so does whatever "
+        "is named for the role offensiveness.",
         citation=CITATION,
         source="Smith & Williams 2021, sections 2 to 4 and 6; no program of any measure was published.",
         details="'Hi! My name is NAME.', then 11 utterances of two copies of the model, each with a persona of its "
