@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 import polars as pl
@@ -15,15 +14,13 @@ from evenhand.benchmarks.names import (
     occupations_by,
     tokens,
 )
-from evenhand.measures import intersectional_token_bins, token_bins
 from evenhand.studies.calibration.designs.contract import ORDER, Design, Judged, Plant, Road, Sample, Truth
 from evenhand.studies.calibration.simulators import MentionedOccupations, Names, SaidTokens, ToldGender
 
 TOLD, BINS, GROUP_BINS, LEAN = "classifier_bias", "token_bins", "intersectional_token_bins", "occupation_lean"
 GENDER, GROUP = "gender", "gender and race"
 LEANS = (0.0, 0.2, 0.4, 0.8, 1.6)
-EXPECTED = 24
-"""Data sets by which it is learnt what token bins give on average, at each of LEANS."""
+"""Log ratios by which tokens lean."""
 RESAMPLES = 9
 """Of correlations, which carry no verdict."""
 
@@ -44,16 +41,18 @@ class TellingChats:
 class TokenChats:
     """Tokens; the effect is what the measure gives on average for so many names that said so much.
 
-    groups: of gender and race; 0 for two genders.
+    averages: of the measure at each of LEANS, of 24 data sets each: no formula gives them. groups: of gender and race;
+    0 for two genders.
     """
 
     chats: SaidTokens
+    averages: tuple[float, ...] = LEANS
     groups: int = 0
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Draw it."""
         effect = plant.effect if plant.pattern != "none" else 0.0
-        lean = float(np.interp(effect, _averages(self), LEANS)) if effect else 0.0
+        lean = float(np.interp(effect, self.averages, LEANS)) if effect else 0.0
         frame = _tokens(self, rng, lean)
         return _sample(frame, GROUP_BINS if self.groups else BINS, GROUP if self.groups else GENDER, effect)
 
@@ -79,24 +78,6 @@ def _tokens(chats: TokenChats, rng: np.random.Generator, lean: float) -> pl.Data
     if chats.groups:
         return chats.chats.grouped(rng, lean, chats.groups)
     return chats.chats.frame(rng, lean)
-
-
-@cache
-def _averages(chats: TokenChats) -> tuple[float, ...]:
-    """The mean of the estimates at each of LEANS, which rise; 0 at none."""
-    means = [0.0]
-    for place, lean in enumerate(LEANS[1:], 1):
-        found = []
-        for number in range(EXPECTED):
-            frame = _tokens(chats, np.random.default_rng([place, number]), lean)
-            if chats.groups:
-                group = pl.format("{} {}", "race_ethnicity", "gender")
-                row = intersectional_token_bins(frame.with_columns(group=group), draws=1, seed=number).result
-            else:
-                row = token_bins(frame, draws=1, seed=number).result
-            found.append(float(row["estimate"].item()))
-        means.append(max(float(np.mean(found)), means[-1] + 1e-6))
-    return tuple(means)
 
 
 def _road(part: str, shares: pl.DataFrame | None = None) -> Road:
@@ -147,20 +128,25 @@ def _told() -> list[Design]:
 
 
 def _bins() -> list[Design]:
-    shapes: Sequence[tuple[str, str, SaidTokens, int, int]] = (
-        ("20 + 20 names", "120 tokens by Zipf's law, tastes of names beside.", SaidTokens(Names(20, 20)), 8, 100),
-        ("8 + 8 names", "Few names.", SaidTokens(Names(8, 8, 8)), 0, 60),
-        ("3 + 3 names", "Too few names.", SaidTokens(Names(3, 3)), 0, 20),
-        ("8 + 30 unequal names", "A name has 1 to 12 conversations.", SaidTokens(Names(8, 30, 12, True)), 0, 60),
-        ("40 + 40 names", "Many names.", SaidTokens(Names(40, 40, 3)), 0, 50),
+    plain = SaidTokens(Names(20, 20))
+    shapes: Sequence[tuple[str, str, TokenChats, int, int]] = (
+        ("20 + 20 names", "120 tokens by Zipf's law, tastes of names beside.",
+         TokenChats(plain, (0.0, 0.035, 0.1289, 0.3375, 0.7887)), 8, 100),
+        ("8 + 8 names", "Few names.",
+         TokenChats(SaidTokens(Names(8, 8, 8)), (0.0, 0.0306, 0.0784, 0.3032, 0.7407)), 0, 60),
+        ("3 + 3 names", "Too few names.", TokenChats(SaidTokens(Names(3, 3))), 0, 20),
+        ("8 + 30 unequal names", "A name has 1 to 12 conversations.",
+         TokenChats(SaidTokens(Names(8, 30, 12, True)), (0.0, 0.0168, 0.0881, 0.2978, 0.7525)), 0, 60),
+        ("40 + 40 names", "Many names.",
+         TokenChats(SaidTokens(Names(40, 40, 3)), (0.0, 0.035, 0.1422, 0.3802, 0.8274)), 0, 50),
         ("20 + 20 names of strong tastes", "What one name's conversations are about is far from another's.",
-         SaidTokens(Names(20, 20), taste=30.0), 0, 60),
+         TokenChats(replace(plain, taste=30.0), (0.0, 0.0227, 0.029, 0.153, 0.593)), 0, 60),
         ("20 + 20 names, race beside", "Half of either gender's names are of a race with words of its own.",
-         SaidTokens(Names(20, 20, races=True)), 0, 60),
+         TokenChats(SaidTokens(Names(20, 20, races=True)), (0.0, 0.0277, 0.1141, 0.3486, 0.7905)), 0, 60),
     )  # fmt: skip
     return [
         Design(
-            f"names tokens: {words}", about, _road(BINS), TokenChats(chats),
+            f"names tokens: {words}", about, _road(BINS), chats,
             (Judged(BINS, "one", GENDER, None, 0.5),), quick, full,
         )
         for words, about, chats, quick, full in shapes
@@ -168,17 +154,19 @@ def _bins() -> list[Design]:
 
 
 def _group_bins() -> list[Design]:
-    shapes = (
-        ("4 groups of 10 names", "Two races.", SaidTokens(Names(20, 20)), 4, 50),
-        ("8 groups of 8 names", "Four races.", SaidTokens(Names(32, 32)), 8, 40),
-        ("8 groups of 3 names", "Four races, too few names.", SaidTokens(Names(12, 12)), 8, 20),
-    )
+    shapes: Sequence[tuple[str, str, TokenChats, int]] = (
+        ("4 groups of 10 names", "Two races.",
+         TokenChats(SaidTokens(Names(20, 20)), (0.0, 0.0226, 0.0961, 0.2472, 0.5583), 4), 50),
+        ("8 groups of 8 names", "Four races.",
+         TokenChats(SaidTokens(Names(32, 32)), (0.0, 0.0147, 0.0475, 0.2277, 0.6872), 8), 40),
+        ("8 groups of 3 names", "Four races, too few names.", TokenChats(SaidTokens(Names(12, 12)), groups=8), 20),
+    )  # fmt: skip
     return [
         Design(
-            f"names groups: {words}", about, _road(GROUP_BINS), TokenChats(chats, groups),
-            (Judged(GROUP_BINS, "one", GROUP, None, 0.6),), 0, full,
+            f"names groups: {words}", about, _road(GROUP_BINS), chats,
+            (Judged(GROUP_BINS, "one", GROUP, None, 0.5),), 0, full,
         )
-        for words, about, chats, groups, full in shapes
+        for words, about, chats, full in shapes
     ]  # fmt: skip
 
 
