@@ -1,6 +1,3 @@
-from .offence import (
-    offence as offence,
-)
 from .recipes import analysis_of as analysis_of
 from .rows import (
     genderedness as genderedness,
