@@ -112,14 +112,14 @@ def _told() -> list[Design]:
         ("60 + 60 names, rare", "A judge sees a gender in 3 % of the utterances.",
          ToldGender(Names(60, 60, 2), seen=0.03), 0, 200),
         ("10 + 10 names, rare", "Few names, and a gender in 3 % of the utterances.",
-         ToldGender(Names(10, 10, 2), seen=0.03), 0, 200),
+         ToldGender(Names(10, 10, 2), seen=0.03, lean=0.0, taste=0.05), 0, 200),
         ("20 + 20 names, race beside", "Half of either gender's names are of a race with more women's words.",
          ToldGender(Names(20, 20, 4, races=True), race=0.15), 0, 200),
     )  # fmt: skip
     return [
         Design(
             f"names told: {words}", about, _road(TOLD), TellingChats(chats),
-            (Judged(TOLD, "one", GENDER, None, 14 * chats.seen),), quick, full,
+            (Judged(TOLD, "one", GENDER, None, chats.largest),), quick, full,
             (0.5, 1.0, 1.5, 2.0) if words == "20 + 20 names" else (1.0,),
             moves=(ORDER,) if words == "20 + 20 names" else (),
         )

@@ -58,6 +58,11 @@ class ToldGender:
     race: float = 0.1
     turns: int = 11
 
+    @property
+    def largest(self) -> float:
+        """The largest bias, percentage points, with which no name's share leaves 0 to 1."""
+        return 100 * self.seen * (0.5 - self.lean - self.taste - self.race * self.names.races)
+
     def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
         """One row an utterance; the true bias is `points` percentage points above chance."""
         table = self.names.table(rng)
