@@ -112,4 +112,3 @@ def material_hash(material: Material) -> str:
     content += [astuple(preference) for preference in material.preferences]
     content += [material.dialogues.digest] if material.dialogues is not None else []
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-

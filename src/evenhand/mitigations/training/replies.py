@@ -42,9 +42,7 @@ class Reply:
         return cls(History.of(prompt), target, label)
 
 
-def encoded_replies(
-    replies: Sequence[Reply], encode: EncodeReply, longest: int
-) -> list[tuple[Ints, Ints]]:
+def encoded_replies(replies: Sequence[Reply], encode: EncodeReply, longest: int) -> list[tuple[Ints, Ints]]:
     """The tokens of each history and target, together `longest` at most.
 
     Of what is too long the end of the target is cut first, down to `longest` less one token of the history; then the
@@ -77,5 +75,8 @@ def reply_examples(pairs: Sequence[tuple[Ints, Ints]]) -> Examples:
         )
     return Examples(
         [np.concatenate(pair) for pair in pairs],
-        [np.concatenate([np.full(len(history), IGNORED, dtype=np.int64), target]) for history, target in pairs],
+        [
+            np.concatenate([np.full(len(history), IGNORED, dtype=np.int64), target])
+            for history, target in pairs
+        ],
     )

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
 from evenhand.mitigations.training.examples import IGNORED, Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
+from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
 from evenhand.schema import DataError, ModelError
 from evenhand.weights import is_out_of_memory, release_memory
 

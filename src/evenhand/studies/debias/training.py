@@ -235,7 +235,9 @@ class _Session:
         stored_as, told = self.ground.stored_as, self.ground.dialogue
         card = model_card(lineage, self.output)
         dialogue = None if told is None else {"format": told, "label": label or None}
-        write_model(model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as, dialogue=dialogue)
+        write_model(
+            model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as, dialogue=dialogue
+        )
 
     def _read(self) -> dict[str, Any]:
         """How texts are read."""

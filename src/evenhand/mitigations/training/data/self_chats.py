@@ -6,7 +6,7 @@ that no training sees, on which a study measures what was tuned.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -263,8 +263,8 @@ def _check(found: pl.DataFrame, path: Path) -> None:
     if wrong.height:
         row = wrong.row(0, named=True)
         raise DataError(
-            f"{path}, conversation {row['conversation']}: turn {row['turn']} of speaker {row['speaker']!r} ({row['name']}) "
-            "does not belong there; turns 1, 2, 3, ... by A, B, A, ... under one name were expected.",
+            f"{path}, conversation {row['conversation']}: turn {row['turn']} of speaker {row['speaker']!r} "
+            f"({row['name']}) does not belong there; turns 1, 2, 3, ... by A, B, A, ... under one name were expected.",
             FILE,
         )
     if found.is_empty() or found.filter(pl.col("turn") > 1)["text"].drop_nulls().is_empty():
