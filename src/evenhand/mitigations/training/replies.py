@@ -11,7 +11,7 @@ from evenhand.models.dialogue import History
 from evenhand.schema import DataError
 
 EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
-"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's own format of dialogues."""
+"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 
 
 @dataclass(frozen=True)
