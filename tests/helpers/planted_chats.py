@@ -70,13 +70,13 @@ def told(tokenizer: Any, longest: int = 64) -> Encoding:
 
 
 def tiny_talker(tokenizer: Any, seed: int = 0) -> Any:
-    """A GPT-2 of one layer with random weights, without dropout."""
+    """A GPT-2 of two layers with random weights, without dropout."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(seed)
     config = GPT2Config(
-        vocab_size=len(tokenizer), n_embd=32, n_layer=1, n_head=2, n_positions=64,
+        vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=2, n_positions=64, initializer_range=0.3,
         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=1, eos_token_id=1,
     )  # fmt: skip
     return GPT2LMHeadModel(config)

@@ -27,7 +27,7 @@ from tests.helpers.planted_chats import (
     written,
 )
 
-OPTIONS = TrainingOptions(epochs=2, batch_size=16, learning_rate=1e-2, schedule="constant", seed=1)
+OPTIONS = TrainingOptions(epochs=8, batch_size=32, learning_rate=5e-3, schedule="constant", seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def tuned(
     material, validation = made.given(written(folder, planted_chats(8, turns=2, seed=5)), 0)
     lesson = made.lesson(material, tokenizer, encoding, 0)
     before = evaluator(validation, tokenizer, encoding, 0)(model.eval())
-    options = TrainingOptions(**{**vars(OPTIONS), "epochs": 4, "batch_size": 8, **more})
+    options = TrainingOptions(**{**vars(OPTIONS), **more})
     train(prepared_model(model, options), lesson.examples, lesson.objective, options, folder / "training",
           device="cpu", of_epoch=lesson.of_epoch)  # fmt: skip
     after = evaluator(validation, tokenizer, encoding, 0, label=lesson.label)(model.eval())
