@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.objective import Objective
+from evenhand.models import Architecture
 from evenhand.schema import (
     Card,
     ExtensionError,
@@ -77,7 +78,10 @@ class Edit:
 
 
 class DebiasingMethod(Protocol):
-    """A way to get a bias out of the weights of a causal language model. Frozen."""
+    """A way to get a bias out of the weights of a language model. Frozen.
+
+    Where it has an attribute `architectures`, these can be trained by it; else causal models alone.
+    """
 
     @property
     def name(self) -> str:
@@ -113,6 +117,16 @@ class EditingMethod(DebiasingMethod, Protocol):
         Raises DataError where texts or terms do not suffice, Unsupported for models that it cannot be done to.
         """
         ...
+
+
+def architectures_of(method: DebiasingMethod) -> tuple[Architecture, ...]:
+    """Which models a method can be used on.
+
+    >>> architectures_of(load_method("lmd"))
+    ('causal',)
+    """
+    found: tuple[Architecture, ...] = getattr(method, "architectures", ("causal",))
+    return found
 
 
 @checked

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenhand.mitigations.training.examples import Batch, Examples, Ints, encode_texts
+from evenhand.mitigations.training.examples import IGNORED, Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
+from evenhand.mitigations.training.objective import logits_behind
 from evenhand.schema import DataError, ModelError
 from evenhand.weights import is_out_of_memory, release_memory
 
@@ -254,12 +255,12 @@ class AtOnce:
 
 
 def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:
-    """Log likelihoods of examples, nats, and how many tokens of each were scored: all but the first.
+    """Log likelihoods of what is learned in examples, nats, and how many tokens of each that is (never the first).
 
     Raises ModelError where memory does not suffice for a single one.
     """
     at_once = at_once or AtOnce()
-    order = sorted(range(len(examples)), key=lambda row: len(examples.ids[row]))
+    order = sorted(range(len(examples)), key=examples.length)
     sums, first = np.zeros(len(examples)), 0
     while first < len(order):
         chosen = order[first : first + at_once.rows]
@@ -272,7 +273,8 @@ def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = No
             release_memory()
         else:
             first += len(chosen)
-    return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
+    learned = [int((labels[1:] != IGNORED).sum()) for labels in examples.labels or examples.ids]
+    return sums, np.array(learned, dtype=np.int64)
 
 
 def _sums(model: Any, batch: Batch) -> Floats:
@@ -280,9 +282,13 @@ def _sums(model: Any, batch: Batch) -> Floats:
 
     batch = batch.to(next(model.parameters()).device)
     with torch.no_grad():
-        logits = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False).logits
         labels = batch.labels[:, 1:]
-        found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
+        found = (
+            logits_behind(model, batch)[:, :-1]
+            .float()
+            .log_softmax(-1)
+            .gather(2, labels.clamp(min=0)[..., None])[..., 0]
+        )
         sums: Floats = (found * (labels >= 0)).sum(1).double().cpu().numpy()
     return sums
 
