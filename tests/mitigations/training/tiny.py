@@ -1,4 +1,4 @@
-"""Models small enough to be trained in a test, and texts for them; also run as a program that is killed while it trains.
+"""Models small enough to be trained in a test, and texts for them; also a program that is killed while it trains.
 
 `python -m tests.mitigations.training.tiny FOLDER KILL_BEFORE_STEP [blenderbot]`
 """

@@ -81,8 +81,8 @@ KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
 def read_lora_config(folder: Path) -> dict[str, Any]:
     """What decides the change that an adapter makes, by the names of peft.
 
-    folder: with adapter_config.json. Raises ModelError where it is no plain LoRA of a language model, or a value is none
-    that such a configuration may have; DataError where it cannot be read.
+    folder: with adapter_config.json. Raises ModelError where it is no plain LoRA of a language model, or a value is
+    none that such a configuration may have; DataError where it cannot be read.
     """
     path = folder / CONFIG
     whole = read_json(path, "Give a folder that peft wrote.", most=MOST_BYTES)

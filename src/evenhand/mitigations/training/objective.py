@@ -76,7 +76,7 @@ def logits_behind(model: Any, batch: Batch) -> "Tensor":
     model: causal, or encoder-decoder where the batch has contexts.
     """
     if batch.context_ids is None:
-        inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
+        inputs: dict[str, Any] = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
     else:
         inputs = {
             "input_ids": batch.context_ids,
