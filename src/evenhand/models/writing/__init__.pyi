@@ -10,6 +10,7 @@ from .inputs import (
     encode_prompts as encode_prompts,
     encode_steered as encode_steered,
     end_tokens as end_tokens,
+    prompts_of_ids as prompts_of_ids,
     tokens_around as tokens_around,
 )
 from .rows import (

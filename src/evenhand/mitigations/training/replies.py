@@ -1,0 +1,82 @@
+"""Replies of dialogues as examples: a history, what was said next, and only that is learned."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.mitigations.training.examples import Examples, Ints, reply_examples
+from evenhand.models.dialogue import History
+from evenhand.schema import DataError
+
+if TYPE_CHECKING:
+    from evenhand.mitigations.training.material import Encoding
+
+EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
+"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's own format of dialogues."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What was said next in a conversation.
+
+    history: as the one who says it knows it. target: what was said. label: text at the end of the history, for this
+    turn only; "" for none.
+    """
+
+    history: History
+    target: str
+    label: str = ""
+
+    def line(self) -> str:
+        """History and target as one line of JSON, the same for equal ones; without the label.
+
+        >>> reply = Reply(History((), ("Hi! My name is Martha.",)), "Hello, Martha.")
+        >>> Reply.of(reply.line()) == reply
+        True
+        """
+        return json.dumps([self.history.prompt(), self.target], ensure_ascii=False)
+
+    @classmethod
+    def of(cls, line: str, label: str = "") -> "Reply":
+        """The reply of a line that `line` wrote, with a label."""
+        prompt, target = json.loads(line)
+        return cls(History.of(prompt), target, label)
+
+
+def replies_to_learn(replies: Sequence[Reply], encoding: "Encoding") -> Examples:
+    """Replies behind their histories, in a model's own format of dialogues; the replies alone are learned.
+
+    encoding: says how both become tokens, and how many are read. Raises DataError where the format is not known, and
+    for replies without a token.
+    """
+    if encoding.reply is None:
+        raise DataError(
+            "The format in which this model is told of dialogues is not known.",
+            "Give texts to learn, or a model that converses.",
+        )
+    start, longest = encoding.decoder_start, encoding.longest
+    return reply_examples(encoded_replies(replies, encoding.reply, longest, apart=start is not None), start)
+
+
+def encoded_replies(
+    replies: Sequence[Reply], encode: EncodeReply, longest: int, *, apart: bool = False
+) -> list[tuple[Ints, Ints]]:
+    """The tokens of each history and target, together `longest` at most.
+
+    apart: of an encoder and a decoder, each `longest` at most, with a token more in front of a target. Of what is too long the end of the target is cut first, down to `longest` less one token; then the beginning of the
+    history, which a label at its end outlives.
+
+    >>> cut = lambda history, target, label: (list(range(10)), [100, 101])
+    >>> [(h.tolist(), t.tolist()) for h, t in encoded_replies([Reply(History((), ("Hi",)), "Yo")], cut, 5)]
+    [([7, 8, 9], [100, 101])]
+    """
+    found = []
+    for reply in replies:
+        history, target = encode(reply.history, reply.target, reply.label)
+        kept = np.asarray(target, dtype=np.int64)[: longest - 1]
+        room = longest if apart else longest - len(kept)
+        found.append((np.asarray(history, dtype=np.int64)[-room:], kept))
+    return found
