@@ -17,6 +17,7 @@ from evenhand.mitigations.training import (
     Examples,
     Lesson,
     Material,
+    TrainableModel,
     TrainingMethod,
     Validation,
     drop_checkpoints,
@@ -35,7 +36,6 @@ from evenhand.mitigations.training import (
     tried,
     write_model,
 )
-from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
 from evenhand.schema import VERSION, as_json, is_file, is_folder
 from evenhand.studies.debias.given import given_facts
@@ -76,7 +76,7 @@ class Ground:
         return material_facts(self.material, self.validation.texts)
 
 
-def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
+def record_of(config: DebiasConfig, base: TrainableModel) -> dict[str, Any]:
     """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
@@ -98,7 +98,7 @@ def finished(folder: Path) -> DebiasStudy | None:
 def train_into(
     output: Path,
     config: DebiasConfig,
-    base: CausalModel,
+    base: TrainableModel,
     ground: Callable[[], Ground],
     progress: Progress,
     *,
@@ -144,7 +144,7 @@ class _Session:
     """One sitting of a training, everything at hand."""
 
     config: DebiasConfig
-    base: CausalModel
+    base: TrainableModel
     ground: Ground
     output: Path
     progress: Progress
@@ -164,7 +164,7 @@ class _Session:
             options,
             self.output / TRAINING,
             pad=pad,
-            device=str(self.base.scorer.device),
+            device=str(self.base.model.device),
             evaluate=evaluate,
             watched=BIAS if options.patience else None,
             decided={"method": method.parameters(), "material": self.ground.facts()},

@@ -14,7 +14,7 @@ from evenhand.mitigations.training import (
     train,
 )
 from evenhand.mitigations.training.data.self_chats import self_chats_of
-from evenhand.mitigations.training.replies import encoded_replies, reply_examples
+from evenhand.mitigations.training.replies import replies_to_learn
 from tests.helpers.planted_chats import (
     MARKED,
     MEN,
@@ -41,8 +41,7 @@ def weights(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder, model = tmp_path_factory.mktemp("base"), tiny_talker(tokenizer)
     replies = [reply for chat in self_chats_of(planted_chats(20)) for reply in chat.replies()[:1]]
     encoding = told(tokenizer)
-    assert encoding.reply is not None
-    examples = reply_examples(encoded_replies(replies, encoding.reply, 64))
+    examples = replies_to_learn(replies, encoding)
     train(prepared_model(model, OPTIONS), examples, LanguageModelling(), OPTIONS, folder, device="cpu")
     return model.state_dict()
 

@@ -12,7 +12,7 @@ from evenhand.mitigations.training.data.self_chats import (
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.objective import LanguageModelling
-from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
+from evenhand.mitigations.training.replies import Reply, replies_to_learn
 from evenhand.mitigations.training.validation import PairedTexts, Validation
 from evenhand.schema import Card, DataError
 
@@ -97,7 +97,4 @@ def split_facts(chats: SelfChats) -> dict[str, Any]:
 
 def reply_lesson(replies: list[Reply], encoding: Encoding, facts: dict[str, Any], label: str = "") -> Lesson:
     """Plain language modelling of replies behind their histories. label: with which the model is to be used."""
-    if encoding.reply is None:
-        raise DataError("The format in which this model is told of dialogues is not known.", NEEDED)
-    examples = reply_examples(encoded_replies(replies, encoding.reply, encoding.longest))
-    return Lesson(examples, LanguageModelling(), facts, label=label)
+    return Lesson(replies_to_learn(replies, encoding), LanguageModelling(), facts, label=label)

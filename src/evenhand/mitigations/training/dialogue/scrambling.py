@@ -18,7 +18,7 @@ from evenhand.mitigations.training.dialogue.plain import (
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
-from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
+from evenhand.mitigations.training.replies import Reply, replies_to_learn
 from evenhand.schema import Card, DataError
 
 CARD = Card(
@@ -66,8 +66,7 @@ class NameScrambling(OnSelfChats):
             return [reply for chat in changed for reply in chat.replies()]
 
         def of_epoch(epoch: int) -> Examples:
-            assert encoding.reply is not None
-            return reply_examples(encoded_replies(drawn(epoch), encoding.reply, encoding.longest))
+            return replies_to_learn(drawn(epoch), encoding)
 
         replies = drawn(0)
         facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
