@@ -130,9 +130,11 @@ def test_each_speaker_s_replies_get_the_classifier_s_label(
 
 
 def test_tokenizers_that_cannot_write_a_label() -> None:
-    with pytest.raises(Unsupported, match="cannot write the label ' STYLE no_bias'"):
+    with pytest.raises(Unsupported, match="cannot say the label ' STYLE no_bias'"):
         check_writable(word_tokenizer([word for word in WORDS if word != "no_bias"]), [" STYLE no_bias"])
     check_writable(word_tokenizer(), [" STYLE no_bias", " STYLE bias"])
+    with pytest.raises(Unsupported, match="as the same tokens"):
+        check_writable(word_tokenizer(), [" STYLE bias", " STYLE  bias"])
 
 
 @pytest.mark.parametrize(
