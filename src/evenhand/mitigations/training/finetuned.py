@@ -136,7 +136,10 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     data = lineage.get("data", {})
     if "names" in data:
         row = shlex.quote(f"{lineage['method']['name']}={folder}")
-        note = "It measures both under one decoding; the names of the lineage's data.names.test had no part in the training."
+        note = (
+            "It measures both under one decoding. Names that had no part in the training stand in the lineage under "
+            "data.names.test."
+        )
         return [f"evenhand study names {shlex.quote(str(lineage['base']['name']))} --row {row}"], note
     if "descriptors_watched" in data:
         asked = "-b holisticbias-styles"

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.classifiers import Labels
+from evenhand.classifiers import Labels, load_classifier
 from evenhand.mitigations.training import load_method
-from evenhand.mitigations.training.dialogue.gender_labels import gender_labels
+from evenhand.mitigations.training.dialogue.gender_labels import GenderLabels, gender_labels
 from evenhand.mitigations.training.dialogue.labels import check_writable
 from evenhand.mitigations.training.dialogue.style_labels import style_bias
 from evenhand.schema import DataError, Unsupported, UsageError
@@ -127,6 +127,12 @@ def test_each_speaker_s_replies_get_the_classifier_s_label(
         label = {"I like shop": f"{speaker}:female", "I like beer": f"{speaker}:male"}.get(target, "neutral")
         assert history.endswith(f" STYLE {label} {speaker}:")
     assert lesson.label == " STYLE neutral" and lesson.facts["replies_unjudged"] == 0
+
+
+def test_our_list_of_gendered_words_is_a_classifier_of_gender() -> None:
+    texts = ["She is my sister.", "He is my uncle.", "I like tea.", "He and she."]
+    ours = load_classifier(GenderLabels().classifier)
+    assert gender_labels(ours, texts, "A", 0.55) == ["A:female", "A:male", "neutral", "neutral"]
 
 
 def test_tokenizers_that_cannot_write_a_label() -> None:
