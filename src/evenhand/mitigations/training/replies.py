@@ -1,21 +1,15 @@
 """Replies of dialogues as examples: a history, what was said next, and only that is learned."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.mitigations.training.examples import Examples, Ints, reply_examples
+from evenhand.mitigations.training.examples import EncodeReply, Examples, Ints, reply_examples
+from evenhand.mitigations.training.material import Encoding
 from evenhand.models.dialogue import History
 from evenhand.schema import DataError
-
-if TYPE_CHECKING:
-    from evenhand.mitigations.training.material import Encoding
-
-EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
-"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class Reply:
         return cls(History.of(prompt), target, label)
 
 
-def replies_to_learn(replies: Sequence[Reply], encoding: "Encoding") -> Examples:
+def replies_to_learn(replies: Sequence[Reply], encoding: Encoding) -> Examples:
     """Replies behind their histories, in a model's own format of dialogues; the replies alone are learned.
 
     encoding: says how both become tokens, and how many are read. Raises DataError where the format is not known, and
