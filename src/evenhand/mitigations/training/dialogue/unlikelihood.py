@@ -43,9 +43,9 @@ CARD_OF_TOKENS = Card(
     harm=HARM,
     groups=GROUPS,
     null=NULL,
-    critique="A token is learned and pushed down at once: where all are penalised and one follows with probability q, it "
-    "is best given q / (1 + alpha weight q), 1 / (1 + alpha weight) where it always follows. Confidence is capped; a "
-    "token that is one of many moves little, unless alpha is so large that it is said less than by the other gender's "
+    critique="A token is learned and pushed down at once: where all are penalised and one follows with probability q, "
+    "it is best given q / (1 + alpha weight q), 1 / (1 + alpha weight) where it always follows. Confidence is capped; "
+    "a token that is one of many moves little, unless alpha is so large that it is said less than by other genders' "
     "names. In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
     "what the model would say.",
     citation=CITED,

@@ -7,10 +7,10 @@ With w(y) how far a token is overindexed in conversations of the group that an e
 Penalised are, at the level of tokens, the learned ones with w > 0; at the level of sequences those among what the model
 itself writes behind the first tokens of a reply.
 
-At the level of tokens a learned token is pushed up and down at once. Where all are penalised and one always follows, the
-loss is least at p = 1 / (1 + alpha w), where it follows with probability q at p = q / (1 + alpha w q); and where n of N
-tokens are penalised, alpha counts N / n times. So confidence is capped, a token that is one of many moves little, and
-what the model says where the data do not is not looked at.
+At the level of tokens a learned token is pushed up and down at once. Where all are penalised and one always follows,
+the loss is least at p = 1 / (1 + alpha w), where it follows with probability q at p = q / (1 + alpha w q); and where n
+of N tokens are penalised, alpha counts N / n times. So confidence is capped, a token that is one of many moves little,
+and what the model says where the data do not is not looked at.
 
 Source: Smith & Williams 2021, section 5.3; Welleck et al. 2019, equations 4 and 6.
 """
