@@ -65,8 +65,8 @@ def write_model(
 
     model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
     own first and moved file by file, config.json last. dialogue: how the model is told of dialogues, its format and the
-    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it is
-    written, too. Raises WriteError.
+    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
+    is written, too. Raises WriteError.
     """
     import torch
 

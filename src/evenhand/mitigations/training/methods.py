@@ -67,9 +67,9 @@ class Lesson:
     """What a method makes of texts: examples, what is made small on them, and facts for the record.
 
     of_base: what the objective needs to know of the model as it was before training; asked once, and kept beside the
-    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its own:
-    as many as `examples`, which are those of the first. label: text at the end of every history with which the trained
-    model is to be used; "" for none.
+    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its
+    own: as many as `examples`, which are those of the first. label: text at the end of every history with which the
+    trained model is to be used; "" for none.
     """
 
     examples: Examples

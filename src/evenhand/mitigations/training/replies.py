@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenhand.mitigations.training.material import Encoding
 
 EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
-"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's own format of dialogues."""
+"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 
 PROBED = History((), ("Hi!",))
 """Behind which it is tried how replies end."""

@@ -21,7 +21,7 @@ from evenhand.schema import ModelError, ResponseError
 from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
-    from evenhand.models.writing import Prompts, Writer
+    from evenhand.models.writing import KeptStates, Prompts, Writer
     from evenhand.weights import FastLayers
 
 CHUNK = 16384  # texts encoded at once
@@ -219,15 +219,20 @@ class EncoderDecoderModel:
         prompts: Sequence[Sequence[int]],
         keys: Sequence[str],
         decoding: Decoding,
+        *,
+        kept: "KeptStates | None" = None,
     ) -> Generations:
-        """Answer prompts given as the encoder's token ids, special tokens included (see CausalModel.generate_ids)."""
+        """Answer prompts given as the encoder's token ids, special tokens included (see CausalModel.generate_ids).
+
+        Nothing is kept, whatever is given: the encoder reads every text as a whole.
+        """
         from evenhand.models.writing import continue_prompts, prompts_of_ids
 
         known = int(self.model.get_input_embeddings().weight.shape[0])
         given = prompts_of_ids(
             prompts, keys, known=known, longest=self.longest, behind=self._behind(decoding)
         )
-        return continue_prompts(self.writer, given, decoding)
+        return continue_prompts(self.writer, given, decoding, kept=kept)
 
     def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
         """Answer each prompt by combined distributions (see SteerableModel.generate_steered).

@@ -13,6 +13,9 @@ from .inputs import (
     prompts_of_ids as prompts_of_ids,
     tokens_around as tokens_around,
 )
+from .kept_states import (
+    KeptStates as KeptStates,
+)
 from .rows import (
     Row as Row,
     collected as collected,

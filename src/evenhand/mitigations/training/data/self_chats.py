@@ -19,8 +19,10 @@ from evenhand.mitigations.training.data.renaming import all_renamed, mentions
 from evenhand.mitigations.training.replies import Reply
 from evenhand.models.dialogue import History
 from evenhand.prompts.own_files import read_table, require_columns
+from evenhand.runs import RunDirectory, self_chats
 from evenhand.schema import DataError, is_folder
 
+BENCHMARK = "names"
 COLUMNS = ("conversation", "name", "speaker", "turn", "text")
 GROUPS = ("gender", "race_ethnicity")
 PERSONAS = ("persona_a", "persona_b")
@@ -217,6 +219,20 @@ def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply]
     return first, second, every
 
 
+def _from_run(path: Path) -> pl.DataFrame:
+    """The conversations of a run, opened by names where it has several kinds."""
+    directory = RunDirectory.open(path)
+    asked = directory.manifest.asked
+    chats = sorted(name for name in directory.benchmarks if name in asked and asked[name].turns is not None)
+    if not chats or (BENCHMARK not in chats and len(chats) > 1):
+        raise DataError(
+            f"{path} holds {' and '.join(chats or directory.benchmarks) or 'nothing'}, and self-chats of the benchmark "
+            f"{BENCHMARK} were needed.",
+            FILE,
+        )
+    return self_chats(directory, BENCHMARK if BENCHMARK in chats else chats[0])
+
+
 def _split_of(frame: pl.DataFrame) -> list[pl.Expr]:
     return [pl.col(SPLIT).first()] if SPLIT in frame.columns else []
 
@@ -263,8 +279,8 @@ def _check(found: pl.DataFrame, path: Path) -> None:
     if wrong.height:
         row = wrong.row(0, named=True)
         raise DataError(
-            f"{path}, conversation {row['conversation']}: turn {row['turn']} of speaker {row['speaker']!r} ({row['name']}) "
-            "does not belong there; turns 1, 2, 3, ... by A, B, A, ... under one name were expected.",
+            f"{path}, conversation {row['conversation']}: turn {row['turn']} of speaker {row['speaker']!r} "
+            f"({row['name']}) does not belong there; turns 1, 2, 3, ... by A, B, A, ... under one name were expected.",
             FILE,
         )
     if found.is_empty() or found.filter(pl.col("turn") > 1)["text"].drop_nulls().is_empty():

@@ -1,4 +1,4 @@
-"""Self-chat tuning: a model learns its own conversations as they are. The control of all other methods on self-chats."""
+"""Self-chat tuning: a model learns its own conversations as they are. The control of other methods on self-chats."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,8 +25,8 @@ CARD = Card(
     construct="None: nothing is changed but that the model reads its own conversations.",
     harm="Conversations that depend on the name with which a speaker opens them.",
     groups="Names.",
-    critique="It removes nothing by design; what it changes (in the paper's Table 6 the classifier bias falls by itself) is "
-    "no other method's merit. A model that learns its own beams repeats them more surely.",
+    critique="It removes nothing by design; what it changes (in the paper's Table 6 the classifier bias falls by "
+    "itself) is no other method's merit. A model that learns its own beams repeats them more surely.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 6.1",
     details="From each conversation up to eleven examples: the history as the one who speaks knows it, with the own "

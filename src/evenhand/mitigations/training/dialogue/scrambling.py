@@ -27,15 +27,15 @@ CARD = Card(
     construct="What is said does not follow from the name: it was said under another.",
     harm="Conversations that depend on the name with which a speaker opens them.",
     groups="Names, of whatever groups the self-chats are: gender, or race and gender (the intersectional variant).",
-    critique="Names alone: what else tells a gender ('I am a tall woman') keeps its associations, where the paper finds "
-    "it the weakest of its methods. A name that is a common word, too, is replaced only where it is plainly a name. The "
-    "paper tunes and tests on the same names; here half are left for tests.",
+    critique="Names alone: what else tells a gender ('I am a tall woman') keeps its associations, where the paper "
+    "finds it the weakest of its methods. A name that is a common word, too, is replaced only where it is plainly a "
+    "name. The paper tunes and tests on the same names; here half are left for tests.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.1",
-    details="The new name is drawn once for a conversation, uniformly, genders ignored, from the names that are learned, "
-    "and stands for each whole-word mention in all turns of both speakers, in the case of the mention (the paper says "
-    "'Speaker A's name'; were the replies left as they are, the model would learn to call people by wrong names). "
-    "Personas are left alone. `redraw=true` draws anew for each epoch.",
+    details="The new name is drawn once for a conversation, uniformly, genders ignored, from the names that are "
+    "learned, and stands for each whole-word mention in all turns of both speakers, in the case of the mention (the "
+    "paper says 'Speaker A's name'; were the replies left as they are, the model would learn to call people by wrong "
+    "names). Personas are left alone. `redraw=true` draws anew for each epoch.",
 )
 
 
@@ -99,7 +99,7 @@ def check_named(chats: Sequence[SelfChat]) -> None:
     if absent:
         first = absent[0]
         raise DataError(
-            f"{len(absent):,} of {len(chats):,} conversations do not open with their name, which is to be replaced (the "
-            f"first, {first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
+            f"{len(absent):,} of {len(chats):,} conversations do not open with their name, which is to be replaced "
+            f"(the first, {first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
             "Let the column name hold the name as speaker A says it: 'Hi! My name is Martha.'",
         )
