@@ -96,3 +96,14 @@ def test_no_bias_lowers_what_was_planted_also_of_names_that_were_not_learned(
         asked = gap(model, tokenizer, names, " STYLE no_bias")
         assert abs(asked) < 0.25 and gap(model, tokenizer, names, " STYLE bias") > asked + 0.3
     assert watched["after"] < watched["before"]
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_what_names_of_a_gender_overuse_is_said_less_behind_names_that_were_not_learned(
+    tokenizer: Any, weights: Any, tmp_path: Path, level: str
+) -> None:
+    words = f"unlikelihood-{level}?alpha=3&smoothing=10"
+    model, lesson, watched = tuned(words, tokenizer, weights, tmp_path)
+    assert "shop" in lesson.facts["most_overindexed"]["woman"]
+    assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < 0.3  # the control: above 0.5
+    assert watched["after"] < 0.7 * watched["before"]
