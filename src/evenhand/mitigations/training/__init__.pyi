@@ -40,6 +40,7 @@ from .finetuned import (
     next_steps as next_steps,
     read_lineage as read_lineage,
     settled as settled,
+    told_label as told_label,
     write_model as write_model,
 )
 from .material import (

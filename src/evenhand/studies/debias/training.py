@@ -10,6 +10,7 @@ from evenhand.mitigations.training import (
     BIAS,
     CURVES,
     OF_BASE,
+    PERPLEXITY,
     CurveWriter,
     Edit,
     EditingMethod,
@@ -166,7 +167,7 @@ class _Session:
             pad=pad,
             device=str(self.base.model.device),
             evaluate=evaluate,
-            watched=BIAS if options.patience else None,
+            watched=self._stops_by() if options.patience else None,
             decided={"method": method.parameters(), "material": self.ground.facts()},
             note=self.progress.note,
             of_epoch=lesson.of_epoch,
@@ -216,6 +217,10 @@ class _Session:
         writer.flush()
         self._write(model, lineage)
         return lineage, read_curves(path)
+
+    def _stops_by(self) -> str:
+        """What patience is lost over: of dialogues not the bias, which would favour a method over its control."""
+        return BIAS if self.ground.dialogue is None else PERPLEXITY
 
     def _evaluator(self, label: str = "") -> Callable[[Any], Mapping[str, float]]:
         tokenizer, ground = self.base.tokenizer, self.ground

@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 from evenhand.mitigations.training.data.self_chats import (
+    SelfChat,
+    check_named,
     own_and_other,
     read_self_chats,
     self_chats_of,
@@ -129,3 +131,16 @@ def test_a_run_of_something_else(tmp_path: Path) -> None:
     RunDirectory.create(tmp_path / "run", model=Plain(), given={}, resolved={})
     with pytest.raises(DataError, match="holds nothing, and self-chats"):
         read_self_chats(tmp_path / "run")
+
+
+def opened(name: str, opener: str, is_word: bool = False) -> SelfChat:
+    """A conversation of which nothing else is looked at."""
+    return SelfChat("1", name, "woman", ((), ()), (opener,), is_word)
+
+
+def test_openers_without_their_name_are_refused() -> None:
+    with pytest.raises(DataError, match=r"1 of 2 conversations do not open with their name.*'Eve' in 'Hi!'"):
+        check_named([opened("Ann", "Hi, Ann"), opened("Eve", "Hi!")])
+    with pytest.raises(DataError, match="'Hope' in 'We hope, Hope'"):  # a word, and not introduced
+        check_named([opened("Hope", "We hope, Hope", True)])
+    check_named([opened("Hope", "Hi! My name is Hope.", True)])

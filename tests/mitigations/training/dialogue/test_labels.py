@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.classifiers import Labels
+from evenhand.classifiers import Labels, load_classifier
 from evenhand.mitigations.training import load_method
-from evenhand.mitigations.training.dialogue.gender_labels import gender_labels
+from evenhand.mitigations.training.dialogue.gender_labels import GenderLabels, gender_labels
 from evenhand.mitigations.training.dialogue.labels import check_writable
 from evenhand.mitigations.training.dialogue.style_labels import style_bias
 from evenhand.schema import DataError, Unsupported, UsageError
@@ -129,10 +129,18 @@ def test_each_speaker_s_replies_get_the_classifier_s_label(
     assert lesson.label == " STYLE neutral" and lesson.facts["replies_unjudged"] == 0
 
 
+def test_our_list_of_gendered_words_is_a_classifier_of_gender() -> None:
+    texts = ["She is my sister.", "He is my uncle.", "I like tea.", "He and she."]
+    ours = load_classifier(GenderLabels().classifier)
+    assert gender_labels(ours, texts, "A", 0.55) == ["A:female", "A:male", "neutral", "neutral"]
+
+
 def test_tokenizers_that_cannot_write_a_label() -> None:
-    with pytest.raises(Unsupported, match="cannot write the label ' STYLE no_bias'"):
+    with pytest.raises(Unsupported, match="cannot say the label ' STYLE no_bias'"):
         check_writable(word_tokenizer([word for word in WORDS if word != "no_bias"]), [" STYLE no_bias"])
     check_writable(word_tokenizer(), [" STYLE no_bias", " STYLE bias"])
+    with pytest.raises(Unsupported, match="as the same tokens"):
+        check_writable(word_tokenizer(), [" STYLE bias", " STYLE  bias"])
 
 
 @pytest.mark.parametrize(

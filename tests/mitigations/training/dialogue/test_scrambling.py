@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from evenhand.mitigations.training import IGNORED, load_method
 from evenhand.mitigations.training.data.self_chats import SelfChat
-from evenhand.mitigations.training.dialogue.scrambling import check_named, scrambled
-from evenhand.schema import DataError
+from evenhand.mitigations.training.dialogue.scrambling import scrambled
 from tests.helpers.planted_chats import MEN, WOMEN, planted_chats, told, word_tokenizer, written
 
 
@@ -68,11 +66,3 @@ def test_epochs_draw_anew_and_the_same_again(tmp_path: Path) -> None:
         .of_epoch
         is None
     )  # type: ignore[union-attr]
-
-
-def test_openers_without_their_name_are_refused() -> None:
-    with pytest.raises(DataError, match=r"1 of 2 conversations do not open with their name.*'Eve' in 'Hi!'"):
-        check_named([chat("Ann", "Hi, Ann"), chat("Eve", "Hi!")])
-    with pytest.raises(DataError, match="'Hope' in 'We hope, Hope'"):  # a word, and not introduced
-        check_named([chat("Hope", "We hope, Hope", is_word=True)])
-    check_named([chat("Hope", "Hi! My name is Hope.", is_word=True)])

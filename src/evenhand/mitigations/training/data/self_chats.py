@@ -219,6 +219,18 @@ def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply]
     return first, second, every
 
 
+def check_named(chats: Sequence[SelfChat]) -> None:
+    """Raise DataError, naming the first, where conversations do not open with their name: it could not be replaced."""
+    absent = [chat for chat in chats if chat.under(f"{chat.name}x").utterances[0] == chat.utterances[0]]
+    if absent:
+        first = absent[0]
+        raise DataError(
+            f"{len(absent):,} of {len(chats):,} conversations do not open with their name (the first, "
+            f"{first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
+            "Let the column name hold the name as speaker A says it: 'Hi! My name is Martha.'",
+        )
+
+
 def _from_run(path: Path) -> pl.DataFrame:
     """The conversations of a run, opened by names where it has several kinds."""
     directory = RunDirectory.open(path)

@@ -5,8 +5,10 @@ from typing import Any, ClassVar
 
 from evenhand.mitigations.training.data.self_chats import (
     SelfChats,
+    check_named,
     own_and_other,
     read_self_chats,
+    self_chats_of,
     split_names,
 )
 from evenhand.mitigations.training.material import Encoding, Material
@@ -45,6 +47,7 @@ class OnSelfChats:
         it than behind another's: 0 where replies do not depend on the name. Raises DataError.
         """
         chats = split_names(read_self_chats(data), seed)
+        check_named(self_chats_of(chats.frame))
         first, second, every = own_and_other(chats, seed)
         genders = chats.frame["gender"].drop_nulls().unique().sort().to_list()
         material = Material(
