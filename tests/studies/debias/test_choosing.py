@@ -37,10 +37,6 @@ def test_the_least_bias_within_the_guard() -> None:
     assert choose(trials[:2], BASE, "bias", 1.0) == Choice(None, 1), "nearest to the guard"
 
 
-def test_a_weight_by_any_name_makes_a_control() -> None:
-    assert Tried("", {"alpha": 0.0}, {}).is_control and not Tried("", {"alpha": 1.0}, {}).is_control
-
-
 def test_controls_and_failures_are_never_chosen() -> None:
     failed = Tried("", {"weight": 1.0}, {}, "the loss is nan")
     empty = trial(None, 10.0)
