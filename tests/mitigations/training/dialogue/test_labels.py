@@ -10,10 +10,10 @@ import pytest
 
 from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE, Labels, load_classifier
 from evenhand.mitigations.training import load_method
-from evenhand.mitigations.training.data.styled_replies import read_styled_replies
 from evenhand.mitigations.training.dialogue.gender_labels import GenderLabels, gender_labels
 from evenhand.mitigations.training.dialogue.labels import check_writable
 from evenhand.mitigations.training.dialogue.style_labels import style_bias
+from evenhand.mitigations.training.dialogue.styled_replies import read_styled_replies
 from evenhand.models import Decoding
 from evenhand.models.puppets import writes
 from evenhand.runs import GenerateRequest, Labelling, Part, RunDirectory, execute, label, make_plan
@@ -223,7 +223,7 @@ def test_styles_of_a_table_are_judged_without_the_descriptor(
             return super().classify(texts)
 
     monkeypatch.setattr(
-        "evenhand.mitigations.training.data.styled_replies.load_classifier",
+        "evenhand.mitigations.training.dialogue.styled_replies.load_classifier",
         lambda name: Judge({}, ("a", "b")),
     )
     path = tmp_path / "styled.csv"

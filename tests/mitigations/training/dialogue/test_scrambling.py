@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.mitigations.training import IGNORED, load_method
-from evenhand.mitigations.training.data.self_chats import SelfChat
 from evenhand.mitigations.training.dialogue.scrambling import scrambled
+from evenhand.mitigations.training.dialogue.self_chats import SelfChat
 from tests.helpers.planted_chats import MEN, WOMEN, planted_chats, told, word_tokenizer, written
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evenhand.measures import MARTHA
-from evenhand.mitigations.training.data.self_chats import (
+from evenhand.mitigations.training.dialogue.self_chats import (
     SelfChats,
     check_named,
     own_and_other,

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures import HOLISTICBIAS
-from evenhand.mitigations.training.data.styled_replies import StyledReplies, read_styled_replies
 from evenhand.mitigations.training.dialogue.labels import (
     NO_BIAS,
     check_quantile,
@@ -18,6 +17,7 @@ from evenhand.mitigations.training.dialogue.labels import (
     over,
     threshold_of,
 )
+from evenhand.mitigations.training.dialogue.styled_replies import StyledReplies, read_styled_replies
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.validation import PairedTexts, Validation

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.measures import MARTHA
-from evenhand.mitigations.training.data.token_ratios import SMOOTHING, token_ratios
 from evenhand.mitigations.training.dialogue.labels import (
     NO_BIAS,
     check_quantile,
@@ -16,6 +15,7 @@ from evenhand.mitigations.training.dialogue.labels import (
     threshold_of,
 )
 from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, token_ratios
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.schema import Card, UsageError

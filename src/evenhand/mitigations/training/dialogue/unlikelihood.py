@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigations.training.data.token_ratios import SMOOTHING, TokenRatios, token_ratios
 from evenhand.mitigations.training.dialogue.plain import (
     MARTHA,
     OnSelfChats,
@@ -14,6 +13,7 @@ from evenhand.mitigations.training.dialogue.plain import (
     reply_lesson,
     split_facts,
 )
+from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, TokenRatios, token_ratios
 from evenhand.mitigations.training.losses.unlikelihood import (
     GROUP,
     SequenceUnlikelihood,
