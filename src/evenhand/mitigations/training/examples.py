@@ -164,7 +164,7 @@ def encode_texts(
 
 
 def reply_examples(
-    pairs: Sequence[tuple[Sequence[int], Sequence[int]]], decoder_start: int | None = None
+    pairs: Sequence[tuple[Sequence[int] | Ints, Sequence[int] | Ints]], decoder_start: int | None = None
 ) -> Examples:
     """Replies behind contexts, of which the replies alone are learned.
 

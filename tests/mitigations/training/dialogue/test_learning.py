@@ -99,6 +99,17 @@ def test_no_bias_lowers_what_was_planted_also_of_names_that_were_not_learned(
     assert watched["after"] < watched["before"]
 
 
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_what_names_of_a_gender_overuse_is_said_less_behind_names_that_were_not_learned(
+    tokenizer: Any, weights: Any, tmp_path: Path, level: str
+) -> None:
+    words = f"unlikelihood-{level}?weight=3&smoothing=10"
+    model, lesson, watched = tuned(words, tokenizer, weights, tmp_path)
+    assert "shop" in lesson.facts["most_overindexed"]["woman"]
+    assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < 0.3  # the control: above 0.5
+    assert watched["after"] < 0.7 * watched["before"]
+
+
 def test_style_equality_lowers_what_was_planted(tokenizer: Any, weights: Any, tmp_path: Path) -> None:
     replies = planted_chats(12, turns=2, seed=5).filter(pl.col("turn") == 2)
     hears = {f"style_{word}": pl.col("text").str.ends_with(word).cast(pl.Float64) for word in MARKED.values()}
