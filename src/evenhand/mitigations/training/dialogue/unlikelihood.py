@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.plain import (
-    MARTHA,
     OnSelfChats,
     chats_in,
     reply_lesson,
