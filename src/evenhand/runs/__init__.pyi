@@ -58,6 +58,7 @@ from .progress import (
     shown as shown,
 )
 from .requests import (
+    ConversationRequest as ConversationRequest,
     GenerateRequest as GenerateRequest,
     Request as Request,
     ScoreRequest as ScoreRequest,

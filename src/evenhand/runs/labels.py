@@ -30,14 +30,14 @@ def label_folders(directory: RunDirectory) -> dict[str, Path]:
 def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
     """The judged text of every continuation and its identity.
 
-    A prompt that is part of the judged text is not its context as well.
+    A prompt, or earlier utterances, that are part of the judged text are not its context as well.
 
     Arguments: frame: columns text (the prompt), continuation and the one the rule masks. reads_context: whether the
     classifier does.
     Returns: text_id, text, context; all null where there is no continuation.
     """
     texts = classified_texts(frame, rule)
-    behind = reads_context and rule.part == "continuation"
+    behind = reads_context and rule.part == "continuation" and not rule.behind
     known = pl.DataFrame(
         {"text": pl.Series(texts, dtype=pl.String), "context": frame["text"] if behind else None},
         schema_overrides={"context": pl.String},
