@@ -57,6 +57,15 @@ def samples_of(request: Request) -> int:
     return 1 if isinstance(request, ScoreRequest) else request.decoding.samples
 
 
+def rounds_of(request: Request) -> int:
+    """How often each prompt of a request is asked: once, or for each utterance behind an opener.
+
+    >>> rounds_of(ScoreRequest())
+    1
+    """
+    return request.turns - 1 if isinstance(request, ConversationRequest) else 1
+
+
 def decoding_json(request: Request) -> str | None:
     """A generation's decoding as JSON with sorted keys; None for a request of likelihoods."""
     if isinstance(request, ScoreRequest):

@@ -17,9 +17,9 @@ class History:
     """A conversation of two, as the one who speaks next sees it. Speaker A opens.
 
     persona: sentences about the one who speaks next, such as "i like tea."; never about the other. utterances: all so
-    far, the oldest first; an empty reply is an empty string. chat: which conversation this is, where replies are drawn: no
-    format shows it to the model, and draws depend on it, so that two conversations that came to the same words go on
-    apart. Empty where nothing is left to chance.
+    far, the oldest first; an empty reply is an empty string. chat: which conversation this is, where replies are drawn:
+    no format shows it to the model, and draws depend on it, so that two conversations that came to the same words go
+    on apart. Empty where nothing is left to chance.
 
     >>> history = History(("i like tea.",), ("Hi! My name is Martha.",))
     >>> history.speaker, history.turn, History.of(history.prompt()) == history
