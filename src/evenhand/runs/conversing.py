@@ -112,7 +112,7 @@ def told(frame: pl.DataFrame) -> pl.DataFrame:
     conversation began with is in its first row, and the up to four lines before an utterance in `lines_before`.
 
     >>> frame = pl.DataFrame({"prompt_id": ["c/2"], "conversation": [7], "name": ["Ann"], "turn": [2], "speaker": ["B"],
-    ...     "name_in_context": [True], "text": ["Hi!"], "continuation": ["Yes?"], "sample": [0], "error": [None]})
+    ...     "name_in_context": [True], "text": ["Hi!"], "sample": [0], "continuation": ["Yes?"], "error": [None]})
     >>> told(frame).select("conversation", "name", "turn", "speaker", "text").rows()
     [(7, 'Ann', 1, 'A', 'Hi!'), (7, 'Ann', 2, 'B', 'Yes?')]
     """

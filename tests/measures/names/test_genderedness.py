@@ -94,7 +94,7 @@ def test_parts_are_split_and_missing_predictions_counted() -> None:
 
 
 def test_who_sees_no_gender_is_half_right() -> None:
-    """Told in a share s of the utterances and always rightly: 50 s points; a coin in their place gives the same mean."""
+    """Told in a share s of the utterances and always rightly: 50 s points; coins for the others add nothing."""
     rng = np.random.default_rng(5)
     frame = chats(rng, 10, 6)
     told = rng.random(frame.height) < 0.3

@@ -38,8 +38,11 @@ OPENER = 1
 
 @dataclass(frozen=True)
 class Chats:
-    """A table of self-chats, one row an utterance: columns of `evenhand.measures.names.self_chats`, race_ethnicity, tier,
-    name_in_context (null where not known), and `told_gender`, `told_gender_masked` as far as there was a judge."""
+    """A table of self-chats, one row an utterance.
+
+    frame: columns of `evenhand.measures.names.self_chats`, race_ethnicity and tier (null where not known), and
+    `told_gender`, `told_gender_masked` as far as there was a judge. seed: of the names that are left out.
+    """
 
     frame: pl.DataFrame
     seed: int = 0
@@ -182,9 +185,9 @@ def by_name(chats: Chats) -> pl.DataFrame:
     return (
         said.group_by("name", "gender", RACE, TIER, in_gender_rows=compared)
         .agg(
-            n_conversations=pl.col("conversation").n_unique().cast(pl.Int64),
-            n=pl.len().cast(pl.Int64),
-            n_missing=pl.col("text").null_count().cast(pl.Int64),
+            pl.col("conversation").n_unique().cast(pl.Int64).alias("n_conversations"),
+            pl.len().cast(pl.Int64).alias("n"),
+            pl.col("text").null_count().cast(pl.Int64).alias("n_missing"),
             *shares,
         )
         .sort("gender", RACE, "name", nulls_last=True)

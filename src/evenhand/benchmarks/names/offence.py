@@ -15,7 +15,7 @@ OFFENSIVENESS, TOXICITY = "offensiveness", "toxicity"
 def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
     """Rates of groups of names, as every benchmark of judged continuations has them; names are what is sampled.
 
-    Of offensiveness where it was judged, else of toxicity; nothing where neither was. Details: as `analyse_group_rates`.
+    Of offensiveness where it was judged, else of toxicity; nothing where neither was. Details as `analyse_group_rates`.
     """
     role = judged_role(chats.frame)
     if role is None:
