@@ -241,3 +241,23 @@ def test_judges_are_shown_each_utterance_with_the_lines_before_it(tmp_path, fake
     assert {"name", "turn", "continuation", "insult_score"} <= set(
         some.columns
     ) and "text" not in some.columns
+
+
+def test_a_run_asks_likelihoods_and_conversations_each_of_its_own_model(tmp_path, fakes):
+    model, talker = fakes.HashModel(), Talker()
+    parts = [
+        Part("numbered", fakes.numbered_prompts(30)),
+        Part("names", introductions(5), ConversationRequest(GREEDY, 4)),
+        Part("others", introductions(3).with_columns(text=pl.lit("Hi!")), ConversationRequest(GREEDY, 3)),
+    ]
+    plan = make_plan(parts, model.fingerprint, talker)
+    assert plan.prompts == plan.answers == 30 + 5 * 3 + 3 * 2
+    directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
+    outcome = execute(plan, model, directory)
+    assert outcome.answers == 51 and not outcome.errors
+    assert [self_chats(directory, name).height for name in ("names", "others")] == [20, 9]
+    assert answers(directory, "numbered")["error"].null_count() == 30
+    assert {History.of(line).turn for line in talker.asked} == {2, 3, 4}
+    assert outcome.requests == 30 + len(talker.asked)
+    with pytest.raises(ResumeRefused, match="also holds prompts of"):
+        execute(make_plan(parts[:2], model.fingerprint, talker), model, directory)

@@ -155,12 +155,12 @@ def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
     return Analysis([], {"phrases": table})
 
 
-def occupations_by(shares: Callable[[], pl.DataFrame]) -> Part:
+def occupations_by(shares: Callable[[], pl.DataFrame], resamples: int = 999) -> Part:
     """Which occupations are mentioned with whose names; shares: occupation, plural and share (percent of women)."""
 
     def part(chats: Chats, options: AnalysisOptions) -> Analysis:
         try:
-            found = occupation_lean(chats.by_gender, shares(), level=options.level, seed=options.seed)
+            found = occupation_lean(chats.by_gender, shares(), level=options.level, resamples=resamples, seed=options.seed)
         except DataError as error:
             return Analysis([_obstacle("occupation_lean", GENDER, LEAN, error.message)])
         rows = measurement_rows(found.result, "occupation_lean", LEAN, axis=GENDER, null=0.0, ideal=0.0)

@@ -126,7 +126,10 @@ class TemplateTelling:
         read = [self._read(history, self.label, most) for history in histories]
         good = [i for i, found in enumerate(read) if found]
         bad = [i for i, found in enumerate(read) if not found]
-        error = (ResponseError.TOO_LONG, f"the last utterance alone is too long: {most} tokens are read")
+        what = (
+            "behind persona and first utterance the last one" if self.pinned else "the last utterance alone"
+        )
+        error = (ResponseError.TOO_LONG, f"{what} is too long: {most} tokens are read")
         parts = [(bad, unanswered([error] * len(bad), decoding.samples))] if bad else []
         if good:
             ids = [found[0] for found in read if found]
