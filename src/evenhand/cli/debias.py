@@ -17,7 +17,8 @@ def debias(
         ...,
         "--method",
         "-m",
-        help="lmd, add, hd, cda, dpo; without training inlp, sentence-debias (`evenhand list methods`). With options: "
+        help="lmd, add, hd, cda, dpo; of dialogues self-chat, name-scrambling, control-gender, control-tokens, "
+        "style-equality; without training inlp, sentence-debias (`evenhand list methods`). With options: "
         "lmd?weight=10.",
     ),
     output: Path = typer.Option(
@@ -36,7 +37,8 @@ def debias(
     data: Path | None = typer.Option(
         None,
         help="Your own texts: .txt, a line each, or a table with a column text. For dpo also pairs: a table with the "
-        "columns prompt, chosen, rejected.",
+        "columns prompt, chosen, rejected. For methods of dialogues a run of self-chats (style-equality: of "
+        "holisticbias-styles), or a table (docs/dialogue_debiasing.md).",
     ),
     source: Path | None = typer.Option(
         None,
@@ -47,13 +49,15 @@ def debias(
         None, help="Times that every text is read. Default: 2; of our own 1."
     ),
     batch_size: int | None = typer.Option(
-        None, min=1, help="Texts at once on each device. Default: 8; of our own 16."
+        None, min=1, help="Texts at once on each device. Default: 8; of our own, and of dialogues, 16."
     ),
     accumulation: int | None = typer.Option(None, min=1, help="Batches that make one step. Default: 1."),
     learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 1e-4."),
     schedule: str | None = typer.Option(None, help="linear (falls to 0), cosine, constant. Default: linear."),
     warm_up: float | None = typer.Option(None, help="Share of steps over which the rate rises. Default: 0."),
-    longest: int | None = typer.Option(None, min=2, help="Tokens of a text; the rest is cut. Default: 36."),
+    longest: int | None = typer.Option(
+        None, min=2, help="Tokens of a text; the rest is cut. Default: 36; of dialogues all that is read."
+    ),
     start: str | None = typer.Option(
         None,
         help="auto: texts stand behind the token evenhand scores behind; none (published). Default: auto.",

@@ -8,9 +8,13 @@ import torch
 from safetensors.torch import load_file
 
 from evenhand.models import load_model
+from evenhand.models.huggingface import EncoderDecoderModel
+from evenhand.schema import Unsupported
 from evenhand.studies.debias import debias
+from evenhand.studies.debias.conduct import trainable
 from evenhand.studies.debias.wording import cautions
 from tests.helpers.terms import HEARING
+from tests.models.conftest import build_model
 
 FAST = {"method": "cda", "epochs": 1, "learning_rate": 2e-3, "device": "cpu"}
 
@@ -59,3 +63,14 @@ def test_what_to_lower_is_something_the_method_has(method: dict[str, Any], told:
     known = {"name": "cda", "critique": "Little.", **method}
     said = cautions({"watched": watched, "method": known, "bias": "race", "data": {}, "steps": 9})
     assert f"It reads neutral texts worse than before; lower {told} learning rate." in said
+
+
+def test_methods_of_causal_models_refuse_others(tmp_path: Path) -> None:
+    for method in ("cda", "lmd", "add", "hd", "dpo", "inlp", "sentence-debias"):
+        with pytest.raises(Unsupported, match=rf"cannot be trained by {method}, whose loss is of causal"):
+            trainable(encoder_decoder(), method)
+
+
+def encoder_decoder() -> EncoderDecoderModel:
+    """A random BlenderBot."""
+    return EncoderDecoderModel(*build_model("blenderbot"), {"name": "tiny"})

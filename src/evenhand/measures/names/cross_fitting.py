@@ -67,7 +67,9 @@ def cross_fitted(
             half[counted.group == group] = rng.permutation(np.arange(size) % 2)
         folds = [_fold(counted, half == number, binning, entries, n_bins) for number in (0, 1)]
         estimates.append(np.mean([fold[0] for fold in folds], axis=0))
-        variance, freedom = _joined(np.array([fold[1] for fold in folds]), np.array([fold[2] for fold in folds]))
+        variance, freedom = _joined(
+            np.array([fold[1] for fold in folds]), np.array([fold[2] for fold in folds])
+        )
         variances.append(variance / 4)
         freedoms.append(freedom)
     estimate, error = np.mean(estimates, axis=0), np.sqrt(np.mean(variances, axis=0))
@@ -136,7 +138,9 @@ def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.D
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
     row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
     if found is not None:
-        values = judged(float(found.estimate[0]), float(found.standard_error[0]), float(found.freedom[0]), level)
+        values = judged(
+            float(found.estimate[0]), float(found.standard_error[0]), float(found.freedom[0]), level
+        )
         return row_table(row | values)
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     least = int(sizes.argmin())

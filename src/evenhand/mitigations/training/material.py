@@ -33,6 +33,8 @@ class Encoding:
     end: tuple[int, ...] = ()
     reply: EncodeReply | None = None
     """How histories and replies of dialogues become tokens; None where texts are learned."""
+    decoder_start: int | None = None
+    """The token that a decoder begins with, of models whose encoder reads the history."""
 
 
 @dataclass(frozen=True)

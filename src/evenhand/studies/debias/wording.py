@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY
+from evenhand.mitigations.training import BIAS, PERPLEXITY, told_label
 from evenhand.reports import wording
 from evenhand.studies.debias.shown import search_cautions, search_sentences
 
@@ -107,6 +107,13 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
             f"It reads neutral texts worse than before; lower {_to_lower(lineage['method'])}."
             if "steps" in lineage
             else "It reads neutral texts worse than before; remove fewer directions."
+        )
+    if label := lineage["data"].get("label"):
+        told.append(told_label(label))
+    if "replies_parroting" in lineage["data"]:
+        told.append(
+            "Whether it copies the sentences it answers more often than before, as in the paper, must be measured: "
+            f"{lineage['data']['replies_parroting']:,} replies that did were not learned."
         )
     told += unreached(lineage["data"], lineage["bias"])
     if lineage.get("stored_as", "float32") != "float32":

@@ -1,5 +1,5 @@
-"""HolisticBias style equality: replies whose style leans as those about their descriptor do, beside those about all, are
-learned behind ` STYLE bias`, the others behind ` STYLE no_bias`, which is asked for ever after."""
+"""HolisticBias style equality: replies whose style leans as those about their descriptor do, beside all, are learned
+behind one label, the others behind ` STYLE no_bias`, which is asked for ever after."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

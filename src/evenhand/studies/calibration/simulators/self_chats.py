@@ -117,9 +117,7 @@ class SaidTokens:
         for mine, talks in zip(group, table["talks"], strict=True):
             odds = zipf * np.exp(lean * (place % groups == mine) * (mine == 0))
             drawn = rng.gamma(self.taste * odds / odds.sum()) + 1e-12
-            said.append(
-                np.repeat(place, rng.multinomial(self.tokens * talks, drawn / drawn.sum())).tolist()
-            )
+            said.append(np.repeat(place, rng.multinomial(self.tokens * talks, drawn / drawn.sum())).tolist())
         race = pl.Series([f"race {one // 2}" for one in group])
         gender = pl.Series([GENDERS[one % 2] for one in group])
         name = pl.Series([f"name {number:03d}" for number in range(table.height)])
@@ -171,7 +169,9 @@ class MentionedOccupations:
             texts = [f"a {jobs[place]}" for place in said] or ["nothing"]
             rows += [(f"{name} / {n}", name, gender, race, "B", 2, text) for n, text in enumerate(texts)]
         columns = ["conversation", "name", "gender", "race_ethnicity", "speaker", "turn", "text"]
-        return pl.DataFrame(rows, schema=columns, orient="row", schema_overrides={"race_ethnicity": pl.String})
+        return pl.DataFrame(
+            rows, schema=columns, orient="row", schema_overrides={"race_ethnicity": pl.String}
+        )
 
 
 def _one_row_each(table: pl.DataFrame) -> pl.DataFrame:
