@@ -37,6 +37,8 @@ METHODS = {
     "dpo": "evenhand.mitigations.training.data.dpo:PreferenceDebiasing",
     "self-chat": "evenhand.mitigations.training.dialogue.plain:SelfChatTuning",
     "name-scrambling": "evenhand.mitigations.training.dialogue.scrambling:NameScrambling",
+    "unlikelihood-token": "evenhand.mitigations.training.dialogue.unlikelihood:UnlikelihoodOfTokens",
+    "unlikelihood-sequence": "evenhand.mitigations.training.dialogue.unlikelihood:UnlikelihoodOfSequences",
     "control-gender": "evenhand.mitigations.training.dialogue.gender_labels:GenderLabels",
     "control-tokens": "evenhand.mitigations.training.dialogue.token_labels:TokenLabels",
     "style-equality": "evenhand.mitigations.training.dialogue.style_labels:StyleEquality",

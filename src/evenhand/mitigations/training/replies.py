@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
 """From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 
+PROBED = History((), ("Hi!",))
+"""Behind which it is tried how replies end."""
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -52,13 +55,40 @@ def replies_to_learn(replies: Sequence[Reply], encoding: "Encoding") -> Examples
     encoding: says how both become tokens, and how many are read. Raises DataError where the format is not known, and
     for replies without a token.
     """
+    encode, start = _format(encoding), encoding.decoder_start
+    return reply_examples(encoded_replies(replies, encode, encoding.longest, apart=start is not None), start)
+
+
+def reply_tokens(encoding: "Encoding") -> tuple[Callable[[list[str]], list[list[int]]], tuple[int, ...]]:
+    """How replies become tokens as the model writes them, without their end; and the tokens of that end.
+
+    The end is what two replies have in common behind their last words. Raises DataError where the format is not known.
+    """
+    encode = _format(encoding)
+
+    def whole(text: str) -> list[int]:
+        return [int(token) for token in encode(PROBED, text, "")[1]]
+
+    ends = list[int]()
+    for one, other in zip(reversed(whole("Yes")), reversed(whole("A dog")), strict=False):
+        if one != other:
+            break
+        ends.insert(0, one)
+
+    def cut(texts: list[str]) -> list[list[int]]:
+        found = map(whole, texts)
+        return [ids[: len(ids) - len(ends)] if ids[len(ids) - len(ends) :] == ends else ids for ids in found]
+
+    return cut, tuple(ends)
+
+
+def _format(encoding: "Encoding") -> EncodeReply:
     if encoding.reply is None:
         raise DataError(
             "The format in which this model is told of dialogues is not known.",
             "Give texts to learn, or a model that converses.",
         )
-    start, longest = encoding.decoder_start, encoding.longest
-    return reply_examples(encoded_replies(replies, encoding.reply, longest, apart=start is not None), start)
+    return encoding.reply
 
 
 def encoded_replies(

@@ -5,6 +5,7 @@ from typing import Any
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY, told_label
 from evenhand.reports import wording
+from evenhand.studies.debias.choosing import WEIGHTS
 from evenhand.studies.debias.shown import search_cautions, search_sentences
 
 WATCHED = {
@@ -73,7 +74,7 @@ def watched_value(name: str, value: float | None) -> str:
 
 def _to_lower(method: Mapping[str, Any]) -> str:
     """What may be turned down; CDA has no term beside the texts."""
-    return "the weight of the term or the learning rate" if "weight" in method else "the learning rate"
+    return " or ".join([*(told for name, told in WEIGHTS.items() if name in method), "the learning rate"])
 
 
 def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
