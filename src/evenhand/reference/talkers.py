@@ -75,7 +75,8 @@ def _planted() -> str:
 
 _STORY = """A reply is told step by step: a greeting and, to a name, a remark on it; later an answer to what was asked,
 a feeling, a question. Both speakers know who opened; nothing else of a conversation matters but the topic asked for, so
-that what is to be expected of every measure is an exact sum. Draws need a temperature: --temperature 1."""
+that what is to be expected of every measure is an exact sum. Nothing is cut off with
+--decoding sampling --temperature 1 --top-p 1: rare sentences, such as offences, lie beyond any other top-p."""
 _LIMITS = (
     "It knows the names of our own list and the nouns of our lexicon; whoever else opens is of no group. It has no "
     "network, no tokens but words, and no memory of what was said before the last utterance."
