@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.schema import ModelError, is_folder
 from evenhand.weights.hub import hub_errors, quiet_transformers
+from evenhand.weights.pieces import PieceBackend
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model", "tekken.json", "*.tiktoken")
 
@@ -39,6 +40,8 @@ def load_tokenizer(
         tokenizer = AutoTokenizer.from_pretrained(
             str(name), revision=revision or "main", trust_remote_code=trust_remote_code
         )
+    if type(tokenizer).__name__ == "BlenderbotSmallTokenizer":  # of which there is no fast form
+        tokenizer.backend_tokenizer = PieceBackend(tokenizer)
     check_tokenizer(tokenizer, str(name), offsets=offsets)
     return tokenizer
 

@@ -24,6 +24,7 @@ from evenhand.prompts.datasets.register import (
 from evenhand.schema import ChecksumMismatch, DataError, DatasetMissing, UsageError, WriteError
 
 FOLDERS = {
+    ("tzioumis", "1.3"): "names",
     ("holisticbias", "v1.0"): "holisticbias/v1.0",
     ("holisticbias", "v1.1"): "holisticbias/v1.1",
     ("crows-pairs", "1.0"): "crows_pairs",
@@ -38,7 +39,7 @@ FOLDERS = {
 }
 
 
-UNCHECKED = {("multiwoz", "2.0"), ("dstc7", "task2")} | {
+UNCHECKED = {("multiwoz", "2.0"), ("dstc7", "task2"), ("ssa-names", "national")} | {
     ("redditbias", bias) for bias in ("religion2", "gender", "orientation")
 }
 """Versions whose owners' files were not at hand when they were registered."""

@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks import (
     AnalysisOptions,
     Benchmark,
-    Generation,
+    Conversation,
     JudgedAnalysis,
     judge_responses,
     load_benchmark,
@@ -79,8 +79,10 @@ def measure_responses(
     recipe = load_benchmark(benchmark)
     named = dict(classifiers or {})
     check_roles(named, [recipe])
-    if isinstance(recipe.request, Generation):
+    if recipe.writes:
         responses = _judged(file, recipe, named, threshold, ClassifierShelf(device, loaded or {}))
+        if isinstance(recipe.request, Conversation) and "continuation" in responses.columns:
+            responses = responses.with_columns(text="continuation")  # a row is what somebody said
     elif threshold is not None:
         raise UsageError(
             f"A threshold is given, and {benchmark} has no scores of a classifier.", "Leave --threshold out."

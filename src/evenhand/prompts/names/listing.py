@@ -1,0 +1,194 @@
+"""Lists of first names: our own, those made from statistics, and files of the user, all as one table."""
+
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.names.births import TIERS, read_births, tier, with_gender
+from evenhand.prompts.names.recipe import Recipe, race_lists, read_extras
+from evenhand.prompts.names.shares import read_shares
+from evenhand.prompts.names.spelling import statistics_spelling
+from evenhand.prompts.names.texts import is_common_word, own_file
+from evenhand.prompts.own_files import (
+    READERS,
+    number_column,
+    read_table,
+    require_columns,
+    text_column,
+)
+from evenhand.prompts.sampling import row_keys
+from evenhand.schema import DataError, checked, unknown_name
+
+LISTS = ("own", "gender", "race")
+GENDERS = ("woman", "man")
+SPLITS = ("tune", "test")
+EACH_GENDER = 200
+"""Names a gender has in the list by births."""
+LEAST_LOW = 40
+"""Names that the lowest tier has at least in the corrected list: few popular names are of both genders."""
+COLUMNS = {
+    "name": pl.String,
+    "gender": pl.String,
+    "race_ethnicity": pl.String,
+    "tier": pl.String,
+    "share": pl.Float64,
+    "source": pl.String,
+}
+FORMAT = (
+    "Expected CSV, JSON Lines or Parquet with the columns name and gender (woman or man), and perhaps race_ethnicity, "
+    f"share (of births of that gender, 0.5 to 1), tier ({', '.join(TIERS)}) and source."
+)
+
+
+@checked
+def load_names(
+    lists: Path | str = "own",
+    *,
+    recipe: Recipe = "corrected",
+    births: Path | str | None = None,
+    shares: Path | str | None = None,
+    extras: Path | str | None = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """First names with gender, race and ethnicity where a list says one, and how much they are of one gender.
+
+    lists: "own" (ours, without any download); "gender" (the most frequent names of 1950 to 2009, 200 of each gender);
+    "race" (eight lists by gender, race and ethnicity, see `race_lists`); or a user's file with the columns name and
+    gender. recipe: "published", or "corrected", which makes the lowest tier of "gender" large enough to say anything,
+    and mends what `race_lists` names. births, shares: files or folders (`read_births`, `read_shares`); default: what
+    `evenhand data fetch ssa-names` and `tzioumis` brought; of "own" and files, births are looked up only if given.
+    extras: further names of "race" (`read_extras`). seed: of the split.
+
+    Returns name, gender ("woman", "man"), race_ethnicity (or null), tier ("low", "medium", "high", "very high", or
+    null), share (of births of that gender, or null), word_collision (whether the name is also an English word), source
+    and split: half of the names of each gender, race, ethnicity and tier "tune", the other half "test". Raises
+    UsageError for an unknown list, DatasetMissing where the statistics are not here, and DataError for a file that is
+    wrong.
+
+    >>> names = load_names()
+    >>> names.filter(name="Keisha").select("gender", "race_ethnicity", "tier").row(0)
+    ('woman', 'Black', 'very high')
+    """
+    if lists == "own":
+        frame = _own()
+    elif lists == "gender":
+        frame = _by_births(read_births(_found(births, "ssa-names")), recipe)
+    elif lists == "race":
+        further = read_extras(extras) if extras is not None else None
+        tables = read_shares(_found(shares, "tzioumis")), read_births(_found(births, "ssa-names"))
+        frame = race_lists(*tables, further, recipe).names
+    elif Path(lists).suffix.lower() in READERS:
+        frame = _file(Path(lists).expanduser())
+    else:
+        raise unknown_name("list of names", str(lists), LISTS)
+    if births is not None and lists not in ("gender", "race"):
+        frame = _looked_up(frame, read_births(births))
+    frame = frame.select(pl.col(column).cast(dtype) for column, dtype in COLUMNS.items())
+    collisions = pl.Series("word_collision", [is_common_word(name) for name in frame["name"]], pl.Boolean)
+    table = frame.with_columns(collisions, _split(frame, seed))
+    return table.select(
+        "name", "gender", "race_ethnicity", "tier", "share", "word_collision", "source", "split"
+    )
+
+
+def _found(given: Path | str | None, dataset: str) -> Path:
+    return dataset_folder(dataset) if given is None else Path(given)
+
+
+def _own() -> pl.DataFrame:
+    rows = [
+        {
+            "name": name,
+            "gender": gender,
+            "race_ethnicity": None if group == "any" else group,
+            "tier": level.replace("_", " "),
+            "share": None,
+            "source": "own",
+        }
+        for group, genders in own_file("own_names.toml").items()
+        for gender, levels in genders.items()
+        for level, names in levels.items()
+        for name in names
+    ]
+    return pl.DataFrame(rows, schema=COLUMNS)
+
+
+def _by_births(births: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    told = with_gender(births.select("name", spelling="name"), births).filter(pl.col("gender").is_not_null())
+    popular = told["popular"].null_count() == 0  # else sums only, and the years cannot be told apart
+    ordered = told.sort(
+        "popular" if popular else pl.col("female") + pl.col("male"), "name", descending=[True, False]
+    )
+    chosen = [ordered.filter(gender=gender).head(EACH_GENDER) for gender in GENDERS]
+    if recipe == "corrected":
+        low = ordered.filter(pl.col("tier") == TIERS[0])
+        there = pl.concat(chosen).filter(pl.col("tier") == TIERS[0])
+        more = low.filter(~pl.col("name").is_in(there["name"].to_list()))
+        chosen.append(more.head(max(0, LEAST_LOW - there.height)))
+    return pl.concat(chosen).with_columns(race_ethnicity=pl.lit(None, pl.String), source=pl.lit("ssa"))
+
+
+def _file(path: Path) -> pl.DataFrame:
+    frame = read_table(path, FORMAT)
+    require_columns(frame, ("name", "gender"), path, FORMAT)
+    given = {column: text_column(frame, column, path) for column in COLUMNS if column in frame.columns}
+    for row, (name, gender) in enumerate(zip(given["name"], given["gender"], strict=True), 1):
+        if name is None or not name.strip():
+            raise DataError(f"{path}, row {row}: there is no name.", FORMAT)
+        if gender not in GENDERS:
+            raise DataError(f"{path}, row {row}: the gender of {name} is {gender!r}.", FORMAT)
+        try:
+            statistics_spelling(name)
+        except DataError as error:
+            raise DataError(f"{path}, row {row}: {error.message}", error.hint) from error
+    names = given["name"].str.strip_chars()
+    if names.is_duplicated().any():
+        raise DataError(
+            f"{path}: {names.filter(names.is_duplicated())[0]} stands there more than once.",
+            "Give each name one gender, and at most one race or ethnicity.",
+        )
+    size = frame.height
+    share = (
+        number_column(frame, "share", path)
+        if "share" in given
+        else pl.Series([None] * size, dtype=pl.Float64)
+    )
+    if (wrong := ~share.is_between(0.5, 1)).any():
+        row = int(wrong.fill_null(False).arg_true()[0])
+        raise DataError(f"{path}, row {row + 1}: the share of {names[row]} is {share[row]}.", FORMAT)
+    told = given.get("tier", pl.Series([None] * size, dtype=pl.String)).str.replace("_", " ")
+    if (strange := told.is_not_null() & ~told.is_in(TIERS)).any():
+        row = int(strange.arg_true()[0])
+        raise DataError(f"{path}, row {row + 1}: the tier of {names[row]} is {told[row]!r}.", FORMAT)
+    return pl.DataFrame(
+        {
+            "name": names,
+            "gender": given["gender"],
+            "race_ethnicity": given.get("race_ethnicity", pl.Series([None] * size, dtype=pl.String)),
+            "tier": [level or tier(number) for level, number in zip(told, share, strict=True)],
+            "share": share,
+            "source": given.get("source", pl.Series([path.name] * size)),
+        },
+        schema=COLUMNS,
+    )
+
+
+def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
+    """Share and tier from the births, of the gender that the list says, where the births know the name."""
+    spelt = frame.with_columns(
+        spelling=pl.col("name").map_elements(statistics_spelling, return_dtype=pl.String)
+    )
+    told = with_gender(spelt.drop("share", "tier", "gender"), births)
+    return frame.with_columns(
+        share=pl.coalesce(told["share"], frame["share"]), tier=pl.coalesce(told["tier"], frame["tier"])
+    )
+
+
+def _split(frame: pl.DataFrame, seed: int) -> pl.Series:
+    """Halves of each stratum, in turns; a name that stands in two lists is in one half."""
+    strata = ["gender", "race_ethnicity", "tier"]
+    names = frame.unique("name", keep="first", maintain_order=True)
+    ordered = names.with_columns(key=row_keys(names["name"], seed, "split")).sort(*strata, "key", "name")
+    halves = ordered.select("name", split=pl.Series([SPLITS[i % 2] for i in range(ordered.height)]))
+    return frame.join(halves, on="name", how="left", maintain_order="left")["split"]

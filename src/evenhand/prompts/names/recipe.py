@@ -1,0 +1,147 @@
+"""Names by race, ethnicity and gender: the published recipe, and the same with its defects mended."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from evenhand.prompts.names.births import with_gender
+from evenhand.prompts.names.shares import GROUPS, OTHERS
+from evenhand.prompts.names.spelling import published_spelling, statistics_spelling
+from evenhand.prompts.own_files import read_table, require_columns, text_column
+from evenhand.schema import DataError, checked
+
+Recipe = Literal["corrected", "published"]
+MOST_FREQUENT = 200
+"""Names a group has of the table of shares."""
+SHARES_SOURCE = "tzioumis2018"
+REMOVED_BY_HAND = (("Yolanda", "Black"), ("Brenda", "Hispanic"))
+"""Of the further names, those which the published recipe takes out because another group has them, too."""
+EXTRAS_FORMAT = (
+    "Expected CSV, JSON Lines or Parquet with the columns name and race_ethnicity (Black, Hispanic or white), and "
+    "perhaps source: the names of Milkman et al. 2012, Caliskan et al. 2017, and Guo & Caliskan 2020, as their papers "
+    "print them."
+)
+
+
+@dataclass(frozen=True)
+class RaceLists:
+    """names: name, race_ethnicity, gender, tier, share, source; of no other gender than woman or man. unknown: names
+    left out, with race_ethnicity: not in the births, or as often of one sex as of the other. clashes: name, in_lists
+    (the groups in whose lists it stood) and kept (the one where it stays, null where nowhere)."""
+
+    names: pl.DataFrame
+    unknown: pl.DataFrame
+    clashes: pl.DataFrame
+
+
+@checked
+def race_lists(
+    shares: pl.DataFrame,
+    births: pl.DataFrame,
+    extras: pl.DataFrame | None = None,
+    recipe: Recipe = "corrected",
+) -> RaceLists:
+    """Names of eight lists: four groups by race and ethnicity, two genders.
+
+    shares, births: as `read_shares` and `read_births` give them. extras: as `read_extras`; none: from the two tables
+    alone. A group has the names of which more bearers state it than any other of six, the 200 with the most such
+    bearers, and the extras; gender is that of most births.
+
+    recipe: "published" looks a name up as it is spelt, so that José is of no gender, takes two names out of the extras
+    by hand and leaves a name that two groups have in both. "corrected" looks it up without accents, takes spellings
+    that differ only so for one name, and finds names of several groups itself: such a name stays where the shares put
+    it, or nowhere. Returns a RaceLists. Raises DataError where nothing is left.
+    Source: Smith & Williams 2021, section 2.3.1, and the name lists of its published code.
+    """
+    corrected = recipe == "corrected"
+    spelt = statistics_spelling if corrected else published_spelling
+    listed = pl.concat([_most_frequent(shares), _further(extras, by_hand=not corrected)]).with_columns(
+        spelling=pl.col("name").map_elements(spelt, return_dtype=pl.String)
+    )
+    merged = listed.group_by("race_ethnicity", "spelling", maintain_order=True).agg(
+        pl.col("name").first(),
+        pl.col("source").unique(maintain_order=True).str.join("|"),
+        by_shares=(pl.col("source") == SHARES_SOURCE).any(),
+    )
+    clashes = (
+        merged.filter(pl.col("spelling").is_duplicated())
+        .group_by("spelling", maintain_order=True)
+        .agg(
+            pl.col("name").first(),
+            in_lists=pl.col("race_ethnicity"),
+            kept=pl.col("race_ethnicity").filter(pl.col("by_shares")).first(),
+        )
+    )
+    if corrected:
+        stays = clashes.select("spelling", "kept")
+        merged = merged.join(stays, on="spelling", how="left", maintain_order="left").filter(
+            ~pl.col("spelling").is_in(stays["spelling"].to_list())
+            | (pl.col("race_ethnicity") == pl.col("kept")).fill_null(False)
+        )
+    told = with_gender(merged, births)
+    names = told.filter(pl.col("gender").is_not_null())
+    if names.is_empty():
+        raise DataError(
+            "None of the names is among the births.",
+            "Are these the births of the United States, by first name?",
+        )
+    return RaceLists(
+        names.select("name", "race_ethnicity", "gender", "tier", "share", "source"),
+        told.filter(pl.col("gender").is_null()).select("name", "race_ethnicity"),
+        clashes.select("name", "in_lists", "kept"),
+    )
+
+
+def read_extras(source: Path | str) -> pl.DataFrame:
+    """A user's file of further names by race and ethnicity: name, race_ethnicity, source ("extra" where it has none).
+
+    Raises DataError for another table, for a group other than Black, Hispanic and white, and for what is no name.
+    """
+    path = Path(source).expanduser()
+    frame = read_table(path, EXTRAS_FORMAT)
+    require_columns(frame, ("name", "race_ethnicity"), path, EXTRAS_FORMAT)
+    known = {group.lower(): group for group in GROUPS.values() if group != "AAPI"}
+    names, groups = (text_column(frame, column, path).to_list() for column in ("name", "race_ethnicity"))
+    for row, (name, group) in enumerate(zip(names, groups, strict=True), 1):
+        if not name or group is None or group.strip().lower() not in known:
+            raise DataError(f"{path}, row {row}: {name!r} of the group {group!r}.", EXTRAS_FORMAT)
+        try:
+            statistics_spelling(name)
+        except DataError as error:
+            raise DataError(f"{path}, row {row}: {error.message}", error.hint) from error
+    said = text_column(frame, "source", path).to_list() if "source" in frame.columns else [None] * len(names)
+    return pl.DataFrame(
+        {
+            "name": [name.strip() for name in names],
+            "race_ethnicity": [known[group.strip().lower()] for group in groups],
+            "source": [source or "extra" for source in said],
+        }
+    )
+
+
+def _most_frequent(shares: pl.DataFrame) -> pl.DataFrame:
+    largest = pl.max_horizontal(*GROUPS, *OTHERS)
+    return pl.concat(
+        [
+            shares.filter(pl.col(column) == largest)
+            .sort(pl.col("obs") * pl.col(column), descending=True, maintain_order=True)
+            .head(MOST_FREQUENT)
+            .select(
+                name=pl.col("firstname").str.to_titlecase(),
+                race_ethnicity=pl.lit(group),
+                source=pl.lit(SHARES_SOURCE),
+            )
+            for column, group in GROUPS.items()
+        ]
+    )
+
+
+def _further(extras: pl.DataFrame | None, *, by_hand: bool) -> pl.DataFrame:
+    if extras is None:
+        return pl.DataFrame(schema={"name": pl.String, "race_ethnicity": pl.String, "source": pl.String})
+    kept = extras.select("name", "race_ethnicity", "source")
+    for name, group in REMOVED_BY_HAND if by_hand else ():
+        kept = kept.filter((pl.col("name") != name) | (pl.col("race_ethnicity") != group))
+    return kept

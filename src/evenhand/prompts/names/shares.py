@@ -1,0 +1,92 @@
+"""Which race and ethnicity the bearers of a first name state: the table of Tzioumis (2018), of mortgage applicants."""
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.names.workbook import sheets
+from evenhand.prompts.own_files import number_column, read_table, require_columns
+from evenhand.schema import DataError, checked, is_file, is_folder
+
+GROUPS = {"pcthispanic": "Hispanic", "pctwhite": "white", "pctblack": "Black", "pctapi": "AAPI"}
+"""The groups that have lists, by the column of the table."""
+OTHERS = ("pctaian", "pct2prace")
+COLUMNS = ("firstname", "obs", *GROUPS, *OTHERS)
+REMAINDER = "ALL OTHER FIRST NAMES"
+FILES = ("firstnames.xlsx", "firstnames.csv", "tzioumis2018_firstnames.csv", "firstnames.tab")
+TOLERANCE = 1.0
+"""Percentage points by which the shares of a name may miss 100."""
+FORMAT = (
+    "Expected firstnames.xlsx of doi.org/10.7910/DVN/TYJKEZ (`evenhand data fetch tzioumis`), or the same as CSV, with "
+    f"the columns {', '.join(COLUMNS)}."
+)
+
+
+@checked
+def read_shares(source: Path | str) -> pl.DataFrame:
+    """The published table of first names with the races and ethnicities that their bearers state.
+
+    source: firstnames.xlsx, the same as CSV or with tabs (.tab), or a folder that holds one. Returns firstname, obs
+    (people) and the percentages pcthispanic, pctwhite, pctblack, pctapi, pctaian, pct2prace, in the order of the file,
+    without the last row, of all other names. Raises DataError for another table, naming the row that is wrong, and for
+    a name that stands there twice.
+    Source: Tzioumis 2018.
+    """
+    path = Path(source).expanduser()
+    if is_folder(path):
+        found = [path / name for name in FILES if is_file(path / name)]
+        if not found:
+            raise DataError(f"{path} holds none of {', '.join(FILES)}.", FORMAT)
+        path = found[0]
+    frame = _table(path)
+    require_columns(frame, COLUMNS, path, FORMAT)
+    frame = frame.filter(pl.col("firstname") != REMAINDER)
+    numbers = {column: number_column(frame, column, path) for column in COLUMNS[1:]}
+    table = pl.DataFrame({"firstname": frame["firstname"], **numbers})
+    of_all = sum((table[column] for column in (*GROUPS, *OTHERS)), start=pl.Series([0.0] * table.height))
+    wrong = table.with_columns(all=of_all).select(
+        (
+            pl.any_horizontal(pl.all().is_null())
+            | (pl.col("obs") < 1)
+            | ~pl.all_horizontal(pl.col(*GROUPS, *OTHERS).is_between(0, 100))
+            | ((pl.col("all") - 100).abs() > TOLERANCE)
+        ).fill_null(True)
+    )
+    if len(rows := wrong.to_series().arg_true()):
+        row = int(rows[0])
+        raise DataError(
+            f"{path}, row {row + 1} ({table['firstname'][row]}): shares that do not add up.", FORMAT
+        )
+    if table.is_empty():
+        raise DataError(f"{path} holds no name.", FORMAT)
+    if table["firstname"].is_duplicated().any():
+        twice = table["firstname"].filter(table["firstname"].is_duplicated())[0]
+        raise DataError(f"{path}: {twice} stands there more than once.", FORMAT)
+    return table
+
+
+def _table(path: Path) -> pl.DataFrame:
+    kind = path.suffix.lower()
+    if kind not in (".xlsx", ".tab"):
+        return read_table(path, FORMAT)
+    if kind == ".tab":
+        try:
+            rows = [line.split("\t") for line in path.read_text(encoding="utf-8-sig").splitlines()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{path} cannot be read: {error}.", FORMAT) from error
+        rows = [[value.strip('"') for value in row] for row in rows]
+    else:
+        rows = next((sheet for sheet in sheets(path) if sheet and "firstname" in sheet[0]), [])
+    if not rows:
+        raise DataError(f"{path} holds no table with the column firstname.", FORMAT)
+    head, width = rows[0], len(rows[0])
+    padded = [[*row, *[""] * (width - len(row))][:width] for row in rows[1:] if any(row)]
+    return pl.DataFrame(padded, schema={name: pl.String for name in head}, orient="row")
+
+
+def content_sha256(folder: Path) -> str:
+    """SHA-256 (hex) of the rows, the same for workbook and CSV: names with numbers to three places, in order."""
+    table = read_shares(folder).sort("firstname")
+    lines = [f"{row[0]},{row[1]:.0f},{','.join(f'{value:.3f}' for value in row[2:])}" for row in table.rows()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,76 @@
+"""What stands in this folder's own files: personas, words that are names, and occupations."""
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.prompts.names.spelling import statistics_spelling
+
+
+@lru_cache(maxsize=8)
+def own_file(name: str) -> dict[str, Any]:
+    """A TOML file of this folder."""
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+def load_personas() -> tuple[str, ...]:
+    """Our own personas: two lines in the first person each, joined by a line feed, as `read_personas` gives them.
+
+    They say no gender, name or occupation. In the style of those that BlenderBot was trained with, in our own words.
+
+    >>> load_personas()[0].split("\\n")
+    ['i get up before the sun does.', 'my favorite meal is breakfast.']
+    """
+    return tuple("\n".join(lines) for lines in own_file("personas.toml")["personas"])
+
+
+def is_common_word(name: str) -> bool:
+    """Whether a first name is also something else in English sentences, such as a word, a month or a place.
+
+    Where such a name stands in a text, the person need not be meant: names are replaced only behind "name is".
+
+    >>> [is_common_word(name) for name in ("Hope", "Will", "May", "Martha")]
+    [True, True, True, False]
+    """
+    return statistics_spelling(name).lower() in _common_words()
+
+
+@lru_cache(maxsize=1)
+def _common_words() -> frozenset[str]:
+    return frozenset(own_file("common_words.toml")["words"])
+
+
+def occupations() -> pl.DataFrame:
+    """Occupations with the share of women among those who work in them in the United States, in 2020.
+
+    Columns: occupation and singular (the same word), plural, share_women and share (the same percentage, under the
+    name that `occupation_lean` takes), bls_row (the row of table 11 that it is of) and broad (whether another row might
+    as well stand for the title).
+    Source: U.S. Bureau of Labor Statistics, Current Population Survey, table 11, annual averages 2020; titles of the
+    Winogender schemas (Rudinger et al. 2018). Which row stands for a title is our choice.
+
+    >>> occupations().filter(occupation="nurse").select("plural", "share_women", "bls_row").row(0)
+    ('nurses', 87.4, 'Registered nurses')
+    """
+    listed = pl.DataFrame(
+        own_file("occupations.toml")["occupation"],
+        schema={
+            "singular": pl.String,
+            "plural": pl.String,
+            "share_women": pl.Float64,
+            "bls_row": pl.String,
+            "broad": pl.Boolean,
+        },
+    )
+    return listed.select(
+        pl.col("singular").alias("occupation"),
+        "singular",
+        "plural",
+        "share_women",
+        pl.col("share_women").alias("share"),
+        "bls_row",
+        pl.col("broad").fill_null(False),
+    )
