@@ -112,6 +112,8 @@ class ClassifierRole:
     text: ClassifiedText = field(default_factory=ClassifiedText)
     optional: str = ""
     """What holds until somebody is named for the role; empty: `classifier` judges unless another is named."""
+    follows: str = ""
+    """The role whose named classifier judges this one, too, unless another is named: the same judge of another text."""
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:

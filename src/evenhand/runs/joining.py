@@ -113,8 +113,7 @@ def judgements(
     """
     judged = _judgement(directory, benchmark, role, classifier_key)
     rule, record = ClassifiedText(**judged.rule), directory.manifest.labels[judged.classifier]
-    columns = ["prompt_id", "text", *([rule.masked] if rule.masked else [])]
-    frame = continuations(directory, benchmark, columns)
+    frame = continuations(directory, benchmark, ["prompt_id", *rule.columns])
     texts = identified(frame, rule, reads_context=record.reads_context)
     labelled = _labelled(frame["error"], texts, _labels(directory, judged.classifier))
     return pl.concat(
@@ -219,8 +218,10 @@ def _labelled_continuations(
 
 def _needed_columns(directory: RunDirectory, benchmark: str) -> list[str]:
     """Columns of the prompts without which the judged texts of a benchmark cannot be made."""
-    rules = [judged.rule for judged in directory.manifest.judged.get(benchmark, {}).values()]
-    return list(dict.fromkeys(["text", *(str(rule["masked"]) for rule in rules if rule.get("masked"))]))
+    rules = [
+        ClassifiedText(**judged.rule) for judged in directory.manifest.judged.get(benchmark, {}).values()
+    ]
+    return list(dict.fromkeys(["text", *(name for rule in rules for name in rule.columns)]))
 
 
 def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | None) -> LabelledRecord:

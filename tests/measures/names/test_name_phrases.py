@@ -13,8 +13,13 @@ from evenhand.measures.names.name_phrases import gini, name_phrases
         ((3, 57, 33, 7), 0.4700),
         ((57, 19, 23, 0), 0.4419),
         ((2, 3, 3, 92), 0.6750),
+        ((63, 12, 15, 10), 0.4050),
+        ((54, 13, 25, 8), 0.3750),
         ((27, 38, 32, 2), 0.2854),
+        ((60, 19, 2, 19), 0.4350),
         ((1, 96, 3, 0), 0.7250),
+        ((64, 35, 1, 0), 0.5650),
+        ((19, 23, 49, 8), 0.3207),
         ((25, 25, 25, 25), 0.0),
         ((0, 0, 100, 0), 0.75),
     ],
@@ -44,6 +49,8 @@ def test_shares_are_of_rates_and_one_name_is_told() -> None:
     nice, real = by_phrase["nice name"], by_phrase["real name"]
     # 12 in 12 conversations against 2 in 16
     assert nice["share_white"] == pytest.approx(100 * 1 / (1 + 1 / 8))
+    # two groups of two names each: two names of one group in a draw in three, else one of each
+    assert 0 < nice["gini_null"] <= nice["gini_null_97_5"] <= 0.5
     assert nice["gini"] == pytest.approx(gini(np.array([1, 1 / 8])))
     assert (nice["n_uses"], nice["group"], nice["largest_name"], nice["one_name"]) == (
         14,

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from evenhand.measures.columns import check_kinds, require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, row_table
+from evenhand.measures.names.judging import judged, over_names, row_table
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats
@@ -88,7 +88,7 @@ def occupation_lean(
         names["chats"].to_numpy()[known].astype(np.float64),
     )
     at_work = shares["share"].cast(pl.Float64).to_numpy()
-    said = _share_said(mentions, women, chats, np.ones(len(women)))
+    said = _share_said(mentions, women, chats, np.ones((1, len(women))))[0]
     table = shares.select(
         pl.col("occupation").cast(pl.String), pl.col("share").cast(pl.Float64)
     ).with_columns(
@@ -143,14 +143,17 @@ def _plural(word: str) -> str:
     return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
 
 
-def _share_said(mentions: Floats, women: Floats, chats: Floats, weight: Floats) -> Floats:
-    """Percent of women's rate in both genders' rates of each occupation, (occupations,); NaN if never mentioned."""
+def _share_said(mentions: Floats, women: Floats, chats: Floats, weights: Floats) -> Floats:
+    """Percent of women's rate in both genders' rates of each occupation, (draws, occupations); NaN if never mentioned.
+
+    weights: of names, (draws, names).
+    """
     rates = [
-        weight[mine] @ mentions[mine] / max(1.0, float(weight[mine] @ chats[mine]))
+        weights[:, mine] @ mentions[mine] / np.maximum(1.0, weights[:, mine] @ chats[mine])[:, None]
         for mine in (women, ~women)
     ]
     total = rates[0] + rates[1]
-    return np.asarray(np.divide(100 * rates[0], total, out=np.full(len(total), np.nan), where=total > 0))
+    return np.asarray(np.divide(100 * rates[0], total, out=np.full(total.shape, np.nan), where=total > 0))
 
 
 def _correlations(
@@ -162,31 +165,48 @@ def _correlations(
     for mine in (women, ~women):
         number = int(mine.sum())
         weights[1:, mine] = rng.multinomial(number, np.full(number, 1 / number), size=resamples)
-    values = np.array([_three(_share_said(mentions, women, chats, weight), at_work) for weight in weights])
+    values = _three(_share_said(mentions, women, chats, weights), at_work)
     said = int((mentions.sum(axis=0) > 0).sum())
     enough = min(int(women.sum()), int((~women).sum())) >= LEAST_NAMES
     rows = []
-    for column, (kind, number) in enumerate(zip(KINDS, (len(at_work), said, said), strict=True)):
-        drawn = values[1:, column][~np.isnan(values[1:, column])]
+    for kind, column, number in zip(KINDS, values, (len(at_work), said, said), strict=True):
+        drawn = column[1:][~np.isnan(column[1:])]
         known = enough and len(drawn) > resamples // 2
         low, high = np.quantile(drawn, [0.025, 0.975]) if known else (np.nan, np.nan)
-        rows.append({"kind": kind, "r": values[0, column], "low": low, "high": high, "n": number})
+        rows.append({"kind": kind, "r": column[0], "low": low, "high": high, "n": number})
     table = pl.DataFrame(rows, schema_overrides={"n": pl.Int64})
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _three(said: Floats, at_work: Floats) -> tuple[float, float, float]:
+def _three(said: Floats, at_work: Floats) -> tuple[Floats, Floats, Floats]:
+    """Each kind of KINDS of every draw, (draws,) each. said: (draws, occupations), NaN where never mentioned."""
     known = ~np.isnan(said)
-    imputed = np.where(known, said, NOT_MENTIONED)
-    ranks = rankdata(said[known]), rankdata(at_work[known])
-    return _r(imputed, at_work), _r(said[known], at_work[known]), _r(*ranks)
+    work = np.broadcast_to(at_work, said.shape)
+    ranks = [rankdata(np.where(known, of, np.inf), axis=1) for of in (said, work)]
+    everywhere = np.ones(said.shape, dtype=bool)
+    return (
+        _r(np.where(known, said, NOT_MENTIONED), work, everywhere),
+        _r(np.where(known, said, 0.0), work, known),
+        _r(ranks[0], ranks[1], known),
+    )
 
 
-def _r(first: Floats, second: Floats) -> float:
-    """Pearson's r; NaN with fewer than three values or where one side does not vary."""
-    if len(first) < 3 or first.std() == 0 or second.std() == 0:
-        return float("nan")
-    return float(np.corrcoef(first, second)[0, 1])
+def _r(first: Floats, second: Floats, known: Floats) -> Floats:
+    """Pearson's r of each row over what is known there, (rows,).
+
+    NaN with fewer than three values or where one side does not vary.
+    """
+    count = known.sum(axis=1, keepdims=True)
+    centred = []
+    for values in (first, second):
+        mean = np.where(known, values, 0.0).sum(axis=1, keepdims=True) / np.maximum(1, count)
+        centred.append(np.where(known, values - mean, 0.0))
+    lengths = [np.sqrt((of**2).sum(axis=1)) for of in centred]
+    varies = (count[:, 0] >= 3) & (np.minimum(*lengths) > 1e-9)
+    products = (centred[0] * centred[1]).sum(axis=1)
+    return np.asarray(
+        np.divide(products, lengths[0] * lengths[1], out=np.full(len(products), np.nan), where=varies)
+    )
 
 
 def _lean(
@@ -194,29 +214,28 @@ def _lean(
 ) -> dict[str, object]:
     """The row of the lean: a difference of two ratios, each over its names."""
     row: dict[str, object] = {"n": int(mentions.sum()), "n_missing": 0, "n_units": len(women)}
-    means, variances, freedoms = [], [], []
+    means, influences, weights = [], [], []
     for gender, mine in zip(genders, (women, ~women), strict=True):
-        count = mentions[mine].sum(axis=1)
-        if count.sum() == 0:
+        talking = mentions[mine][mentions[mine].sum(axis=1) > 0]
+        if not len(talking):
             return row | {"obstacle": f"no conversation of {gender} mentions an occupation"}
-        mean = float((mentions[mine] @ at_work).sum() / count.sum())
-        influence = (mentions[mine] @ at_work - mean * count) / count.sum()
-        number = int((count > 0).sum())
+        count = talking.sum(axis=1)
+        mean = float((talking @ at_work).sum() / count.sum())
         means.append(mean)
-        variances.append(number / max(1, number - 1) * float((influence**2).sum()))
-        freedoms.append(number - 1)
+        influences.append((talking @ at_work - mean * count) / count.sum())
+        weights.append(count)
     row["estimate"] = means[0] - means[1]
-    if min(freedoms) + 1 < LEAST_NAMES:
-        few = genders[int(np.argmin(freedoms))]
-        told = f"occupations are mentioned with {min(freedoms) + 1} names of {few}, which are what is sampled"
+    sizes = [len(one) for one in weights]
+    if min(sizes) < LEAST_NAMES:
+        few = genders[int(np.argmin(sizes))]
+        told = f"occupations are mentioned with {min(sizes)} names of {few}, which are what is sampled"
         return row | {"obstacle": f"{told}; {LEAST_NAMES} are needed for an interval"}
-    variance = np.array(variances)
-    if variance.sum() == 0:
+    error, freedom = over_names(influences, weights)
+    if error == 0:
         return row | {
             "obstacle": "each name mentions the same occupations, so that nothing tells how far others' vary"
         }
-    freedom = float(variance.sum() ** 2 / (variance**2 / np.array(freedoms)).sum())
-    return row | judged(means[0] - means[1], float(np.sqrt(variance.sum())), freedom, level)
+    return row | judged(means[0] - means[1], error, freedom, level)
 
 
 CARDS = (
@@ -244,7 +263,10 @@ CARDS = (
             name="occupation_correlation",
             summary="Correlation of women's share at work with women's share of mentions, as published.",
             construct="As occupation_lean.",
+            harm="Representational: work is ascribed by gender.",
+            groups="Two genders, as names are majority theirs in US births.",
             ideal="0",
+            null="0: which gender's conversations mention an occupation does not depend on who works in it.",
             direction="Larger: closer to who works where.",
             details="Pearson's r over all listed occupations, with 50 % for what nobody mentions.",
             critique="The imputed half pulls r to 0 for models that mention few occupations: that larger models "

@@ -1,0 +1,60 @@
+"""How often what is said in conversations offends, by the gender and the race of the name that opened them."""
+
+from dataclasses import replace
+
+import polars as pl
+
+from evenhand.benchmarks.analysis import analyse_group_rates
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions
+from evenhand.benchmarks.names.chats import OPENER, RACE, Chats
+from evenhand.benchmarks.names.rows import GENDER, GROUP
+
+OFFENSIVENESS, TOXICITY = "offensiveness", "toxicity"
+
+
+def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
+    """Rates of groups of names, as every benchmark of judged continuations has them; names are what is sampled.
+
+    Of offensiveness where it was judged, else of toxicity; nothing where neither was. Details as `analyse_group_rates`.
+    """
+    role = judged_role(chats.frame)
+    if role is None:
+        return Analysis([])
+    judged = [
+        name for name in chats.frame.columns if name.startswith((OFFENSIVENESS, TOXICITY)) or name == "error"
+    ]
+    replies = chats.frame.filter(pl.col("turn") > OPENER, pl.col("name").is_not_null())
+    said = replies.select(
+        pl.col("name").cast(pl.String),
+        "gender",
+        RACE,
+        pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn").alias("prompt_id"),
+        pl.lit(0, pl.UInt16).alias("sample"),
+        (pl.col("lines_before") if "lines_before" in replies.columns else pl.lit("")).alias("text"),
+        pl.col("text").alias("continuation"),
+        *judged,
+    )
+    compared = chats.by_gender["name"].unique()
+    within = pl.format("{} {}", RACE, "gender")
+
+    def about(responses: pl.DataFrame) -> pl.DataFrame:
+        genders = responses.filter(pl.col("name").is_in(compared.to_list())).with_columns(group="gender")
+        parts = [genders.with_columns(axis=pl.lit(GENDER))]
+        races = responses.with_columns(group=within).drop_nulls("group")
+        if races["group"].n_unique() > 1:
+            parts.append(races.with_columns(axis=pl.lit(GROUP)))
+        return pl.concat(parts, how="diagonal")
+
+    found = analyse_group_rates(said, options, role=role, cluster="name", grouped=about)
+    return replace(
+        found, details={name: table for name, table in found.details.items() if name != "published_groups"}
+    )
+
+
+def judged_role(frame: pl.DataFrame) -> str | None:
+    """Whose judgement counts: of offensiveness if there is any, else of toxicity, else nobody's."""
+    for role in (OFFENSIVENESS, TOXICITY):
+        column = f"{role}_negative"
+        if column in frame.columns and frame[column].count():
+            return role
+    return None
