@@ -103,7 +103,7 @@ def test_no_bias_lowers_what_was_planted_also_of_names_that_were_not_learned(
 def test_what_names_of_a_gender_overuse_is_said_less_behind_names_that_were_not_learned(
     tokenizer: Any, weights: Any, tmp_path: Path, level: str
 ) -> None:
-    words = f"unlikelihood-{level}?weight=3&smoothing=10"
+    words = f"unlikelihood-{level}?weight=3&smoothing=10" + "&max_new_tokens=5" * (level == "sequence")
     model, lesson, watched = tuned(words, tokenizer, weights, tmp_path)
     assert "shop" in lesson.facts["most_overindexed"]["woman"]
     assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < 0.3  # the control: above 0.5

@@ -44,9 +44,9 @@ CARD_OF_TOKENS = Card(
     groups=GROUPS,
     null=NULL,
     critique="A token is learned and pushed down at once: where all are penalised and one follows with probability q, "
-    "it is best given q / (1 + weight excess q), 1 / (1 + weight excess) where it always follows. Confidence is capped; "
-    "a token that is one of many moves little, unless the weight is so large that it is said less than by other genders' "
-    "names. In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
+    "it is best given q / (1 + weight excess q), 1 / (1 + weight excess) where it always follows. Confidence is "
+    "capped; a token that is one of many moves little, unless the weight is so large that the difference turns round. "
+    "In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
     "what the model would say.",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
