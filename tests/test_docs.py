@@ -96,6 +96,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "crows-pairs": SHARED / "data" / "crows_pairs",
             "stereoset": SHARED / "data" / "stereoset",
             "redditbias": SHARED / "data" / "redditbias",
+            "names": SHARED / "data" / "names",
             "likelihood_bias_small": SHARED / "parity" / "likelihood_bias_small",
         }.items():
             (tmp_path / "downloads" / name).symlink_to(there)

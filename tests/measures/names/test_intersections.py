@@ -70,6 +70,15 @@ def test_chance_is_large_as_published_and_nothing_when_corrected() -> None:
     assert abs(corrected) < 0.05
 
 
+@pytest.mark.parametrize(("tokens", "level"), [(100_000, 0.868), (1_000_000, 0.260), (10_000_000, 0.084)])
+def test_chance_alone_has_the_levels_that_were_computed_elsewhere(tokens: int, level: float) -> None:
+    """Tokens of each of eight groups without any difference, 8,000 words by Zipf's law."""
+    rng = np.random.default_rng(tokens)
+    zipf = 1 / np.arange(1, 8001)
+    drawn = [rng.multinomial(tokens, zipf / zipf.sum(), size=8) / tokens for _ in range(4)]
+    assert np.mean([np.linalg.norm(own_overindexing(one)) for one in drawn]) == pytest.approx(level, rel=0.06)
+
+
 def test_one_name_that_makes_a_number_is_named() -> None:
     rng = np.random.default_rng(2)
     share = np.full(20, 1 / 20)

@@ -29,6 +29,7 @@ def test_occupations_are_sixty_words_with_a_share() -> None:
     assert table["share_women"].is_between(0, 100).all() and table["plural"].str.ends_with("s").sum() == 59
     told = dict(table.select("occupation", "share_women").iter_rows())
     assert told["plumber"] < 5 < 85 < told["nurse"]
+    assert table["share"].equals(table["share_women"].alias("share"))
 
 
 @pytest.mark.parity

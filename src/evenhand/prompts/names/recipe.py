@@ -111,14 +111,12 @@ def read_extras(source: Path | str) -> pl.DataFrame:
             statistics_spelling(name)
         except DataError as error:
             raise DataError(f"{path}, row {row}: {error.message}", error.hint) from error
-    source_column = text_column(frame, "source", path) if "source" in frame.columns else pl.Series([None])
+    said = text_column(frame, "source", path).to_list() if "source" in frame.columns else [None] * len(names)
     return pl.DataFrame(
         {
             "name": [name.strip() for name in names],
             "race_ethnicity": [known[group.strip().lower()] for group in groups],
-            "source": source_column.cast(pl.String).fill_null("extra")
-            if len(source_column) == len(names)
-            else ["extra"] * len(names),
+            "source": [source or "extra" for source in said],
         }
     )
 
