@@ -11,14 +11,16 @@ from evenhand.cli.common import options_of, progress, show, stated
 
 def debias(
     model: str = typer.Argument(
-        ..., help="A causal Hugging Face model: a hub name, a folder, evenhand/reference."
+        ...,
+        help="A causal Hugging Face model, for methods of dialogues also an encoder-decoder: a hub name, a folder, "
+        "evenhand/reference.",
     ),
     method: str = typer.Option(
         ...,
         "--method",
         "-m",
-        help="lmd, add, hd, cda, dpo; of dialogues self-chat, name-scrambling, control-gender, control-tokens, "
-        "style-equality; without training inlp, sentence-debias (`evenhand list methods`). With options: "
+        help="lmd, add, hd, cda, dpo; of dialogues self-chat, name-scrambling, unlikelihood-token, "
+        "unlikelihood-sequence, control-gender, control-tokens, style-equality; without training inlp, sentence-debias (`evenhand list methods`). With options: "
         "lmd?weight=10.",
     ),
     output: Path = typer.Option(
@@ -106,7 +108,7 @@ def debias(
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
 ) -> None:
-    """Train or project a bias out of a causal model; the folder holds weights, tokenizer, model card and lineage.
+    """Train or project a bias out of a model; the folder holds weights, tokenizer, model card and lineage.
 
     Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. What it helped
     and cost is measured by the command printed in the end: evenhand before-after MODEL DIR with

@@ -4,7 +4,7 @@ Marks are found once, when texts are tokenised, so that a step of training does 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.models.dialogue import History
 from evenhand.schema import DataError
 from evenhand.weights import quiet_transformers
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Ints = NDArray[np.int64]
+EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
+"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 IGNORED = -100
 """Label of a token that is read and not learned."""
 
@@ -161,7 +164,7 @@ def encode_texts(
 
 
 def reply_examples(
-    pairs: Sequence[tuple[Sequence[int], Sequence[int]]], decoder_start: int | None = None
+    pairs: Sequence[tuple[Sequence[int] | Ints, Sequence[int] | Ints]], decoder_start: int | None = None
 ) -> Examples:
     """Replies behind contexts, of which the replies alone are learned.
 

@@ -142,7 +142,10 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
         )
         return [f"evenhand study names {shlex.quote(str(lineage['base']['name']))} --row {row}"], note
     if "descriptors_watched" in data:
-        asked = "-b holisticbias-styles"
+        return [], (
+            "Ask it for replies in conversations, where its label is put behind each sentence "
+            "(docs/dialogue_debiasing.md): holisticbias-styles asks for continuations of plain texts, without a label."
+        )
     elif own == "evenhand":
         asked = f"-b evenhand-likelihood --axis {axis}"
     elif bias in BIAS_TYPES:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
-from evenhand.mitigations.training.replies import EncodeReply
+from evenhand.mitigations.training.examples import EncodeReply
 from evenhand.prompts.redditbias import Pieces, Specification
 from evenhand.schema import as_json
 

@@ -3,19 +3,13 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.mitigations.training.examples import Examples, Ints, reply_examples
+from evenhand.mitigations.training.examples import EncodeReply, Examples, Ints, reply_examples
+from evenhand.mitigations.training.material import Encoding
 from evenhand.models.dialogue import History
 from evenhand.schema import DataError
-
-if TYPE_CHECKING:
-    from evenhand.mitigations.training.material import Encoding
-
-EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
-"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 
 PROBED = History((), ("Hi!",))
 """Behind which it is tried how replies end."""
@@ -49,7 +43,7 @@ class Reply:
         return cls(History.of(prompt), target, label)
 
 
-def replies_to_learn(replies: Sequence[Reply], encoding: "Encoding") -> Examples:
+def replies_to_learn(replies: Sequence[Reply], encoding: Encoding) -> Examples:
     """Replies behind their histories, in a model's own format of dialogues; the replies alone are learned.
 
     encoding: says how both become tokens, and how many are read. Raises DataError where the format is not known, and
@@ -59,7 +53,7 @@ def replies_to_learn(replies: Sequence[Reply], encoding: "Encoding") -> Examples
     return reply_examples(encoded_replies(replies, encode, encoding.longest, apart=start is not None), start)
 
 
-def reply_tokens(encoding: "Encoding") -> tuple[Callable[[list[str]], list[list[int]]], tuple[int, ...]]:
+def reply_tokens(encoding: Encoding) -> tuple[Callable[[list[str]], list[list[int]]], tuple[int, ...]]:
     """How replies become tokens as the model writes them, without their end; and the tokens of that end.
 
     The end is what two replies have in common behind their last words. Raises DataError where the format is not known.
@@ -82,7 +76,7 @@ def reply_tokens(encoding: "Encoding") -> tuple[Callable[[list[str]], list[list[
     return cut, tuple(ends)
 
 
-def _format(encoding: "Encoding") -> EncodeReply:
+def _format(encoding: Encoding) -> EncodeReply:
     if encoding.reply is None:
         raise DataError(
             "The format in which this model is told of dialogues is not known.",

@@ -142,7 +142,10 @@ def words_apart(text: str) -> str:
 def as_written(text: str) -> str:
     """Apostrophes and the marks that end sentences put back to their words, which the model reads as the same tokens.
 
-    >>> as_written("hi ! i ' m martha , and you ?")
-    "hi! i'm martha, and you?"
+    A word of which the last piece is missing loses the sign that it goes on.
+
+    >>> as_written("hi ! i ' m martha , and y@@")
+    "hi! i'm martha, and y"
     """
+    text = text.removesuffix("@@")
     return re.sub(r" ([.,!?])", r"\1", re.sub(r"(?<=\w) ' (?=\w)", "'", text))

@@ -15,8 +15,8 @@ CRITERIA: dict[Criterion, str] = {
     "counting as much as all of the guard",
     "published": "the largest p of the paired t-test on all validation pairs (RedditBias)",
 }
-WEIGHTS = {"weight": "the weight of the term", "alpha": "alpha"}
-"""What methods call the weight of their debiasing term, and in words: at 0, a trial is a control."""
+WEIGHT = "weight"
+"""The option of a method that is the weight of its debiasing term: at 0, a trial is a control."""
 P = f"{WHOLE}p"
 
 
@@ -36,7 +36,7 @@ class Tried:
     @property
     def is_control(self) -> bool:
         """Whether nothing but the texts was learned."""
-        return any(self.setting.get(name) == 0 for name in WEIGHTS)
+        return self.setting.get(WEIGHT) == 0
 
     def value(self, name: str) -> float:
         """What was watched under a name; NaN where there is no number."""

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY, WHOLE
 from evenhand.reports import WeighedPoint, front_svg, wording
-from evenhand.studies.debias.choosing import CRITERIA, WEIGHTS, P, chosen_on
+from evenhand.studies.debias.choosing import CRITERIA, WEIGHT, P, chosen_on
 from evenhand.studies.plain_page import PlainTable
 
 WRONG_WITH_PUBLISHED = (
@@ -194,7 +194,7 @@ def _remark(row: Mapping[str, Any], search: Mapping[str, Any]) -> str:
     if row["failed"]:
         return f"failed: {row['failed'].rpartition(': ')[2]}"
     said = ["chosen"] if row["trial"] == search["chosen"] else []
-    said += ["control"] if any(row["setting"].get(name) == "0" for name in WEIGHTS) else []
+    said += ["control"] if row["setting"].get(WEIGHT) == "0" else []
     said += ["front"] if row.get("on_front") else []
     beyond = (row["times_perplexity"] or 0.0) > search["guard"]
     return ", ".join([*said, *(["over the guard"] if beyond else [])])

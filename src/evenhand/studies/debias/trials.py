@@ -36,7 +36,7 @@ from evenhand.schema import (
     write_json,
     write_text,
 )
-from evenhand.studies.debias.choosing import WEIGHTS, Choice, Tried, choose, chosen_on, cost, pareto_front
+from evenhand.studies.debias.choosing import WEIGHT, Choice, Tried, choose, chosen_on, cost, pareto_front
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 from evenhand.studies.debias.shown import trials_of
@@ -174,10 +174,9 @@ class _Search:
 
     def _control(self, best: Tried, trials: Sequence[Tried]) -> Tried | None:
         """The training of a trial with the debiasing term at weight 0; None for a method without such a term."""
-        options = method_options(split_options(self.config.method)[0])
-        if (weight := next((name for name in WEIGHTS if name in options), None)) is None:
+        if WEIGHT not in method_options(split_options(self.config.method)[0]):
             return None
-        setting = {**best.setting, weight: 0.0}
+        setting = {**best.setting, WEIGHT: 0.0}
         if (there := next((one for one in trials if one.setting == setting), None)) is not None:
             return there
         self.progress.note(f"control of trial {best.name}: {in_words(setting)}")

@@ -8,11 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.classifiers import Labels, load_classifier
+from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE, Labels, load_classifier
 from evenhand.mitigations.training import load_method
 from evenhand.mitigations.training.dialogue.gender_labels import GenderLabels, gender_labels
 from evenhand.mitigations.training.dialogue.labels import check_writable
 from evenhand.mitigations.training.dialogue.style_labels import style_bias
+from evenhand.mitigations.training.dialogue.styled_replies import read_styled_replies
+from evenhand.models import Decoding
+from evenhand.models.puppets import writes
+from evenhand.runs import GenerateRequest, Labelling, Part, RunDirectory, execute, label, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError
 from tests.helpers.planted_chats import (
     MARKED,
@@ -219,7 +223,7 @@ def test_styles_of_a_table_are_judged_without_the_descriptor(
             return super().classify(texts)
 
     monkeypatch.setattr(
-        "evenhand.mitigations.training.data.styled_replies.load_classifier",
+        "evenhand.mitigations.training.dialogue.styled_replies.load_classifier",
         lambda name: Judge({}, ("a", "b")),
     )
     path = tmp_path / "styled.csv"
@@ -231,6 +235,28 @@ def test_styles_of_a_table_are_judged_without_the_descriptor(
     assert seen[1] == "I like the likes left-handed " and not any(
         name.upper() in "".join(seen) for name in WOMEN
     )
+
+
+def test_a_run_s_replies_and_judgements_are_read(tmp_path: Path) -> None:
+    frame = styled().with_columns(
+        axis=pl.lit("age"), noun=pl.lit("friend"), prompt_id=pl.int_range(pl.len()).cast(pl.String)
+    ).unique(["descriptor", "template"], maintain_order=True)  # fmt: skip
+    model = writes(lambda prompt, sample: f" I like {'shop' if ' t ' in prompt else 'the'}{UNSAFE}")
+    request = GenerateRequest(Decoding(max_new_tokens=9))
+    prompts = frame.select("prompt_id", "text", "descriptor", "template", "axis", "noun")
+    plan = make_plan([Part("holisticbias-styles", prompts, request)], model.fingerprint)
+    directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
+    execute(plan, model, directory)
+    judge = Hears({" I like shop": (0.9, 0.1), " I like the": (0.5, 0.5)}, ("a", "b"))
+    wanted = Labelling("holisticbias-styles", "style", "judge", MASKED_DESCRIPTOR)
+    label(directory, [wanted], {"judge": judge})
+    read = read_styled_replies(tmp_path / "run", 0)
+    assert read.frame.height == prompts.height == 24 and read.missing == 0
+    assert set(read.frame["descriptor"]) == {f"age: {name}" for name in WOMEN}
+    for place in range(24):  # what a model writes beside what it says is not learned
+        shop = read.frame["template"][place] == "t"
+        assert read.reply(place).target == ("I like shop" if shop else "I like the")
+        np.testing.assert_allclose(read.styles[place], [0.9, 0.1] if shop else [0.5, 0.5], atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from evenhand.mitigations.training import (
@@ -13,7 +14,7 @@ from evenhand.mitigations.training import (
     prepared_model,
     train,
 )
-from evenhand.mitigations.training.data.self_chats import self_chats_of
+from evenhand.mitigations.training.dialogue.self_chats import self_chats_of
 from evenhand.mitigations.training.replies import replies_to_learn
 from tests.helpers.planted_chats import (
     MARKED,
@@ -47,17 +48,16 @@ def weights(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def tuned(
-    words: str, tokenizer: Any, weights: Any, folder: Path, **more: Any
+    words: str, tokenizer: Any, weights: Any, folder: Path, data: Path | None = None
 ) -> tuple[Any, Any, dict[str, float]]:
     """The model after a method, its lesson, and what was watched before and after."""
     model, encoding, method = tiny_talker(tokenizer), told(tokenizer), load_method(words)
     model.load_state_dict(weights)
     made: Any = method
-    material, validation = made.given(written(folder, planted_chats(8, turns=2, seed=5)), 0)
+    material, validation = made.given(data or written(folder, planted_chats(8, turns=2, seed=5)), 0)
     lesson = made.lesson(material, tokenizer, encoding, 0)
     before = evaluator(validation, tokenizer, encoding, 0)(model.eval())
-    options = TrainingOptions(**{**vars(OPTIONS), **more})
-    train(prepared_model(model, options), lesson.examples, lesson.objective, options, folder / "training",
+    train(prepared_model(model, OPTIONS), lesson.examples, lesson.objective, OPTIONS, folder / "training",
           device="cpu", of_epoch=lesson.of_epoch)  # fmt: skip
     after = evaluator(validation, tokenizer, encoding, 0, label=lesson.label)(model.eval())
     return model, lesson, {"before": before["bias"], "after": after["bias"]}
@@ -83,7 +83,8 @@ def test_names_say_nothing_any_more_after_scrambling(tokenizer: Any, weights: An
     test = lesson.facts["names"]["test"]
     assert gap(control, tokenizer, test) > 0.5 and watched["after"] > 0.5 * watched["before"]
     scrambled, lesson, watched = tuned("name-scrambling?redraw=true", tokenizer, weights, tmp_path)
-    assert abs(gap(scrambled, tokenizer, lesson.facts["names"]["learned"])) < 0.2
+    for names in (lesson.facts["names"]["learned"], test):
+        assert abs(gap(scrambled, tokenizer, names)) < 0.2
     assert watched["after"] < 0.5 * watched["before"]
 
 
@@ -96,3 +97,30 @@ def test_no_bias_lowers_what_was_planted_also_of_names_that_were_not_learned(
         asked = gap(model, tokenizer, names, " STYLE no_bias")
         assert abs(asked) < 0.25 and gap(model, tokenizer, names, " STYLE bias") > asked + 0.3
     assert watched["after"] < watched["before"]
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_what_names_of_a_gender_overuse_is_said_less_behind_names_that_were_not_learned(
+    tokenizer: Any, weights: Any, tmp_path: Path, level: str
+) -> None:
+    words = f"unlikelihood-{level}?weight=3&smoothing=10" + "&max_new_tokens=5" * (level == "sequence")
+    model, lesson, watched = tuned(words, tokenizer, weights, tmp_path)
+    assert "shop" in lesson.facts["most_overindexed"]["woman"]
+    assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < 0.3  # the control: above 0.5
+    assert watched["after"] < 0.7 * watched["before"]
+
+
+def test_style_equality_lowers_what_was_planted(tokenizer: Any, weights: Any, tmp_path: Path) -> None:
+    replies = planted_chats(12, turns=2, seed=5).filter(pl.col("turn") == 2)
+    hears = {f"style_{word}": pl.col("text").str.ends_with(word).cast(pl.Float64) for word in MARKED.values()}
+    replies.select(
+        pl.format("Hi! My name is {}", "name").alias("text"), descriptor="name", template=pl.lit("t"),
+        continuation="text", **hears,
+    ).write_parquet(tmp_path / "replies.parquet")  # fmt: skip
+    model, lesson, _ = tuned(
+        "style-equality?beta=0.1", tokenizer, weights, tmp_path, tmp_path / "replies.parquet"
+    )
+    every = [*WOMEN, *MEN]  # also descriptors that were watched, and not learned
+    asked = gap(model, tokenizer, every, lesson.label)
+    assert lesson.label == " STYLE no_bias" and abs(asked) < 0.25  # planted: 0.8
+    assert gap(model, tokenizer, every, " STYLE bias") > asked + 0.3

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.mitigations.training import IGNORED, load_method
-from evenhand.mitigations.training.data.self_chats import SelfChat
 from evenhand.mitigations.training.dialogue.scrambling import scrambled
+from evenhand.mitigations.training.dialogue.self_chats import SelfChat
 from tests.helpers.planted_chats import MEN, WOMEN, planted_chats, told, word_tokenizer, written
 
 
@@ -60,9 +60,5 @@ def test_epochs_draw_anew_and_the_same_again(tmp_path: Path) -> None:
     epochs = [[lesson.of_epoch(epoch).digest() for epoch in range(3)] for lesson in lessons]
     assert epochs[0] == epochs[1] and len(set(epochs[0])) == 3
     assert epochs[0][0] == lessons[0].examples.digest()
-    assert (
-        load_method("name-scrambling")
-        .lesson(method.given(path, 1)[0], tokenizer, told(tokenizer), 1)
-        .of_epoch
-        is None
-    )  # type: ignore[union-attr]
+    once: Any = load_method("name-scrambling")
+    assert once.lesson(once.given(path, 1)[0], tokenizer, told(tokenizer), 1).of_epoch is None

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.classifiers import Classifier, load_classifier
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.labels import labelled_lesson
-from evenhand.mitigations.training.dialogue.plain import MARTHA, OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.schema import Card, DataError, UsageError

@@ -72,10 +72,16 @@ def over(values: Floats, threshold: float) -> list[str]:
 def threshold_of(values: Floats, threshold: float | None, quantile: float) -> float:
     """The threshold that was given, or the value below which a share `quantile` of all lies.
 
-    >>> threshold_of(np.arange(5.0), None, 0.5)
-    2.0
+    Where more than the other share has the largest value (equal replies), the threshold is the next smaller one.
+
+    >>> threshold_of(np.arange(5.0), None, 0.5), threshold_of(np.array([1.0, 2.0, 2.0, 2.0]), None, 0.5)
+    (2.0, 1.0)
     """
-    return float(np.quantile(values, quantile)) if threshold is None else threshold
+    if threshold is not None:
+        return threshold
+    found = float(np.quantile(values, quantile))
+    smaller = values[values < values.max()]
+    return float(smaller.max()) if found >= values.max() and len(smaller) else found
 
 
 def check_quantile(quantile: float) -> None:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evenhand.mitigations.training.data.self_chats import (
+from evenhand.measures import MARTHA
+from evenhand.mitigations.training.dialogue.self_chats import (
     SelfChats,
     check_named,
     own_and_other,
@@ -18,7 +19,6 @@ from evenhand.mitigations.training.replies import Reply, replies_to_learn
 from evenhand.mitigations.training.validation import PairedTexts, Validation
 from evenhand.schema import Card, DataError
 
-MARTHA = "Smith and Williams 2021, Hi, my name is Martha (arXiv:2109.03300)."
 NEEDED = "Name a run or a table of self-chats: --data RUN."
 
 CARD = Card(

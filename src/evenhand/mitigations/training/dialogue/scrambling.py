@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigations.training.data.self_chats import SelfChat
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.plain import (
-    MARTHA,
     OnSelfChats,
     chats_in,
     reply_lesson,
     split_facts,
 )
+from evenhand.mitigations.training.dialogue.self_chats import SelfChat
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson

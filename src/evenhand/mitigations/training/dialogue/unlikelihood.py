@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigations.training.data.token_ratios import SMOOTHING, TokenRatios, token_ratios
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.plain import (
-    MARTHA,
     OnSelfChats,
     chats_in,
     reply_lesson,
     split_facts,
 )
+from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, TokenRatios, token_ratios
 from evenhand.mitigations.training.losses.unlikelihood import (
     GROUP,
     SequenceUnlikelihood,
@@ -28,13 +28,13 @@ from evenhand.stats import Floats
 CITED = f"{MARTHA} Welleck et al. 2019, Neural text generation with unlikelihood training (arXiv:1908.04319)."
 HARM = "Conversations whose words depend on the gender that the opener's name tells."
 GROUPS = "The genders of the names, as the self-chats tell them."
-NULL = "alpha=0 is self-chat tuning, the control; every search trains it beside the trial that it chooses."
+NULL = "weight=0 is self-chat tuning, the control; every search trains it beside the trial that it chooses."
 EXCESS = (
-    "A token's weight is its ratio less 1, and 0 below: its frequency in conversations of the gender's names over that "
+    "A token's excess is its ratio less 1, and 0 below: its frequency in conversations of the gender's names over that "
     "in all, smoothed by `smoothing` tokens used as all use them (the paper says 'proportional to its extent of "
     "overindexing'; the form is ours). Ratios are of the names that are learned alone. A name is overindexed, too: "
-    "that people are called by their names is penalised with the rest. Sweep alpha: `--search grid --over "
-    "alpha=0.1,1,10,100`, which chooses within +5 % of perplexity."
+    "that people are called by their names is penalised with the rest. `weight` is the paper's alpha; sweep it: "
+    "`--search grid --over weight=0.1,1,10,100`, which chooses within +5 % of perplexity."
 )
 CARD_OF_TOKENS = Card(
     "unlikelihood-token",
@@ -44,9 +44,9 @@ CARD_OF_TOKENS = Card(
     groups=GROUPS,
     null=NULL,
     critique="A token is learned and pushed down at once: where all are penalised and one follows with probability q, "
-    "it is best given q / (1 + alpha weight q), 1 / (1 + alpha weight) where it always follows. Confidence is capped; "
-    "a token that is one of many moves little, unless alpha is so large that it is said less than by other genders' "
-    "names. In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
+    "it is best given q / (1 + weight excess q), 1 / (1 + weight excess) where it always follows. Confidence is "
+    "capped; a token that is one of many moves little, unless the weight is so large that the difference turns round. "
+    "In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
     "what the model would say.",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
@@ -74,18 +74,18 @@ CARD_OF_SEQUENCES = Card(
 class UnlikelihoodOfTokens(OnSelfChats):
     """The method unlikelihood-token.
 
-    alpha: weight of the penalty beside language modelling. smoothing: see `token_ratios`. Raises UsageError for numbers
-    below 0.
+    weight: of the penalty beside language modelling, alpha in the paper. smoothing: see `token_ratios`. Raises
+    UsageError for numbers below 0.
     """
 
     name: ClassVar[str] = "unlikelihood-token"
     card: ClassVar[Card] = CARD_OF_TOKENS
 
-    alpha: float = 1.0
+    weight: float = 1.0
     smoothing: float = SMOOTHING
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "smoothing"):
+        for name in ("weight", "smoothing"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise UsageError(f"{name} is {getattr(self, name)}; 0 or more was expected.")
 
@@ -122,7 +122,7 @@ class UnlikelihoodOfTokens(OnSelfChats):
 
     def objective(self, excess: Floats, ends: tuple[int, ...]) -> TokenUnlikelihood:
         """What is made small. excess: (groups, vocabulary). ends: tokens that end a reply."""
-        return TokenUnlikelihood(_table(excess), self.alpha)
+        return TokenUnlikelihood(_table(excess), self.weight)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class UnlikelihoodOfSequences(UnlikelihoodOfTokens):
     def objective(self, excess: Floats, ends: tuple[int, ...]) -> SequenceUnlikelihood:
         """See `UnlikelihoodOfTokens.objective`."""
         return SequenceUnlikelihood(
-            _table(excess), self.alpha, ends=ends[:1], max_new_tokens=self.max_new_tokens
+            _table(excess), self.weight, ends=ends[:1], max_new_tokens=self.max_new_tokens
         )
 
 

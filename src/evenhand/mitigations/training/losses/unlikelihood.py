@@ -1,6 +1,7 @@
 """Unlikelihood: beside language modelling, tokens that a group's conversations overuse become less likely there.
 
-With w(y) how far a token is overindexed in conversations of the group that an example belongs to (`token_ratios`),
+With w(y) how far a token is overindexed in conversations of the group that an example belongs to (`token_ratios`), and
+alpha the weight of the penalty,
 
     L = mean over tokens of - log p(y)  +  alpha * (sum over penalised tokens of - w(y) log(1 - p(y))) / (their number)
 
@@ -37,17 +38,17 @@ LEAST, LEAST_IN_HALF = 1e-20, 1e-6
 class TokenUnlikelihood:
     """Language modelling, and the penalty on what is learned and overindexed.
 
-    excess: (groups, vocabulary), 0 where a token is not penalised. alpha: weight of the penalty. A batch's value
-    `group` says which row of `excess` is an example's.
+    excess: (groups, vocabulary), w; 0 where a token is not penalised. weight: alpha. A batch's value `group` says which
+    row of `excess` is an example's.
     """
 
     excess: "Tensor"
-    alpha: float
+    weight: float
     pooled: bool = True
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
         """1 and alpha."""
-        return {"lm": 1.0, "ul": self.alpha}
+        return {"lm": 1.0, "ul": self.weight}
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
         """Tokens that are learned, and those of them that are penalised."""

@@ -19,8 +19,8 @@ RACES = ("race 0", "race 1")
 class Names:
     """Names of two genders.
 
-    women, men: how many. talks: conversations of a name, or of an unequal one from 1 to so many (bursty). races: whether
-    a race by turns goes with a name, which does something of its own to what is said.
+    women, men: how many. talks: conversations of a name, or of an unequal one from 1 to so many (bursty). races:
+    whether a race by turns goes with a name, which does something of its own to what is said.
     """
 
     women: int
@@ -57,6 +57,11 @@ class ToldGender:
     lean: float = 0.1
     race: float = 0.1
     turns: int = 11
+
+    @property
+    def largest(self) -> float:
+        """The largest bias, percentage points, with which no name's share leaves 0 to 1."""
+        return 100 * self.seen * (0.5 - self.lean - self.taste - self.race * self.names.races)
 
     def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
         """One row an utterance; the true bias is `points` percentage points above chance."""

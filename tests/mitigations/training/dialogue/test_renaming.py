@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.mitigations.training.data.renaming import all_renamed, mentions, renamed
+from evenhand.mitigations.training.dialogue.renaming import all_renamed, mentions, renamed
 
 
 def by_scanning(text: str, name: str, new: str) -> str:

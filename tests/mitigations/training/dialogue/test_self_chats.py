@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.mitigations.training.data.self_chats import (
+from evenhand.mitigations.training.dialogue.self_chats import (
     SelfChat,
     check_named,
     own_and_other,

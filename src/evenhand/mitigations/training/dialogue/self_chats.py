@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.mitigations.training.data.renaming import all_renamed, mentions
+from evenhand.mitigations.training.dialogue.renaming import all_renamed, mentions
 from evenhand.mitigations.training.replies import Reply
 from evenhand.models.dialogue import History
 from evenhand.prompts.own_files import read_table, require_columns
