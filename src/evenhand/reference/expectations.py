@@ -4,7 +4,7 @@ Replies depend on who opened and on what was asked, so that a conversation is a 
 expectation a sum over its places. `person` says who opens; two with the same plants differ in the name that is said.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -28,7 +28,7 @@ def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[Place, floa
     """
     places = [(Place("first" if person.name else "described", None), 1.0)]
     for later in range(3, turn + 1):
-        asked: Counter[str | None] = Counter()
+        asked: defaultdict[str | None, float] = defaultdict(float)
         for place, mass in places:
             for topic, share in _asked(talk.draws(person, place)).items():
                 asked[topic] += mass * share
@@ -43,7 +43,7 @@ def uses(talk: SmallTalk, person: Person, turns: Sequence[int] = TURNS) -> dict[
     >>> round(sum(value for one, value in said.items() if one.step == "greet"), 6)
     1.0
     """
-    found: Counter[Sentence] = Counter()
+    found: defaultdict[Sentence, float] = defaultdict(float)
     for place, mass in _all_visits(talk, person, turns):
         for sentences, probabilities, _ in talk.draws(person, place):
             for sentence, probability in zip(sentences, probabilities, strict=True):
@@ -59,7 +59,7 @@ def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float
     """
     kinds = list(said)
     cut = words(pl.Series([one.said_to(person) for one in kinds], dtype=pl.String)).to_list()
-    found: Counter[str] = Counter()
+    found: defaultdict[str, float] = defaultdict(float)
     for sentence, listed in zip(kinds, cut, strict=True):
         for token in listed:
             found[token] += said[sentence]
@@ -81,7 +81,7 @@ def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.Dat
         key = (talk.concerning(person), person.name is None)
         if key not in known:
             known[key] = tokens_of(uses(talk, person), Person(person.name and ANYBODY, person.gender))
-        counts = Counter(known[key])
+        counts = defaultdict(float, known[key])
         said_back = counts.pop(ANYBODY, 0.0)
         for token in words(pl.Series([person.name or ""]))[0]:
             counts[token] += said_back
@@ -99,7 +99,7 @@ def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool
     """
     silent = {talk_place: mass for talk_place, mass in visits(talk, person, TURNS[0])}
     for later in TURNS:
-        following: Counter[Place] = Counter()
+        following: defaultdict[Place, float] = defaultdict(float)
         for place, mass in silent.items():
             draws = talk.draws(person, place)
             kept = [
@@ -123,34 +123,37 @@ def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool
 
 def tally(talk: SmallTalk, person: Person, turn: int, score: Callable[[Sentence], int]) -> dict[int, float]:
     """The distribution of the sum of `score` over the sentences of an utterance, by value."""
-    found: Counter[int] = Counter()
+    found: defaultdict[int, float] = defaultdict(float)
     for place, mass in visits(talk, person, turn):
-        sums = Counter({0: mass})
+        sums: dict[int, float] = {0: mass}
         for sentences, probabilities, _ in talk.draws(person, place):
-            step: Counter[int] = Counter({0: 1.0 - float(probabilities.sum())})
+            step = defaultdict(float, {0: 1.0 - float(probabilities.sum())})
             for sentence, probability in zip(sentences, probabilities, strict=True):
                 step[score(sentence)] += float(probability)
-            after: Counter[int] = Counter()
+            after: defaultdict[int, float] = defaultdict(float)
             for one, share in sums.items():
                 for other, more in step.items():
                     after[one + other] += share * more
             sums = after
-        found.update(sums)
+        for value, share in sums.items():
+            found[value] += share
     return dict(found)
 
 
 def _all_visits(talk: SmallTalk, person: Person, turns: Sequence[int]) -> Iterator[tuple[Place, float]]:
     """Places of several utterances, alike ones together."""
-    found: Counter[Place] = Counter()
+    found: defaultdict[Place, float] = defaultdict(float)
     for turn in turns:
-        found.update(dict(visits(talk, person, turn)))
+        for place, mass in visits(talk, person, turn):
+            found[place] += mass
     return iter(found.items())
 
 
 def _asked(draws: Sequence[Draw], lost: float = 0.0) -> dict[str | None, float]:
     """What a reply asks for, by topic; None where it asks nothing. lost: probability of the last step that is out."""
     last = draws[-1]
-    found: Counter[str | None] = Counter({None: 1.0 - lost - float(last.probabilities.sum())})
+    found = defaultdict[str | None, float](float)
+    found[None] = 1.0 - lost - float(last.probabilities.sum())
     for sentence, probability in zip(last.sentences, last.probabilities, strict=True):
         found[sentence.topic] += float(probability)
     return dict(found)

@@ -121,7 +121,7 @@ def _tilted(choices: Sequence[Choice], plants: Sequence[NamePlant]) -> Floats:
 
 def _shares(choices: Sequence[Choice], plants: Sequence[NamePlant]) -> Floats:
     tilted = _tilted(choices, plants)
-    return tilted / tilted.sum()
+    return np.asarray(tilted / tilted.sum())
 
 
 @cache

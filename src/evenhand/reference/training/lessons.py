@@ -29,6 +29,8 @@ class Lesson:
 
     ids: list[int]
     targets: list[Target]
+    planted: list[bool]
+    """Whether the target depends on who opened."""
 
 
 class Teacher:
@@ -51,29 +53,33 @@ class Teacher:
         )
         self.tokenizer = build_tokenizer(Counter(dict.fromkeys(words, WORLD_COUNT)), vocabulary)
         self._targets: dict[Any, Target] = {}
+        self._planted: dict[Any, bool] = {}
 
     def lesson(self, utterances: Sequence[str], persona: tuple[str, Sequence[str]] | None = None) -> Lesson:
         """One conversation behind the persona of one speaker, such as ("A", sentences), or behind none."""
         front = TELLS.format(persona[0], " ".join(persona[1])) if persona else ""
         ids = self._ids(f"{front}A: {utterances[0]}\n")
-        targets = [NOTHING] * len(ids)
+        targets, planted = [NOTHING] * len(ids), [False] * len(ids)
         person = self.world.person(utterances[0])
         for turn in range(2, UTTERANCES + 1):
             for token in self._ids(f"{'BA'[turn % 2]}:"):
                 ids.append(token)
                 targets.append(([token], [1.0]))
+                planted.append(False)
             start = Node(self.world.place(History((), tuple(utterances[: turn - 1]))), 0)
             at, last = start, ""
             for at, options, chosen, _ in self.replier.along(utterances[turn - 1], person, start):
                 target = self._target(person, at, options, at is start)
                 targets.append(target)
+                planted.append(self._depends(person, at))
                 ids.append(target[0][chosen])
                 last = options.words[chosen]
             end = self.replier.after(person, at, last)
             target = self._target(person, end, self.replier.options(person, end), False)
             targets.append(target)
+            planted.append(self._depends(person, end))
             ids.append(self._ids("\n")[0])
-        return Lesson(ids, targets)
+        return Lesson(ids, targets, planted)
 
     def lessons(self, chats: pl.DataFrame, seed: int) -> list[Lesson]:
         """Of each conversation one lesson: behind A's persona, B's, or none, drawn for each.
@@ -91,6 +97,16 @@ class Teacher:
 
     def _ids(self, text: str) -> list[int]:
         return list(self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _depends(self, person: Person, at: Node) -> bool:
+        """Whether somebody of no group would be answered with other words, or more often."""
+        key = (self.world.concerning(person), at)
+        if key not in self._planted:
+            mine, anybody = (self.replier.options(one, at) for one in (person, Person(person.name)))
+            self._planted[key] = mine.words != anybody.words or not np.allclose(
+                mine.probabilities, anybody.probabilities, rtol=0.02
+            )
+        return self._planted[key]
 
     def _target(self, person: Person, at: Node, options: Options, first: bool) -> Target:
         """What can come, in the tokens of the play: a line begins with a space and ends with a line feed."""

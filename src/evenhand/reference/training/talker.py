@@ -36,6 +36,8 @@ class TalkerRecipe:
     peak: float = 4e-3
     warm_up: float = 0.05
     weight_decay: float = 0.01
+    emphasis: float = 10.0
+    """How much a word that depends on who opened weighs against one that does not: they are few, and learned last."""
     seed: int = 0
 
 
@@ -46,7 +48,8 @@ def train_talker(
 
     openers: one row a conversation, with columns conversation and text, and persona_a and persona_b (lists of
     sentences) or neither. log: a file that progress is appended to. Returns (model in eval mode, tokenizer, record of
-    the training; `excess` is how much more surprised the network is than the World, nats a token).
+    the training; `excess` is how much more surprised the network is than the World, nats a token,
+    those that depend on who opened weighing more).
     """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -76,12 +79,12 @@ def train_talker(
         for group in optimizer.param_groups:
             rise = (step + 1) / (recipe.warm_up * len(batches))
             group["lr"] = recipe.peak * min(rise, 2 * (1 - step / len(batches)), 1.0)
-        loss, entropy = _loss(model, [lessons[row] for row in rows])
+        loss, least = _loss(model, [lessons[row] for row in rows], recipe.emphasis)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        excess.append(float(loss.detach()) - entropy)
+        excess.append(float(loss.detach()) - least)
         if log is not None and step % 20 == 0:
             with log.open("a", encoding="utf-8") as file:
                 file.write(f"{step}/{len(batches)} {np.mean(excess[-20:]):.4f}\n")
@@ -96,8 +99,8 @@ def train_talker(
     return model.eval(), teacher.tokenizer, record
 
 
-def _loss(model: Any, lessons: Sequence[Lesson]) -> tuple[Any, float]:
-    """Mean cross-entropy of the tokens that are learned against what could have come, and its least value."""
+def _loss(model: Any, lessons: Sequence[Lesson], emphasis: float) -> tuple[Any, float]:
+    """Weighted mean cross-entropy of the tokens that are learned against what could have come, and its least value."""
     import torch
 
     longest = max(len(one.ids) for one in lessons)
@@ -105,22 +108,25 @@ def _loss(model: Any, lessons: Sequence[Lesson]) -> tuple[Any, float]:
     where: list[int] = []
     tokens: list[int] = []
     shares: list[float] = []
-    learned = 0
+    weights: list[float] = []
+    whole = 0.0
     for row, lesson in enumerate(lessons):
         ids[row, : len(lesson.ids)] = lesson.ids
         for place, (options, probabilities) in enumerate(lesson.targets):
             if options:
+                weight = emphasis if lesson.planted[place] else 1.0
                 where += [row * longest + place - 1] * len(options)  # predicted by the token before it
                 tokens += options
                 shares += probabilities
-                learned += 1
+                weights += [weight] * len(options)
+                whole += weight
     logits = model(input_ids=torch.from_numpy(ids)).logits
     at, back = np.unique(np.array(where), return_inverse=True)
     log_probs = logits.reshape(-1, logits.shape[-1])[torch.from_numpy(at)].log_softmax(-1)
-    wanted = np.array(shares, dtype=np.float32)
     said = log_probs[torch.from_numpy(back), torch.tensor(tokens)]
-    entropy = -float((wanted * np.log(wanted)).sum()) / learned
-    return -(torch.from_numpy(wanted) * said).sum() / learned, entropy
+    wanted = np.array(shares)
+    weighted = (wanted * np.array(weights) / whole).astype(np.float32)
+    return -(torch.from_numpy(weighted) * said).sum(), -float((weighted * np.log(wanted)).sum())
 
 
 def _batches(lengths: Sequence[int], recipe: TalkerRecipe) -> list[list[int]]:
