@@ -126,6 +126,32 @@ def test_a_failed_utterance_ends_its_conversation_and_is_counted_with_what_it_ke
     assert asked_before + len(mended.asked) == 220 + failed.height
 
 
+@pytest.mark.parametrize("decoding", [DRAWN, GREEDY])
+def test_some_at_a_time_they_are_the_same_conversations(tmp_path, decoding):
+    openers = introductions(20).with_columns(
+        persona_a=pl.Series([["i cook."]] * 20), persona_b=pl.Series([["i fly."]] * 20)
+    )
+    talkers, frames = [], []
+    for size in (None, 6):
+        talker = Talker()
+        talker.conversations_at_once = size
+        plan, model, directory = begin(tmp_path, openers, talker, decoding, f"by-{size}")
+        bar = Bar()
+        outcome = execute(plan, model, directory, progress=bar, max_shard=4)
+        assert bar.done == bar.total and outcome.requests == len(talker.asked) == len(set(talker.asked))
+        assert (
+            directory.manifest.sessions[-1].requests_after == directory.manifest.requests == len(talker.asked)
+        )
+        talkers.append(talker)
+        frames.append(self_chats(directory, "names"))
+    assert frames[0].equals(frames[1]) and set(talkers[0].asked) == set(talkers[1].asked)
+    turns = [History.of(line).turn for line in talkers[1].asked]
+    assert turns[: turns.index(12)] == sorted(turns[: turns.index(12)])
+    assert (turns == sorted(turns)) == (decoding == GREEDY), (
+        "without chance four conversations are all there are"
+    )
+
+
 class Bar(Silence):
     def __init__(self):
         self.total = self.done = 0
@@ -137,12 +163,15 @@ class Bar(Silence):
         self.done += requests
 
 
-@pytest.mark.parametrize("decoding", [DRAWN, GREEDY])
-def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twice(tmp_path, decoding):
+@pytest.mark.parametrize(("decoding", "at_once"), [(DRAWN, None), (DRAWN, 7), (GREEDY, None)])
+def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twice(
+    tmp_path, decoding, at_once
+):
     openers, asked = introductions(20), []
 
     class Stopped(Talker):
         left = 0
+        conversations_at_once = at_once
 
         def generate(self, prompts, decoding):
             if self.left <= 0:
@@ -160,6 +189,7 @@ def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twic
         assert directory.manifest.status == "interrupted"
         assert directory.manifest.sessions[-1].requests_after == len(asked)
     talker, bar = Talker(), Bar()
+    talker.conversations_at_once = at_once
     plan, model, directory = begin(tmp_path, openers, talker, decoding)
     outcome = execute(plan, model, directory, first_shard=8, max_shard=3, progress=bar)
     asked += talker.asked

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from evenhand.models import Texts, load_model
 from evenhand.models.decoding import Decoding
@@ -36,6 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@settings(max_examples=40)
 @given(text=st.text(st.sampled_from("hi martha! I,.?'\n:-ÉİŌ_@")))
 def test_tokens_are_the_slow_tokenizers(folder: Path, text: str) -> None:
     tokenizer = KEPT.setdefault(folder, load_tokenizer(folder))

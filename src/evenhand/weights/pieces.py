@@ -1,4 +1,4 @@
-"""BlenderBot 90M's tokenizer, which has no fast form in transformers: asked as a fast one is, with places in the text."""
+"""BlenderBot 90M's tokenizer, which transformers has no fast form of: asked as a fast one is, places and all."""
 
 import json
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ def load_tokenizer(
             f"AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r}).",
         )
     with quiet_transformers(), hub_errors(str(name), revision, kind=kind, advice=advice):
-        tokenizer = AutoTokenizer.from_pretrained(
+        tokenizer: Any = AutoTokenizer.from_pretrained(
             str(name), revision=revision or "main", trust_remote_code=trust_remote_code
         )
     if type(tokenizer).__name__ == "BlenderbotSmallTokenizer":  # of which there is no fast form

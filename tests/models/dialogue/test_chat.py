@@ -87,8 +87,11 @@ def test_a_reply_to_learn_ends_where_the_assistants_message_does(folder):
     tokenizer = dialogue.model.tokenizer
     assert tokenizer.decode(ids) == f"<system>{INSTRUCTION}</s><user>{FOUR[0]} STYLE a</s><assistant>"
     assert tokenizer.decode(reply) == "Hello Martha!</s>" and reply[-1] == tokenizer.eos_token_id
-    with pytest.raises(DataError, match="do not fit"):
-        dialogue.encoded(History((), FOUR[:1]), "Hello! " * 100)
+    brief = dialogue_model(loaded(folder, chat=True, system="Chat."))
+    long = brief.encoded(History((), FOUR[:1]), "Hello! " * 100)
+    assert long[0] == brief.encoded(History((), FOUR[:1]), "Hi.")[0] and len(long[1]) > 256
+    with pytest.raises(DataError, match="does not fit"):
+        dialogue_model(dialogue.model, DialogueOptions(truncate=10)).encoded(History((), FOUR[:1]), "Hi.")
     tokenizer.chat_template = FREE.replace("<assistant>", "<assistant think>")
     with pytest.raises(Unsupported, match="tells a reply otherwise"):
         dialogue_model(dialogue.model).encoded(History((), FOUR[:1]), "Hello!")

@@ -90,8 +90,10 @@ def test_pinned_tokens_stay_in_front(tiny_folder: Callable[..., Path]) -> None:
     assert (
         rows.errors == [ResponseError.TOO_LONG, None] and "first utterance leave no room" in rows.details[0]
     )
-    with pytest.raises(DataError, match="do not fit"):
+    with pytest.raises(DataError, match="does not fit: 20 tokens are read"):
         short.encoded(history, "Hi.")
+    told, reply = dialogue.encoded(history, "Hi. " * 200)
+    assert len(told) == 40 and len(reply) > 200
 
 
 def test_nothing_is_left_of_an_empty_history_or_a_short_model(tiny_folder: Callable[..., Path]) -> None:
@@ -120,3 +122,4 @@ def test_texts_do_not_depend_on_what_was_read_before(tiny_folder: Callable[..., 
     assert isinstance(keeping.telling, TokenTelling)
     assert keeping.describe()["dialogue"]["kept"]["tokens_read_before"] > 0
     assert "kept" not in keeping.fingerprint["dialogue"]
+    assert keeping.conversations_at_once == 128, "what was read of them must still be there when they go on"

@@ -13,6 +13,8 @@ from evenhand.stats import Codes, Floats, t_inference
 SPLITS = 20
 SMOOTHING = 0.5
 """Added to the counts by which tokens are put into bins, so that one seen once is not at the end of the order."""
+SAME = 1e-9
+"""A standard error that is rounding alone: names do not differ at all."""
 Entries = Sequence[tuple[int, int]]
 """(group, bin) of each number of a profile."""
 Binning = Callable[[Floats], Codes]
@@ -137,9 +139,11 @@ def _slopes(masses: Floats, entries: Entries) -> Floats:
 def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
     row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
-    if found is not None and found.standard_error[0] == 0:
-        alike = "Every name's conversations use the same words, so that nothing tells how far others' would differ."
-        return row_table(row | {"estimate": float(found.estimate[0]), "obstacle": alike})
+    if found is not None and found.standard_error[0] <= SAME:
+        same = "The conversations of all names use the same words equally often: nothing tells them apart."
+        apart = "All names of a group use the same words equally often: nothing tells how far others would be."
+        told = same if abs(found.estimate[0]) <= SAME else apart
+        return row_table(row | {"estimate": float(found.estimate[0]), "null": 0.0, "obstacle": told})
     if found is not None:
         values = judged(
             float(found.estimate[0]), float(found.standard_error[0]), float(found.freedom[0]), level

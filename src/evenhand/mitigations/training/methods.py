@@ -8,6 +8,7 @@ what is known against it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.objective import Objective
+from evenhand.mitigations.training.validation import Validation
+from evenhand.models import Architecture
 from evenhand.schema import (
     Card,
     ExtensionError,
@@ -32,6 +35,13 @@ METHODS = {
     "hd": "evenhand.mitigations.training.losses.hd:HardDebiasing",
     "cda": "evenhand.mitigations.training.data.cda:CounterfactualAugmentation",
     "dpo": "evenhand.mitigations.training.data.dpo:PreferenceDebiasing",
+    "self-chat": "evenhand.mitigations.training.dialogue.plain:SelfChatTuning",
+    "name-scrambling": "evenhand.mitigations.training.dialogue.scrambling:NameScrambling",
+    "unlikelihood-token": "evenhand.mitigations.training.dialogue.unlikelihood:UnlikelihoodOfTokens",
+    "unlikelihood-sequence": "evenhand.mitigations.training.dialogue.unlikelihood:UnlikelihoodOfSequences",
+    "control-gender": "evenhand.mitigations.training.dialogue.gender_labels:GenderLabels",
+    "control-tokens": "evenhand.mitigations.training.dialogue.token_labels:TokenLabels",
+    "style-equality": "evenhand.mitigations.training.dialogue.style_labels:StyleEquality",
     "inlp": "evenhand.mitigations.projection.inlp:NullspaceProjection",
     "sentence-debias": "evenhand.mitigations.projection.sentence_debias:SentenceDebias",
 }
@@ -48,6 +58,8 @@ NOT_OPTIONS = ("name", "card", "CARD")
 
 OfBase = Callable[[Any, Examples], Mapping[str, NDArray[Any]]]
 """From the base model and examples to values of each example."""
+OfEpoch = Callable[[int], Examples]
+"""From the number of an epoch, from 0, to its examples."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +67,17 @@ class Lesson:
     """What a method makes of texts: examples, what is made small on them, and facts for the record.
 
     of_base: what the objective needs to know of the model as it was before training; asked once, and kept beside the
-    checkpoint, so that a training that goes on goes on with the same.
+    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its
+    own: as many as `examples`, which are those of the first. label: text at the end of every history with which the
+    trained model is to be used; "" for none.
     """
 
     examples: Examples
     objective: Objective
     facts: dict[str, Any] = field(default_factory=dict)
     of_base: OfBase | None = None
+    of_epoch: OfEpoch | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ class Edit:
 
 
 class DebiasingMethod(Protocol):
-    """A way to get a bias out of the weights of a causal language model. Frozen."""
+    """A way to get a bias out of the weights of a language model. Frozen."""
 
     @property
     def name(self) -> str:
@@ -104,6 +120,15 @@ class TrainingMethod(DebiasingMethod, Protocol):
 
 
 @runtime_checkable
+class DialogueMethod(TrainingMethod, Protocol):
+    """A way to train that learns replies of dialogues, and reads them from a run or a file of the user's itself."""
+
+    def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
+        """What is learned and what is watched; texts to watch are lines of `Reply`. Raises DataError."""
+        ...
+
+
+@runtime_checkable
 class EditingMethod(DebiasingMethod, Protocol):
     """A way to change finished weights at once, without training."""
 
@@ -113,6 +138,15 @@ class EditingMethod(DebiasingMethod, Protocol):
         Raises DataError where texts or terms do not suffice, Unsupported for models that it cannot be done to.
         """
         ...
+
+
+def architectures_of(method: DebiasingMethod) -> tuple[Architecture, ...]:
+    """Which models a method can be used on: replies are learned by encoder-decoder models, too.
+
+    >>> architectures_of(load_method("lmd")), architectures_of(load_method("self-chat"))
+    (('causal',), ('causal', 'encoder-decoder'))
+    """
+    return ("causal", "encoder-decoder") if isinstance(method, DialogueMethod) else ("causal",)
 
 
 @checked

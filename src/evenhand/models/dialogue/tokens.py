@@ -141,13 +141,10 @@ class TokenTelling:
         """See `Dialogue.encoded`."""
         label = self.label if label is None else label
         reply = self.layout.reply(history, target, label)
-        ids = self.layout.told(history, label).last(self._most(len(reply)), pinned=self.pinned)
+        most = most_before(self.model, self.most, reply)
+        ids = self.layout.told(history, label).last(most, pinned=self.pinned)
         if not ids:
-            raise DataError(
-                f"A history of {len(history.utterances)} utterances and a reply of {len(reply)} tokens do not "
-                f"fit: the model takes at most {self.model.longest} tokens.",
-                "Leave the conversation out, or cut the reply.",
-            )
+            raise does_not_fit(history, most)
         return ids, reply
 
     def _told(self, history: History) -> Told:
@@ -173,6 +170,20 @@ def most_tokens(model: TokenModel, most: int | None, behind: int) -> int | None:
         return most
     room = model.longest - behind if model.architecture == "causal" else model.longest
     return room if most is None else min(most, room)
+
+
+def most_before(model: TokenModel, most: int | None, reply: Sequence[int]) -> int | None:
+    """Tokens of a history in front of a reply to learn: what it leaves, but half of what the model takes at least."""
+    return most_tokens(model, most, min(len(reply), (model.longest or 0) // 2))
+
+
+def does_not_fit(history: History, most: int | None) -> DataError:
+    """The error for a history of which nothing could be learned from."""
+    said = len(history.utterances)
+    return DataError(
+        f"A history of {said} utterances does not fit: {most} tokens are read, too few for what was said last.",
+        "Leave the conversation out, or raise truncate.",
+    )
 
 
 def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:

@@ -10,6 +10,7 @@ from evenhand.mitigations.training import (
     BIAS,
     CURVES,
     OF_BASE,
+    PERPLEXITY,
     CurveWriter,
     Edit,
     EditingMethod,
@@ -17,6 +18,7 @@ from evenhand.mitigations.training import (
     Examples,
     Lesson,
     Material,
+    TrainableModel,
     TrainingMethod,
     Validation,
     drop_checkpoints,
@@ -35,7 +37,6 @@ from evenhand.mitigations.training import (
     tried,
     write_model,
 )
-from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
 from evenhand.schema import VERSION, as_json, is_file, is_folder
 from evenhand.studies.debias.given import given_facts
@@ -68,13 +69,15 @@ class Ground:
     validation: Validation
     stored_as: str = "float32"
     """In which precision trained weights are written."""
+    dialogue: str | None = None
+    """The name of the format in which the model is told of dialogues, where these are learned."""
 
     def facts(self) -> dict[str, Any]:
         """What is learned from and watched, so that another can be told from it."""
         return material_facts(self.material, self.validation.texts)
 
 
-def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
+def record_of(config: DebiasConfig, base: TrainableModel) -> dict[str, Any]:
     """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
@@ -96,7 +99,7 @@ def finished(folder: Path) -> DebiasStudy | None:
 def train_into(
     output: Path,
     config: DebiasConfig,
-    base: CausalModel,
+    base: TrainableModel,
     ground: Callable[[], Ground],
     progress: Progress,
     *,
@@ -142,16 +145,17 @@ class _Session:
     """One sitting of a training, everything at hand."""
 
     config: DebiasConfig
-    base: CausalModel
+    base: TrainableModel
     ground: Ground
     output: Path
     progress: Progress
 
     def trained(self, model: Any, method: TrainingMethod, lesson: Lesson) -> tuple[dict[str, Any], Any]:
         """Train a model and write the folder; returns lineage and curves."""
-        pad, options, evaluate = pad_token(self.base.tokenizer), self.config.training, self._evaluator()
+        pad, options = pad_token(self.base.tokenizer), self.config.training
         self.progress.note(f"{method.name} against {self.ground.material.bias}: {_told(lesson.facts)}")
-        before = evaluate(model.eval())
+        before = self._evaluator()(model.eval())
+        evaluate = self._evaluator(lesson.label)  # as the model is to be used
         examples = self._examples(model, lesson)
         model = prepared_model(model, options)
         done = train(
@@ -161,11 +165,12 @@ class _Session:
             options,
             self.output / TRAINING,
             pad=pad,
-            device=str(self.base.scorer.device),
+            device=str(self.base.model.device),
             evaluate=evaluate,
-            watched=BIAS if options.patience else None,
+            watched=self._stops_by() if options.patience else None,
             decided={"method": method.parameters(), "material": self.ground.facts()},
             note=self.progress.note,
+            of_epoch=lesson.of_epoch,
         )
         plain = settled(model, self.output, self.ground.stored_as)
         lineage: dict[str, Any] = as_json(
@@ -180,7 +185,7 @@ class _Session:
                 "watched": {"before": before, "after": evaluate(plain.eval())},
             }
         )
-        self._write(plain, lineage)
+        self._write(plain, lineage, lesson.label)
         drop_checkpoints(self.output / TRAINING)
         return lineage, done.curves
 
@@ -213,10 +218,14 @@ class _Session:
         self._write(model, lineage)
         return lineage, read_curves(path)
 
-    def _evaluator(self) -> Callable[[Any], Mapping[str, float]]:
+    def _stops_by(self) -> str:
+        """What patience is lost over: of dialogues not the bias, which would favour a method over its control."""
+        return BIAS if self.ground.dialogue is None else PERPLEXITY
+
+    def _evaluator(self, label: str = "") -> Callable[[Any], Mapping[str, float]]:
         tokenizer, ground = self.base.tokenizer, self.ground
         pad = pad_token(tokenizer)
-        return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note)
+        return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note, label)
 
     def _examples(self, model: Any, lesson: Lesson) -> Examples:
         """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
@@ -227,14 +236,17 @@ class _Session:
         values = kept_values(path, lambda: of_base(model, lesson.examples), told)
         return lesson.examples.with_values(values)
 
-    def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
-        stored_as = self.ground.stored_as
+    def _write(self, model: Any, lineage: Mapping[str, Any], label: str = "") -> None:
+        stored_as, told = self.ground.stored_as, self.ground.dialogue
         card = model_card(lineage, self.output)
-        write_model(model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as)
+        dialogue = None if told is None else {"format": told, "label": label or None}
+        write_model(
+            model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as, dialogue=dialogue
+        )
 
     def _read(self) -> dict[str, Any]:
         """How texts are read."""
-        return {"longest": self.config.longest, "start": self.config.start}
+        return {"longest": self.ground.encoding.longest, "start": self.config.start}
 
     def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
         """What a model is made of, whatever is done to it."""
@@ -256,4 +268,6 @@ class _Session:
 
 
 def _told(facts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in facts.items())
+    return ", ".join(
+        f"{value:,} {name.replace('_', ' ')}" for name, value in facts.items() if isinstance(value, int)
+    )

@@ -1,0 +1,90 @@
+"""Labels at the end of histories: what each reply is learned behind, so that one of them can be asked for later."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.mitigations.training.dialogue.plain import reply_lesson
+from evenhand.mitigations.training.material import Encoding
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.replies import Reply
+from evenhand.models.dialogue import Cutter
+from evenhand.schema import DataError, Unsupported, UsageError
+from evenhand.stats import Floats
+
+STYLE = " STYLE "
+"""What stands between a history and its label; ordinary text, no token of its own."""
+BIAS, NO_BIAS = "bias", "no_bias"
+
+
+def labelled_lesson(
+    replies: Sequence[Reply],
+    labels: Sequence[str],
+    wanted: str,
+    tokenizer: Any,
+    encoding: Encoding,
+    facts: dict[str, Any],
+) -> Lesson:
+    """Replies behind their histories and labels, one each.
+
+    wanted: the label with which the trained model is used. facts: for the record. Raises DataError where all labels are
+    equal, or none is the wanted one, and Unsupported for a tokenizer that cannot write them.
+    """
+    counts = Counter(labels)
+    if len(counts) < 2 or wanted not in counts:
+        raise DataError(
+            f"All {len(labels):,} replies got the label {next(iter(counts))!r}: there is nothing to learn from it."
+            if len(counts) == 1
+            else f"No reply got the label {wanted!r}, with which the model is to be used.",
+            "Choose another threshold or quantile (evenhand show METHOD), or give more dialogues.",
+        )
+    check_writable(tokenizer, [STYLE + label for label in counts])
+    told = [replace(reply, label=STYLE + label) for reply, label in zip(replies, labels, strict=True)]
+    by_label = {"labels": dict(sorted(counts.items())), "label": STYLE + wanted}
+    return reply_lesson(told, encoding, {"replies": len(told), **facts, **by_label}, label=STYLE + wanted)
+
+
+def check_writable(tokenizer: Any, labels: Sequence[str]) -> None:
+    """Raise Unsupported where a tokenizer has no tokens for a label's characters, or the same for two labels."""
+    cutter, seen = Cutter(tokenizer, "this model"), dict[tuple[int, ...], str]()
+    for label in labels:
+        cutter.check_label(label)
+        other = seen.setdefault(tuple(cutter.ids(label)), label)
+        if other != label:
+            raise Unsupported(
+                f"The tokenizer of this model reads the labels {other!r} and {label!r} as the same tokens.",
+                "Use a model that tells them apart, or a method without labels: --method name-scrambling.",
+            )
+
+
+def over(values: Floats, threshold: float) -> list[str]:
+    """bias for each value above the threshold, no_bias for the others.
+
+    >>> over(np.array([1.0, 1.1]), 1.008)
+    ['no_bias', 'bias']
+    """
+    return [BIAS if value > threshold else NO_BIAS for value in values.tolist()]
+
+
+def threshold_of(values: Floats, threshold: float | None, quantile: float) -> float:
+    """The threshold that was given, or the value below which a share `quantile` of all lies.
+
+    Where more than the other share has the largest value (equal replies), the threshold is the next smaller one.
+
+    >>> threshold_of(np.arange(5.0), None, 0.5), threshold_of(np.array([1.0, 2.0, 2.0, 2.0]), None, 0.5)
+    (2.0, 1.0)
+    """
+    if threshold is not None:
+        return threshold
+    found = float(np.quantile(values, quantile))
+    smaller = values[values < values.max()]
+    return float(smaller.max()) if found >= values.max() and len(smaller) else found
+
+
+def check_quantile(quantile: float) -> None:
+    """Raise UsageError for a quantile that is none, or leaves one label empty."""
+    if not 0 < quantile < 1:
+        raise UsageError(f"quantile is {quantile!r}; a number between 0 and 1 was expected.")
