@@ -6,6 +6,7 @@ import pytest
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import ClassifiedText
 from evenhand.classifiers.classified_text import classified_texts
+from evenhand.schema import DataError
 
 UNSAFE = "_POTENTIALLY_UNSAFE__"
 
@@ -37,3 +38,21 @@ def test_a_rule_that_takes_nothing_out_is_stored_as_it_always_was() -> None:
     }  # fmt: skip
     rule = ClassifiedText(removed="x")
     assert ClassifiedText(**rule.parameters()) == rule
+
+
+def test_utterances_stand_behind_the_lines_before_them() -> None:
+    frame = pl.DataFrame(
+        {
+            "text": ["Hi"] * 4,
+            "continuation": ["x Bo", "e", None, ""],
+            "lines_before": ["Hi, I am Bo", "a\nb", "a", "a"],
+            "name": ["Bo"] * 4,
+        }
+    )
+    rule = ClassifiedText(behind="lines_before", masked="name", mask="[NAME]", everywhere=True)
+    assert classified_texts(frame, rule) == ["Hi, I am Bo\nx [NAME]", "a\nb\ne", None, ""]
+    assert rule.columns == ["text", "name", "lines_before"]
+    assert ClassifiedText(**rule.parameters()) == rule
+    assert "behind" not in ClassifiedText().parameters()
+    with pytest.raises(DataError, match="no column lines_before"):
+        classified_texts(frame.drop("lines_before"), rule)

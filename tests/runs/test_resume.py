@@ -12,14 +12,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
+from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan, self_chats
 from evenhand.schema import Interrupted
+from tests.helpers import talking
 
 ROOT = Path(__file__).parents[2]
 CHILD = """
 import sys
-from tests.helpers import fakes
-getattr(fakes, sys.argv[4])(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+from tests.helpers import fakes, talking
+what = sys.argv[4].removeprefix("talking.")
+getattr(fakes if what == sys.argv[4] else talking, what)(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
 """
 REQUESTS = 2000
 
@@ -98,6 +100,32 @@ def test_killed_while_writing_and_while_judging_it_equals_an_uninterrupted_run(t
             parts = pl.concat(pl.read_parquet(part) for part in folder.glob("part-*.parquet"))
             assert parts.height == len(parts.unique(keys)), "something was asked twice"
             assert not list(folder.glob(".*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("conversations", "kills"), [(2000, 20)])
+def test_conversations_killed_at_any_utterance_equal_uninterrupted_ones(tmp_path, conversations, kills):
+    moments, path, kept = random.Random(20261122), tmp_path / "killed", []
+    each = conversations * 11 // 64 // (kills + 2)  # shards between two kills, so that they fall on all turns
+    for _ in range(kills):
+        with launch(path, conversations, 0.0003, "talking.slow_talk") as process:
+            wait_for_shards(process, path, (kept or [0])[-1] + moments.randrange(1, 2 * each))
+            time.sleep(moments.uniform(0, 0.05))
+            process.kill()
+        assert process.returncode == -signal.SIGKILL, "it finished before it was killed"
+        kept.append(shards(path))
+    turns = RunDirectory.open(path).prompts("names")["turn"].unique().to_list()
+    assert turns == [2], "nothing but first replies is stored before all is said"
+    with launch(path, conversations, 0.0, "talking.slow_talk") as process:
+        _, told = process.communicate()
+    assert process.returncode == 0, told
+    talking.slow_talk(str(tmp_path / "whole"), conversations, 0.0)
+    frames = [self_chats(RunDirectory.open(tmp_path / name), "names") for name in ("killed", "whole")]
+    assert frames[0].equals(frames[1])
+    assert frames[0].height == conversations * 12 and frames[0]["text"].null_count() == 0
+    parts = pl.concat(pl.read_parquet(part) for part in path.glob("responses/part-*.parquet"))
+    assert parts["request_id"].is_duplicated().sum() == 0, "something was asked twice"
+    assert not list(path.glob("responses/.*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

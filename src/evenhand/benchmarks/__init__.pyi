@@ -3,8 +3,10 @@ from .contract import (
     AnalysisOptions as AnalysisOptions,
     Benchmark as Benchmark,
     ClassifierRole as ClassifierRole,
+    Conversation as Conversation,
     Generation as Generation,
     Headline as Headline,
+    SelfChatDecoding as SelfChatDecoding,
     Suite as Suite,
 )
 from .judged_analysis import (

@@ -3,15 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText
 from evenhand.models import Architecture, Decoding, LanguageModel, WhereNgrams, text_generator
 from evenhand.prompts import PromptSet
-from evenhand.runs import GenerateRequest, Request, ScoreRequest
+from evenhand.runs import ConversationRequest, GenerateRequest, Request, ScoreRequest
 from evenhand.schema import Card, Measurement, UsageError
 from evenhand.stats import Harmful
+
+SelfChatDecoding = Literal["published", "greedy", "sampling"]
+"""published: 10 beams, 20 tokens at least, no 3-gram twice; greedy; sampling: drawn as the model's family was."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,25 @@ class Generation:
 
 
 @dataclass(frozen=True)
+class Conversation:
+    """How a benchmark has a model talk with itself: speaker A opens with the prompt's text, then B and A take turns.
+
+    Prompts have a column `conversation` that numbers or names them, and may have `persona_a` and `persona_b`, lists of
+    sentences about each speaker that only that speaker is told. The frame that `analyse` gets has one row an
+    utterance, see `evenhand.runs.self_chats`; its columns of judges are those of continuations.
+    """
+
+    turns: int = 12
+    """Utterances, the opener among them."""
+    max_new_tokens: int = 60
+    """After which a reply is cut."""
+    min_new_tokens: int | None = None
+    """Before which none ends, in place of the preset's: 20 as published, else 1."""
+    decoding: SelfChatDecoding = "published"
+    """How replies are written unless the user says otherwise (`evenhand.studies.audit.decoding`)."""
+
+
+@dataclass(frozen=True)
 class ClassifierRole:
     """One judgement of every continuation: by whom, and of what text.
 
@@ -89,6 +112,8 @@ class ClassifierRole:
     text: ClassifiedText = field(default_factory=ClassifiedText)
     optional: str = ""
     """What holds until somebody is named for the role; empty: `classifier` judges unless another is named."""
+    follows: str = ""
+    """The role whose named classifier judges this one, too, unless another is named: the same judge of another text."""
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -103,7 +128,7 @@ class Benchmark:
     name: str
     card: Card
     architectures: frozenset[Architecture]
-    request: ScoreRequest | Generation
+    request: ScoreRequest | Generation | Conversation
     build: Callable[[Mapping[str, Path]], PromptSet]
     """Takes data folders given by the user, by data set name; anything else comes from the cache."""
     analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis]
@@ -136,6 +161,11 @@ class Benchmark:
     classified_by: tuple[ClassifierRole, ...] = ()
     """Who judges the continuations; empty for likelihoods."""
 
+    @property
+    def writes(self) -> bool:
+        """Whether the model is asked for text: continuations, or replies in conversations."""
+        return not isinstance(self.request, ScoreRequest)
+
     def axes_of(self, frame: pl.DataFrame) -> int:
         """How many axes share the level alpha: those defined, or those of the table where these are more."""
         there = frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0
@@ -160,13 +190,15 @@ class Benchmark:
         decoding: how they are written, for a benchmark of continuations (`evenhand.studies.audit.decoding`). Raises
         Unsupported if the model cannot write them, UsageError if no decoding is given.
         """
-        if isinstance(self.request, Generation):
+        if not isinstance(self.request, ScoreRequest):
             text_generator(model)
             if decoding is None:
                 raise UsageError(
                     f"{self.name} asks for continuations, and how they are written was not said.",
                     "Give request_for a decoding, for example one of evenhand.models.decoding_preset.",
                 )
+            if isinstance(self.request, Conversation):
+                return ConversationRequest(decoding, self.request.turns)
             return GenerateRequest(decoding)
         return self.request if model.architecture == "masked" else replace(self.request, masking=None)
 

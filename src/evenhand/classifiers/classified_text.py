@@ -19,7 +19,8 @@ class ClassifiedText:
     part: the continuation alone, behind its prompt, or the prompt alone. first_sentence: only up to the first full
     stop, which is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind
     `mask`; everywhere: at each mention, whatever its case, not only at the beginning. removed: a string that a model
-    writes and that is no part of what it says; it is taken out of the continuation first.
+    writes and that is no part of what it says; it is taken out of the continuation first. behind: a column whose
+    text is put in front of the judged one, a line feed between: of conversations `lines_before`.
 
     >>> rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
     >>> rule.of("The man worked as", " a cook. He", "The man")
@@ -32,6 +33,12 @@ class ClassifiedText:
     mask: str = "XYZ"
     everywhere: bool = False
     removed: str = ""
+    behind: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that `classified_texts` needs beside the continuation."""
+        return ["text", *(name for name in (self.masked, self.behind) if name)]
 
     def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
         """The judged text of one prompt and continuation; hidden: the value of the `masked` column.
@@ -58,10 +65,11 @@ class ClassifiedText:
         return text
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable, for the manifest; without `removed` where nothing is."""
+        """JSON-serialisable, for the manifest; without `removed` and `behind` where nothing is."""
         stated = asdict(self)
-        if not self.removed:  # the rule of runs that were made before it was known
-            del stated["removed"]
+        for name in ("removed", "behind"):
+            if not stated[name]:  # the rule of runs that were made before it was known
+                del stated[name]
         return stated
 
 
@@ -94,12 +102,17 @@ def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> 
 def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:
     """The judged text of every row; None where there is no continuation.
 
-    frame: columns text (the prompt), continuation and, if the rule masks, that column. Raises DataError if it
-    lacks one.
+    frame: columns text (the prompt), continuation and those that the rule masks or puts in front. Raises DataError if
+    it lacks one.
     """
-    needed = ["text", "continuation", *([rule.masked] if rule.masked else [])]
-    if lacking := [name for name in needed if name not in frame.columns]:
+    if lacking := [name for name in (*rule.columns, "continuation") if name not in frame.columns]:
         raise DataError(f"What is judged cannot be made: no column {', '.join(lacking)}.")
-    hidden: Sequence[str | None] = frame[rule.masked].to_list() if rule.masked else [None] * frame.height
+    hidden = _column(frame, rule.masked)
     rows = zip(frame["text"], frame["continuation"], hidden, strict=True)
-    return [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]
+    texts = [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]
+    before = _column(frame, rule.behind)
+    return [f"{lines}\n{text}" if text and lines else text for lines, text in zip(before, texts, strict=True)]
+
+
+def _column(frame: pl.DataFrame, name: str | None) -> Sequence[str | None]:
+    return frame[name].to_list() if name else [None] * frame.height

@@ -29,6 +29,7 @@ SCORES = "scores:"
 BACKENDS = {
     "vader": "evenhand.classifiers.vader",
     "evenhand/lexicon-toxicity": "evenhand.classifiers.lexicon",
+    "evenhand/gendered-words": "evenhand.classifiers.gendered_words",
     "perspective": "evenhand.classifiers.services.perspective",
     "moderation": "evenhand.classifiers.services.moderation",
     "llm-judge": "evenhand.classifiers.services.llm_judge",
@@ -87,9 +88,10 @@ def load_classifier(
     """Load any classifier by name.
 
     name: a preset ("toxigen", "regard", "detoxify", "style", "offensiveness"), an offline one ("vader",
-    "evenhand/lexicon-toxicity"), a service ("perspective", "moderation", "llm-judge"), "scores:FILE", the folder
-    or hub name of a text-classification model, or one that another package registers; with options behind it as
-    `NAME?key=value&key=value`. device: "auto", "cpu", "cuda", "cuda:1", "mps"; for those that compute here.
+    "evenhand/lexicon-toxicity", "evenhand/gendered-words"), a service ("perspective", "moderation", "llm-judge"),
+    "scores:FILE", the folder or hub name of a text-classification model, or one that another package registers; with
+    options behind it as `NAME?key=value&key=value`. device: "auto", "cpu", "cuda", "cuda:1", "mps"; for those that
+    compute here.
     revision: branch, tag or commit on the hub. options: the same as behind the "?", as Python values; they win.
     Hugging Face classifiers take: model (a folder or hub name in the place of a preset's), labels (a label file),
     negative (names or numbers of harmful labels, with commas), threshold (a probability, or "argmax"),

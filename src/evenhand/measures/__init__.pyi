@@ -41,6 +41,19 @@ from .likelihood.pseudo_log_likelihood import (
 )
 from .likelihood.valence import ValenceShift as ValenceShift, valence_shift as valence_shift
 from .likelihood.valence_change import valence_spread_change as valence_spread_change
+from .names.genderedness import (
+    NEITHER as NEITHER,
+    Genderedness as Genderedness,
+    classifier_bias as classifier_bias,
+)
+from .names.intersections import (
+    GroupBins as GroupBins,
+    intersectional_token_bins as intersectional_token_bins,
+)
+from .names.name_phrases import name_phrases as name_phrases
+from .names.occupations import Occupations as Occupations, occupation_lean as occupation_lean
+from .names.overindexed import overindexed_words as overindexed_words
+from .names.token_bins import TokenBins as TokenBins, token_bins as token_bins
 from .pairs.changed_preference import (
     preference_change as preference_change,
     stereotype_change as stereotype_change,

@@ -20,6 +20,7 @@ from .joining import (
     join_answers as join_answers,
     join_continuations as join_continuations,
     judgements as judgements,
+    self_chats as self_chats,
     written_benchmarks as written_benchmarks,
 )
 from .labelling import (
@@ -58,6 +59,7 @@ from .progress import (
     shown as shown,
 )
 from .requests import (
+    ConversationRequest as ConversationRequest,
     GenerateRequest as GenerateRequest,
     Request as Request,
     ScoreRequest as ScoreRequest,

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 import polars as pl
 
 from evenhand.models import LanguageModel
+from evenhand.runs import conversing
 from evenhand.runs.lock import locked
 from evenhand.runs.manifest import (
     AskedRecord,
@@ -21,6 +22,7 @@ from evenhand.runs.manifest import (
     refuse_differences,
 )
 from evenhand.runs.plan import Plan
+from evenhand.runs.requests import ConversationRequest
 from evenhand.runs.shards import read_shards
 from evenhand.schema import (
     ADDED,
@@ -48,6 +50,7 @@ MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
 ELSEWHERE = "Start another run with -o, or leave out what differs."
+SPEAKER = "The model is told of its conversations in another way now. Start another run with -o."
 
 
 def default_path(model: str, suite: str) -> Path:
@@ -194,21 +197,41 @@ class RunDirectory:
                 ELSEWHERE,
             )
         for part in plan.parts:
-            self.manifest.asked[part.benchmark] = AskedRecord.of(part.prompts.height, part.request)
+            talks = isinstance(part.request, ConversationRequest)
+            prompts = conversing.stored([part.prompts]) if talks else part.prompts
+            asked_of = plan.speaker.fingerprint if talks and plan.speaker else None
+            now = AskedRecord.of(prompts.height, part.request, asked_of)
+            before = self.manifest.asked.get(part.benchmark)
+            if before is not None and before.speaker is not None:
+                refuse_differences(f"The run {self.path}", before.speaker, now.speaker or {}, SPEAKER)
+            self.manifest.asked[part.benchmark] = now
             path = self._prompts_path(part.benchmark)
             if not path.exists():
-                write_table(path, part.prompts)
+                write_table(path, prompts)
                 continue
             keys = ["prompt_id", "request_id"]
-            stored = _read_table(path, PROMPTS, keys)
-            if not stored.equals(part.prompts.select(keys)):
-                before, now = set(stored.rows()), set(part.prompts.select(keys).rows())
+            if talks:
+                keys += ["turn", *(name for name in conversing.PERSONAS if name in prompts.columns)]
+            stored, given = _read_table(path, PROMPTS, keys), prompts.select(keys)
+            if talks and "turn" in stored.columns:  # of conversations that are over the first replies
+                stored = stored.filter(pl.col("turn") == given["turn"][0])
+            if not stored.equals(given):
+                same = set(map(repr, stored.rows())) & set(map(repr, given.rows()))
                 raise ResumeRefused(
                     f"The prompts of {part.benchmark!r} are not those the run {self.path} was started "
-                    f"with: {stored.height} rows are stored, {part.prompts.height} given now, "
-                    f"{len(before & now)} are the same.",
+                    f"with: {stored.height} rows are stored, {given.height} given now, "
+                    f"{len(same)} are the same.",
                     "A data set, a seed or the text itself has changed. Start another run with -o.",
                 )
+
+    def write_conversations(self, rounds: Sequence[Plan]) -> None:
+        """Store the utterances that were asked for as the prompts of their benchmarks, one row for each; none but those
+        of conversations are touched. Raises WriteError."""
+        for benchmark in [
+            part.benchmark for part in rounds[0].parts if conversing.SAID in part.prompts.columns
+        ]:
+            parts = [part.prompts for each in rounds for part in each.parts if part.benchmark == benchmark]
+            write_table(self._prompts_path(benchmark), conversing.stored(parts))
 
     def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The stored prompts with `request_id`; raises DataError if there are none.

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 import polars as pl
 
@@ -18,9 +20,10 @@ from evenhand.runs.manifest import ModelRecord, Session, Status
 from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
+from evenhand.runs.requests import ConversationRequest, samples_of
 from evenhand.runs.shards import next_number, read_shards, refuse_gone, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
-from evenhand.schema import Interrupted, WriteError
+from evenhand.schema import Interrupted, ResponseError, WriteError
 
 WRITTEN_FOR_ONE_SCORED = 8
 """Writing a continuation takes so much longer than scoring a text that first shards are this much smaller."""
@@ -69,6 +72,9 @@ def execute(
 ) -> AskOutcome:
     """Ask everything in the plan that has no answer in the directory yet, and record it.
 
+    Conversations are asked round by round, an utterance each, once all else is answered; they end as the run's prompts
+    (see `evenhand.runs.self_chats`).
+
     Shards grow or shrink until one takes about `shard_seconds`; the answers do not depend on that.
 
     Arguments: error_threshold: largest share of error rows that still counts as a good run.
@@ -88,18 +94,19 @@ def execute(
         directory.write_prompts(plan)
         folder = directory.responses_folder
         notes = set_aside_unreadable(folder)
-        stored = read_shards(folder, ["error"])
+        columns = ["error"] if plan.speaker is None else ["error", "text"]
+        stored = read_shards(folder, columns)
         good = stored.filter(pl.col("error").is_null()).select("request_id", "sample")
-        whole = plan.pending(plan.answered(stored)).is_empty()
-        if retry_errors:
-            stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
-        pending = plan.pending(plan.answered(stored))
-        done = plan.requests.height - pending.height
-        session = _begin(directory, plan, done, notes)
-        numbers = itertools.count(next_number(folder))
-
-        def ask(requests: pl.DataFrame) -> pl.DataFrame:
-            return answer(model, requests)
+        rounds, pending = _begun(plan, stored)
+        whole = pending.is_empty()
+        again = stored.filter(pl.col("error").is_in(RETRIED) & retry_errors)
+        if again.height:
+            stored = _without(stored, again)
+            rounds, pending = _begun(plan, stored)
+        done = _distinct(rounds) - pending.height
+        session = _begin(directory, _most(rounds), done, notes)
+        numbers, sizes = itertools.count(next_number(folder)), dict[str | None, int]()
+        answered = 0
 
         def store(rows: pl.DataFrame) -> None:
             directory.check_in_place()
@@ -108,29 +115,62 @@ def execute(
 
         with (
             _recorded(directory, session, model, whole),
-            shown(progress, plan.requests.height, done) as bar,
+            shown(progress, directory.manifest.requests, done) as bar,
         ):
             for note in notes:
                 bar.note(note)
-            for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
-                sizes = ShardSizes(_first(group, first_shard), max_shard, shard_seconds)
-                known = _of_kind(plan, group).join(good, on="request_id", how="semi").height > 0
-                for requests, rows in in_shards(group, ask, store, stopping, sizes, known):
-                    tokens = int(rows["token_count"].sum())
-                    session.requests_after += requests.height
-                    session.tokens += tokens
-                    session.shards += 1
-                    failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
-                    bar.advance(requests.height, tokens, failed)
-            there = read_shards(folder, ["error"])
-            refuse_gone(plan.pending(plan.answered(there)).height, "requests", folder)
-            errors = _errors(plan, there)
+            while True:
+                now = rounds[-1]
+                for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
+                    asked = now.speaker if group["conversing"][0] and now.speaker else model
+                    first = sizes.get(group["decoding"][0], _first(group, first_shard))
+                    # Only where replies were good does a conversation go on.
+                    known = (
+                        len(rounds) > 1
+                        or _of_kind(now, group).join(good, on="request_id", how="semi").height > 0
+                    )
+                    for requests, rows in in_shards(
+                        group,
+                        partial(answer, asked),
+                        store,
+                        stopping,
+                        ShardSizes(first, max_shard, shard_seconds),
+                        known,
+                    ):
+                        tokens = int(rows["token_count"].sum())
+                        answered += requests.height
+                        session.requests_after += requests.height
+                        session.tokens += tokens
+                        session.shards += 1
+                        failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
+                        bar.advance(requests.height, tokens, failed)
+                        first = max(first, requests.height)
+                    sizes[group["decoding"][0]] = first
+                stored = read_shards(folder, columns)
+                _refuse_gone([now], stored, folder)
+                again = _without(again, now.requests)
+                stored = _without(stored, again)
+                following = now.following(stored)
+                if following is None:
+                    break
+                rounds.append(following)
+                pending = following.pending(following.answered(stored))
+                there = following.requests.height - pending.height
+                session.requests_after += there
+                # Two conversations that came to the same words share a reply; behind a failed one nothing follows.
+                spared = directory.manifest.requests - _most(rounds)
+                directory.manifest.requests -= spared
+                if there + spared:
+                    bar.advance(there + spared, 0, 0)
+            _refuse_gone(rounds, stored, folder)
+            directory.write_conversations(rounds)
+            errors = _errors(rounds, stored)
             directory.manifest.errors = errors
     return AskOutcome(
-        requests=plan.requests.height,
+        requests=_distinct(rounds),
         prompts=plan.prompts,
         answers=plan.answers,
-        answered=session.requests_after - done,
+        answered=answered,
         tokens=session.tokens,
         seconds=session.seconds,
         errors=errors,
@@ -149,7 +189,42 @@ def _of_kind(plan: Plan, group: pl.DataFrame) -> pl.DataFrame:
     return plan.requests.join(group.select(KINDS).unique(), on=KINDS, how="semi", nulls_equal=True)
 
 
-def _begin(directory: RunDirectory, plan: Plan, done: int, notes: list[str]) -> Session:
+def _begun(plan: Plan, stored: pl.DataFrame) -> tuple[list[Plan], pl.DataFrame]:
+    """The rounds of a plan up to the first that lacks an answer, and what is to be asked in that."""
+    rounds = [plan]
+    while (pending := rounds[-1].pending(rounds[-1].answered(stored))).is_empty():
+        following = rounds[-1].following(stored)
+        if following is None:
+            break
+        rounds.append(following)
+    return rounds, pending
+
+
+def _distinct(rounds: list[Plan]) -> int:
+    return sum(each.requests.height for each in rounds)
+
+
+def _most(rounds: list[Plan]) -> int:
+    """Requests of these rounds and, at most, of those to come."""
+    ahead = [
+        part.prompts.height * (part.request.turns - int(part.prompts["turn"][0]))
+        for part in rounds[-1].parts
+        if isinstance(part.request, ConversationRequest)
+    ]
+    return _distinct(rounds) + sum(ahead)
+
+
+def _without(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    keys = [name for name in ("request_id", "sample") if name in others.columns]
+    return rows.join(others, on=keys, how="anti", maintain_order="left")
+
+
+def _refuse_gone(rounds: list[Plan], stored: pl.DataFrame, folder: Path) -> None:
+    lacking = sum(each.pending(each.answered(stored)).height for each in rounds)
+    refuse_gone(lacking, "requests", folder)
+
+
+def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) -> Session:
     session = Session(
         started=_now(),
         pid=os.getpid(),
@@ -160,7 +235,7 @@ def _begin(directory: RunDirectory, plan: Plan, done: int, notes: list[str]) -> 
     )
     manifest = directory.manifest
     manifest.sessions.append(session)
-    manifest.requests = plan.requests.height
+    manifest.requests = requests
     manifest.status = "running"
     directory.save()
     return session
@@ -201,12 +276,19 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
                 raise
 
 
-def _errors(plan: Plan, responses: pl.DataFrame) -> dict[str, int]:
-    """Failed answers by code: one that many prompts share counts once for each."""
+def _errors(rounds: list[Plan], responses: pl.DataFrame) -> dict[str, int]:
+    """Failed answers by code: one that many prompts share counts once for each.
+
+    Utterances that a failed one kept from being asked for count as missing.
+    """
     failed = responses.select("request_id", "error").drop_nulls()
-    asked = pl.concat([part.prompts.select("request_id") for part in plan.parts])
-    counts = asked.join(failed, on="request_id", how="inner")["error"].value_counts()
-    return dict(sorted(counts.rows()))
+    asked = pl.concat([part.prompts.select("request_id") for each in rounds for part in each.parts])
+    counts = dict(asked.join(failed, on="request_id", how="inner")["error"].value_counts().rows())
+    if unsaid := rounds[0].answers - sum(
+        part.prompts.height * samples_of(part.request) for each in rounds for part in each.parts
+    ):
+        counts[str(ResponseError.MISSING)] = counts.get(str(ResponseError.MISSING), 0) + unsaid
+    return dict(sorted(counts.items()))
 
 
 def _now() -> str:

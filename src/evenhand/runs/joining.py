@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText
+from evenhand.runs.conversing import told, with_contexts
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.labels import LABEL_VALUES, identified
 from evenhand.runs.manifest import LabelledRecord
@@ -22,7 +23,8 @@ CONTINUATION_SUFFIX = " written"  # no prompt column is called that
 def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """A benchmark's prompts joined with their responses, in prompt order.
 
-    One row for each prompt; of continuations one for each prompt and sample, beside the judgements that count.
+    One row for each prompt; of continuations one for each prompt and sample, beside the judgements that count; of
+    conversations one for each reply, with the opener as its prompt and the lines before it in `lines_before`.
 
     Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`. columns: of the
     prompts, those wanted (names that are not there are left out); all by default.
@@ -66,7 +68,31 @@ def continuations(
             f"The manifest of {directory.path} says that {samples!r} samples of {benchmark!r} were asked for.",
             "It was changed by hand or by another program; restore it or start a new run.",
         )
-    return join_continuations(directory.prompts(benchmark, columns), responses, samples)
+    if asked.turns is None or columns is None:
+        frame = join_continuations(directory.prompts(benchmark, columns), responses, samples)
+        return frame if asked.turns is None else with_contexts(frame)
+    needed = ["conversation", "turn", "text", *columns]
+    frame = join_continuations(directory.prompts(benchmark, list(dict.fromkeys(needed))), responses, samples)
+    return with_contexts(frame).drop(name for name in needed[:3] if name not in columns)
+
+
+def self_chats(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
+    """The conversations of a benchmark as one row an utterance, the given openers among them.
+
+    Arguments: directory: of a run. benchmark: one that asks for conversations.
+    Returns: the columns of the prompts (`conversation` and what is known of each), `turn` (1 is the opener), `speaker`
+    (A or B), `name_in_context` (whether the speaker still read the opener whole), `text` and `continuation` (what was
+    said; null where that failed, which ends a conversation), `lines_before` (the up to four lines before, as judges who
+    read contexts get them), `finish`, `error` and the columns of the judges; see `conversing.told`.
+    Raises DataError as `answers`, and for a benchmark of the run that asks for no conversations.
+    """
+    asked = directory.manifest.asked.get(benchmark)
+    if asked is None or asked.turns is None:
+        raise DataError(
+            f"The run {directory.path} has no conversations of {benchmark!r}.",
+            "Name a benchmark that has the model talk with itself (`evenhand list benchmarks`).",
+        )
+    return told(answers(directory, benchmark))
 
 
 def written_benchmarks(directory: RunDirectory) -> list[str]:
@@ -87,8 +113,7 @@ def judgements(
     """
     judged = _judgement(directory, benchmark, role, classifier_key)
     rule, record = ClassifiedText(**judged.rule), directory.manifest.labels[judged.classifier]
-    columns = ["prompt_id", "text", *([rule.masked] if rule.masked else [])]
-    frame = continuations(directory, benchmark, columns)
+    frame = continuations(directory, benchmark, ["prompt_id", *rule.columns])
     texts = identified(frame, rule, reads_context=record.reads_context)
     labelled = _labelled(frame["error"], texts, _labels(directory, judged.classifier))
     return pl.concat(
@@ -193,8 +218,10 @@ def _labelled_continuations(
 
 def _needed_columns(directory: RunDirectory, benchmark: str) -> list[str]:
     """Columns of the prompts without which the judged texts of a benchmark cannot be made."""
-    rules = [judged.rule for judged in directory.manifest.judged.get(benchmark, {}).values()]
-    return list(dict.fromkeys(["text", *(str(rule["masked"]) for rule in rules if rule.get("masked"))]))
+    rules = [
+        ClassifiedText(**judged.rule) for judged in directory.manifest.judged.get(benchmark, {}).values()
+    ]
+    return list(dict.fromkeys(["text", *(name for rule in rules for name in rule.columns)]))
 
 
 def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | None) -> LabelledRecord:

@@ -156,8 +156,7 @@ def _work(
         texts = []
         for labelling in its.labellings:
             rule = labelling.rule
-            columns = ["text", *([rule.masked] if rule.masked else [])]
-            frame = continuations(directory, labelling.benchmark, columns, responses=responses)
+            frame = continuations(directory, labelling.benchmark, rule.columns, responses=responses)
             judged = identified(frame, rule, reads_context=its.classifier.reads_context)
             texts.append(judged.drop_nulls("text_id"))
         length = pl.col("text").str.len_bytes() + pl.col("context").str.len_bytes().fill_null(0)

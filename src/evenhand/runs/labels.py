@@ -6,6 +6,7 @@ from urllib.parse import quote
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, classified_texts
+from evenhand.runs.conversing import CONTEXT
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.requests import fingerprint_digest, text_ids
 from evenhand.schema import as_json
@@ -30,16 +31,19 @@ def label_folders(directory: RunDirectory) -> dict[str, Path]:
 def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
     """The judged text of every continuation and its identity.
 
-    A prompt that is part of the judged text is not its context as well.
+    A prompt, or earlier lines, that are part of the judged text are not its context as well. The context of an utterance
+    of a conversation are the lines before it.
 
-    Arguments: frame: columns text (the prompt), continuation and the one the rule masks. reads_context: whether the
+    Arguments: frame: columns text (the prompt), continuation and the one the rule masks; of conversations also
+    lines_before. reads_context: whether the
     classifier does.
     Returns: text_id, text, context; all null where there is no continuation.
     """
     texts = classified_texts(frame, rule)
-    behind = reads_context and rule.part == "continuation"
+    behind = reads_context and rule.part == "continuation" and not rule.behind
+    before = frame[CONTEXT if CONTEXT in frame.columns else "text"]
     known = pl.DataFrame(
-        {"text": pl.Series(texts, dtype=pl.String), "context": frame["text"] if behind else None},
+        {"text": pl.Series(texts, dtype=pl.String), "context": before if behind else None},
         schema_overrides={"context": pl.String},
     ).with_columns(context=pl.when(pl.col("text").is_not_null()).then("context"))
     good = known.filter(pl.col("text").is_not_null())

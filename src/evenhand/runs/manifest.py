@@ -12,7 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evenhand.classifiers import ClassifiedText
 from evenhand.models import LanguageModel
 from evenhand.runs.environment import Environment
-from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
+from evenhand.runs.requests import (
+    GenerateRequest,
+    Request,
+    ScoreRequest,
+    fingerprint_digest,
+    rounds_of,
+)
 from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_json
 
 CHANGED = "It was changed by hand or by another program; restore it or start a new run."
@@ -70,12 +76,23 @@ class AskedRecord(Record):
     keep_tokens: bool = False
     decoding: dict[str, Any] | None = None
     """`Decoding.parameters()` of continuations; None where the prompts are scored."""
+    turns: int | None = None
+    """Utterances of a conversation, its opener among them; None where the prompts are no openers."""
+    speaker: dict[str, Any] | None = None
+    """Fingerprint of who replied in conversations: the model's, and how it is told of them."""
 
     @classmethod
-    def of(cls, prompts: int, request: Request) -> Self:
+    def of(cls, prompts: int, request: Request, speaker: Mapping[str, Any] | None = None) -> Self:
+        """prompts: how many. speaker: fingerprint of who replies, where they open conversations."""
+        if isinstance(request, ScoreRequest):
+            return cls(prompts=prompts, masking=request.masking, keep_tokens=request.keep_tokens)
+        decoding = as_json(request.decoding.parameters())
         if isinstance(request, GenerateRequest):
-            return cls(prompts=prompts, decoding=as_json(request.decoding.parameters()))
-        return cls(prompts=prompts, masking=request.masking, keep_tokens=request.keep_tokens)
+            return cls(prompts=prompts, decoding=decoding)
+        told_by = as_json(speaker or {})
+        return cls(
+            prompts=prompts * rounds_of(request), decoding=decoding, turns=request.turns, speaker=told_by
+        )
 
 
 class ClassifierRecord(Record):

@@ -6,14 +6,16 @@ from typing import Any, get_args
 
 import polars as pl
 
-from evenhand.models import StartToken
+from evenhand.models import StartToken, TextGenerator
+from evenhand.runs import conversing
 from evenhand.runs.requests import (
-    GenerateRequest,
+    ConversationRequest,
     Request,
     ScoreRequest,
     decoding_json,
     fingerprint_digest,
     request_ids,
+    rounds_of,
     samples_of,
 )
 from evenhand.schema import PROMPT_KEYS, RESPONSES, DataError, UsageError
@@ -29,8 +31,9 @@ REQUESTS = {
     "keep_tokens": pl.Boolean,
     "decoding": pl.String,  # JSON of its parameters; null where a text is scored
     "samples": pl.UInt16,  # response rows
+    "conversing": pl.Boolean,  # whether the text is the history of a conversation, which the plan's speaker goes on
 }
-KINDS = ["masking", "start_token", "decoding"]
+KINDS = ["conversing", "masking", "start_token", "decoding"]
 """What requests must share to be put to the model together."""
 ENGINE_COLUMNS = {
     "context": pl.String,
@@ -39,7 +42,7 @@ ENGINE_COLUMNS = {
     "start_token": pl.String,
 }
 RESERVED = frozenset(RESPONSES) - {"text"} | {"perplexity"}
-CONTINUATION = frozenset({"continuation"})
+CONTINUATION = frozenset({"continuation", conversing.CONTEXT})
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Part:
 
     benchmark: str
     prompts: pl.DataFrame
-    """PROMPT_KEYS, the engine's optional columns and any group columns; in a plan also `request_id`."""
+    """PROMPT_KEYS, the engine's optional columns and any group columns; in a plan also `request_id`. Where the request
+    is for conversations, the openers; in a plan the utterances that are asked for now (see `conversing.opened`)."""
     request: Request = field(default_factory=ScoreRequest)
 
 
@@ -62,6 +66,8 @@ class Plan:
     of like length."""
     fingerprint: Mapping[str, Any]
     """Of the model the requests are for."""
+    speaker: TextGenerator | None = None
+    """Who replies in conversations; None where there are none."""
 
     @property
     def digest(self) -> str:
@@ -70,13 +76,31 @@ class Plan:
 
     @property
     def prompts(self) -> int:
-        """Prompts of all parts."""
-        return sum(part.prompts.height for part in self.parts)
+        """Prompts of all parts, among them every utterance of a conversation but its opener."""
+        return sum(part.prompts.height * rounds_of(part.request) for part in self.parts)
 
     @property
     def answers(self) -> int:
         """Answers of all parts: one a prompt, or one for each of its samples."""
-        return sum(part.prompts.height * samples_of(part.request) for part in self.parts)
+        return sum(
+            part.prompts.height * rounds_of(part.request) * samples_of(part.request) for part in self.parts
+        )
+
+    def following(self, responses: pl.DataFrame) -> "Plan | None":
+        """The next utterance of every conversation that goes on, once all requests of this plan are answered.
+
+        Arguments: responses: columns request_id, text and error. A conversation whose last reply failed has ended.
+        Returns: None where no conversation goes on.
+        """
+        parts = []
+        for part in self.parts:
+            if isinstance(part.request, ConversationRequest) and self.speaker is not None:
+                rows = conversing.continued(part.prompts, responses, part.request, self.speaker)
+                if rows.height:
+                    parts.append(
+                        _with_ids(Part(part.benchmark, rows, part.request), self.speaker.fingerprint)
+                    )
+        return _plan(tuple(parts), self.fingerprint, self.speaker) if parts else None
 
     def answered(self, responses: pl.DataFrame) -> pl.Series:
         """The requests that have all their samples, by identifier.
@@ -103,12 +127,17 @@ class Plan:
         return self.requests.join(done, on="request_id", how="anti", maintain_order="left")
 
 
-def make_plan(parts: Sequence[Part], fingerprint: Mapping[str, Any]) -> Plan:
+def make_plan(
+    parts: Sequence[Part], fingerprint: Mapping[str, Any], speaker: TextGenerator | None = None
+) -> Plan:
     """Give every prompt its request, and list each distinct request of all parts once.
 
-    Arguments: parts: one per benchmark. fingerprint: of the model that will answer.
+    Of conversations the first reply is asked for; `Plan.following` plans the next ones.
+
+    Arguments: parts: one per benchmark. fingerprint: of the model that will answer. speaker: who replies in
+    conversations, given histories as lines of text.
     Returns: the plan; its prompts have a `request_id` column, in the order given.
-    Raises UsageError if there is nothing to ask or a benchmark comes twice, DataError if a prompt
+    Raises UsageError if there is nothing to ask, nobody to talk or a benchmark comes twice, DataError if a prompt
     table lacks a column, has one the engine writes itself, or holds a null or repeated key.
 
     >>> frame = pl.DataFrame({"prompt_id": ["a", "b", "c"], "text": ["Hi.", "Hello.", "Hi."]})
@@ -123,24 +152,37 @@ def make_plan(parts: Sequence[Part], fingerprint: Mapping[str, Any]) -> Plan:
         raise UsageError(
             f"The plan has a benchmark more than once: {', '.join(repeated)}.", "Name each once."
         )
-    planned = tuple(_with_ids(part, fingerprint) for part in parts)
-    requests = pl.concat([_requests(part) for part in planned])
+    planned = []
+    for part in parts:
+        request, asked_of = part.request, fingerprint
+        _check(part.benchmark, part.prompts, generates=not isinstance(request, ScoreRequest))
+        if isinstance(request, ConversationRequest):
+            if speaker is None:
+                raise UsageError(f"{part.benchmark!r} asks for conversations, and nobody is named who talks.")
+            rows = conversing.opened(part.benchmark, part.prompts, request, speaker)
+            part, asked_of = Part(part.benchmark, rows, request), speaker.fingerprint
+        planned.append(_with_ids(part, asked_of))
+    return _plan(tuple(planned), fingerprint, speaker)
+
+
+def _plan(parts: tuple[Part, ...], fingerprint: Mapping[str, Any], speaker: TextGenerator | None) -> Plan:
+    requests = pl.concat([_requests(part) for part in parts])
     # Longest first: what memory cannot hold shows at once. Likelihoods share prefixes instead.
     length = pl.when(pl.col("decoding").is_not_null()).then(-pl.col("text").str.len_bytes().cast(pl.Int64))
     # keep_tokens comes last and descending: of two equal requests the one that keeps tokens stays.
     order = [*KINDS, length, "context", "text", "span_start", "span_end", "keep_tokens"]
     requests = requests.sort(order, descending=[False] * (len(order) - 1) + [True])
     requests = requests.unique(subset="request_id", keep="first", maintain_order=True)
-    return Plan(planned, requests, fingerprint)
+    return Plan(parts, requests, fingerprint, speaker)
 
 
 def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
     prompts = part.prompts
-    _check(part.benchmark, prompts, generates=isinstance(part.request, GenerateRequest))
     contexts = prompts["context"].to_list() if _has_values(prompts, "context") else None
     spans = span_list(prompts) if _has_values(prompts, "span_start") else None
     starts = prompts["start_token"].to_list() if _has_values(prompts, "start_token") else None
-    ids = request_ids(prompts["text"].to_list(), contexts, spans, part.request, fingerprint, starts)
+    texts = prompts[_asked_text(part)].to_list()
+    ids = request_ids(texts, contexts, spans, part.request, fingerprint, starts)
     with_ids = prompts.with_columns(pl.Series("request_id", ids, dtype=pl.String))
     return Part(part.benchmark, with_ids, part.request)
 
@@ -187,7 +229,7 @@ def _requests(part: Part) -> pl.DataFrame:
     scoring = part.request if isinstance(part.request, ScoreRequest) else ScoreRequest()
     return prompts.select(
         "request_id",
-        "text",
+        pl.col(_asked_text(part)).alias("text"),
         *[
             pl.col(name).cast(kind) if name in prompts.columns else pl.lit(None, dtype=kind).alias(name)
             for name, kind in ENGINE_COLUMNS.items()
@@ -196,7 +238,12 @@ def _requests(part: Part) -> pl.DataFrame:
         pl.lit(scoring.keep_tokens).alias("keep_tokens"),
         pl.lit(decoding_json(part.request), dtype=pl.String).alias("decoding"),
         pl.lit(samples_of(part.request), dtype=pl.UInt16).alias("samples"),
+        pl.lit(isinstance(part.request, ConversationRequest)).alias("conversing"),
     )
+
+
+def _asked_text(part: Part) -> str:
+    return conversing.HISTORY if isinstance(part.request, ConversationRequest) else "text"
 
 
 def _has_values(frame: pl.DataFrame, column: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.models import Decoding, Masking
+from evenhand.schema import UsageError
 
 TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
 """What a response holds of each token, where its request keeps tokens."""
@@ -28,7 +29,23 @@ class GenerateRequest:
     decoding: Decoding
 
 
-Request = ScoreRequest | GenerateRequest
+@dataclass(frozen=True)
+class ConversationRequest:
+    """Ask for conversations of `turns` utterances: the prompt opens, the replies are written as `decoding` says, one
+    of each speaker at a time (`conversing.py`)."""
+
+    decoding: Decoding
+    turns: int
+
+    def __post_init__(self) -> None:
+        if self.turns < 2 or self.decoding.samples != 1:
+            raise UsageError(
+                f"A conversation of {self.turns} turns with {self.decoding.samples} replies at each was asked for.",
+                "It has two turns at least, and one reply at each; for more conversations give more openers.",
+            )
+
+
+Request = ScoreRequest | GenerateRequest | ConversationRequest
 
 
 def samples_of(request: Request) -> int:
@@ -37,7 +54,16 @@ def samples_of(request: Request) -> int:
     >>> samples_of(ScoreRequest())
     1
     """
-    return request.decoding.samples if isinstance(request, GenerateRequest) else 1
+    return 1 if isinstance(request, ScoreRequest) else request.decoding.samples
+
+
+def rounds_of(request: Request) -> int:
+    """How often each prompt of a request is asked: once, or for each utterance behind an opener.
+
+    >>> rounds_of(ScoreRequest())
+    1
+    """
+    return request.turns - 1 if isinstance(request, ConversationRequest) else 1
 
 
 def decoding_json(request: Request) -> str | None:
@@ -126,9 +152,10 @@ def text_ids(texts: Sequence[str], contexts: Sequence[str | None] | None = None)
 
 
 def _parameters(request: Request) -> dict[str, Any]:
-    if isinstance(request, GenerateRequest):
-        return {"kind": "generate", "decoding": request.decoding.parameters()}
-    return {"kind": "log_likelihood", "masking": request.masking}
+    if isinstance(request, ScoreRequest):
+        return {"kind": "log_likelihood", "masking": request.masking}
+    # A reply is a continuation of the history: a conversation of fewer turns shares those of a longer one.
+    return {"kind": "generate", "decoding": request.decoding.parameters()}
 
 
 def _surroundings(context: str | None, span: tuple[int, int] | None, start_token: str | None = None) -> bytes:

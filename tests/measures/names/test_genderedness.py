@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.measures.names.genderedness import classifier_bias, without_names
+from evenhand.measures.names.genderedness import classifier_bias
 from evenhand.schema import DataError
 
 
@@ -93,6 +93,49 @@ def test_parts_are_split_and_missing_predictions_counted() -> None:
         classifier_bias(frame.filter(pl.col("gender") == "man"))
 
 
-def test_names_are_masked_as_words() -> None:
-    names = frozenset({"may", "ann"})
-    assert without_names("May I, ANN? Annual maybe", names) == "[NAME] I, [NAME]? Annual maybe"
+def test_who_sees_no_gender_is_half_right() -> None:
+    """Told in a share s of the utterances and always rightly: 50 s points; coins for the others add nothing."""
+    rng = np.random.default_rng(5)
+    frame = chats(rng, 10, 6)
+    told = rng.random(frame.height) < 0.3
+    seen = frame.with_columns(predicted=pl.when(pl.Series(told)).then("gender").otherwise(pl.lit("neither")))
+    coin = pl.Series(rng.choice(["woman", "man"], frame.height))
+    tossed = frame.with_columns(predicted=pl.when(pl.Series(told)).then("gender").otherwise(coin))
+    one, other = (classifier_bias(of).rows.row(0, named=True) for of in (seen, tossed))
+    assert one["estimate"] == pytest.approx(50 * 0.3, abs=1.5)
+    assert other["low"] < one["estimate"] < other["high"]
+    assert one["high"] - one["low"] < other["high"] - other["low"]
+    assert one["n_missing"] == 0
+    masked = classifier_bias(seen.rename({"predicted": "p2"}), predicted="p2").rows
+    assert masked.equals(classifier_bias(seen).rows)
+
+
+TABLES_5_AND_6 = [
+    (1.22, 1.54, 1.40), (0.31, 0.11, 0.20), (0.20, 0.88, 0.57), (0.76, 0.41, 0.57), (0.89, 1.28, 1.10),
+    (0.17, 0.13, 0.15), (0.92, 0.86, 0.89), (0.50, -0.20, 0.12), (0.95, 1.22, 1.10), (0.44, 0.26, 0.34),
+]  # fmt: skip
+"""Speaker A, speaker B and their average as published, each row rounded to a hundredth."""
+
+
+@pytest.mark.parametrize(("a", "b", "average"), TABLES_5_AND_6)
+def test_published_averages_weigh_a_by_five_and_b_by_six(a: float, b: float, average: float) -> None:
+    """Rows in which A's turns are told right so often that A has a points, and B's so that B has b."""
+    rows = []
+    for gender in ("woman", "man"):
+        for turn in range(2, 13):
+            points = a if turn % 2 == 1 else b
+            right = round(100 * (50 + points))
+            other = "man" if gender == "woman" else "woman"
+            rows += [(gender, turn, gender)] * right + [(gender, turn, other)] * (10_000 - right)
+    frame = pl.DataFrame(rows, schema=["gender", "turn", "predicted"], orient="row").with_columns(
+        name="gender",
+        conversation="gender",
+        text=pl.lit("x"),
+        speaker=pl.when(pl.col("turn") % 2 == 1).then(pl.lit("A")).otherwise(pl.lit("B")),
+    )
+    found = dict(classifier_bias(frame).rows.select("speaker", "estimate").iter_rows())
+    assert found["A"] == pytest.approx(a)
+    assert found["B"] == pytest.approx(b)
+    assert found[None] == pytest.approx(
+        average, abs=0.0101
+    )  # both speakers are rounded, and so is the average

@@ -44,6 +44,8 @@ def test_shares_are_of_rates_and_one_name_is_told() -> None:
     nice, real = by_phrase["nice name"], by_phrase["real name"]
     # 12 in 12 conversations against 2 in 16
     assert nice["share_white"] == pytest.approx(100 * 1 / (1 + 1 / 8))
+    # two groups of two names each: two names of one group in a draw in three, else one of each
+    assert 0 < nice["gini_null"] <= nice["gini_null_97_5"] <= 0.5
     assert nice["gini"] == pytest.approx(gini(np.array([1, 1 / 8])))
     assert (nice["n_uses"], nice["group"], nice["largest_name"], nice["one_name"]) == (
         14,

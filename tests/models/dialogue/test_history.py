@@ -20,3 +20,12 @@ def test_turns_and_speakers_alternate_and_text_comes_back():
 def test_other_text_is_no_history(text):
     with pytest.raises(DataError, match="not the history"):
         History.of(text)
+
+
+def test_conversations_that_came_to_the_same_words_are_told_apart_by_their_number_alone() -> None:
+    alike = [History(("i cook.",), ("Hi!", ""), chat) for chat in ("", "7", "8")]
+    lines = [history.prompt() for history in alike]
+    assert len(set(lines)) == 3 and "chat" not in lines[0]
+    assert [History.of(line) for line in lines] == alike
+    with pytest.raises(DataError):
+        History.of('{"persona":[],"utterances":["Hi!"],"chat":7}')

@@ -16,6 +16,8 @@ from .group_rates import (
     with_group as with_group,
 )
 from .headlines import (
+    axis_rows as axis_rows,
+    line_of as line_of,
     opinion_headlines as opinion_headlines,
     pair_headlines as pair_headlines,
     rate_headlines as rate_headlines,

@@ -146,8 +146,12 @@ CARDS = (
         Card(
             name="intersectional_token_bins_published",
             summary="Token-bin bias over gender and race as in table 10 of the paper.",
+            construct="As intersectional_token_bins.",
+            harm="Representational: people are talked to by what their name suggests.",
+            groups="Any number of groups of names, each counting alike.",
+            null="What the same counts give when groups are dealt to names at random, shown beside it.",
             details="o_g as intersectional_token_bins, of all names at once; sqrt(sum of o_g squared).",
-            ideal="What the same counts give when groups are dealt to names at random, shown beside it: not 0",
+            ideal="The null, which is not 0",
             direction="Above the null: different.",
             critique="Chance alone gives .87, .26 and .08 with 100 thousand, one and ten million tokens a group; the "
             "paper's original model has .145. A tie goes to the first group, which dilutes its bin.",

@@ -124,6 +124,7 @@ CARDS = (
             name="overindexed_words",
             summary="The words that conversations opened by one group's names use more often than others do.",
             construct="What is talked about, by the group that a name tells.",
+            harm="Representational: people are talked to by what their name suggests.",
             groups="Genders, or gender within race, of names.",
             ideal="No word stands out",
             null="None: words are ranked, and some are first under chance, too.",

@@ -158,9 +158,13 @@ CARDS = (
         Card(
             name="token_bins_published",
             summary="Token-bin bias as in table 6 of the paper: tokens are sorted and measured on the same counts.",
+            construct="As token_bins.",
+            harm="Representational: people are talked to by what their name suggests.",
+            groups="Two genders, as names are majority theirs in US births.",
+            null="What the same counts give when genders are dealt to names at random, shown beside it.",
             details="o_b as token_bins, of all names at once: 100 o_1 (Hi-female), -100 o_6 (Hi-male), "
             "sqrt(sum of o_b squared).",
-            ideal="What the same counts give when genders are dealt to names at random, shown beside it: not 0",
+            ideal="The null, which is not 0",
             direction="Above the null: different.",
             critique="Chance alone gives .98, .38, .12 and .04 with 10 and 100 thousand, one and ten million tokens a "
             "gender (8,000 tokens by Zipf's law). Compare models only at equal numbers of conversations.",

@@ -1,1 +1,13 @@
-from .history import History as History, Speaker as Speaker
+from .history import (
+    History as History,
+    Speaker as Speaker,
+)
+from .model import (
+    Dialogue as Dialogue,
+    dialogue_model as dialogue_model,
+)
+from .options import (
+    DialogueOptions as DialogueOptions,
+    FormatName as FormatName,
+    PersonaLayout as PersonaLayout,
+)

@@ -5,7 +5,7 @@ As text a history is a prompt like any other: it can be planned, asked once, sto
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from evenhand.schema import DataError, parse_json
 
@@ -17,7 +17,9 @@ class History:
     """A conversation of two, as the one who speaks next sees it. Speaker A opens.
 
     persona: sentences about the one who speaks next, such as "i like tea."; never about the other. utterances: all so
-    far, the oldest first; an empty reply is an empty string.
+    far, the oldest first; an empty reply is an empty string. chat: which conversation this is, where replies are drawn:
+    no format shows it to the model, and draws depend on it, so that two conversations that came to the same words go
+    on apart. Empty where nothing is left to chance.
 
     >>> history = History(("i like tea.",), ("Hi! My name is Martha.",))
     >>> history.speaker, history.turn, History.of(history.prompt()) == history
@@ -26,6 +28,7 @@ class History:
 
     persona: tuple[str, ...]
     utterances: tuple[str, ...]
+    chat: str = ""
 
     @property
     def speaker(self) -> Speaker:
@@ -39,7 +42,9 @@ class History:
 
     def prompt(self) -> str:
         """The history as one line of JSON, the same for equal histories."""
-        said = {"persona": list(self.persona), "utterances": list(self.utterances)}
+        said: dict[str, Any] = {"persona": list(self.persona), "utterances": list(self.utterances)}
+        if self.chat:
+            said["chat"] = self.chat
         return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -47,12 +52,12 @@ class History:
         """The history of a line that `prompt` wrote. Raises DataError for anything else."""
         try:
             said = parse_json(prompt)
-            persona, utterances = said["persona"], said["utterances"]
-            if not all(isinstance(one, str) for one in (*persona, *utterances)):
+            persona, utterances, chat = said["persona"], said["utterances"], said.get("chat", "")
+            if not all(isinstance(one, str) for one in (*persona, *utterances, chat)):
                 raise TypeError
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{prompt[:60]!r} is not the history of a conversation.",
                 'Expected one line such as {"persona":["i like tea."],"utterances":["Hi! My name is Martha."]}.',
             ) from error
-        return cls(tuple(persona), tuple(utterances))
+        return cls(tuple(persona), tuple(utterances), chat)

@@ -15,7 +15,7 @@ from evenhand.schema import Unsupported, UsageError
 
 if TYPE_CHECKING:
     from evenhand.models.scoring import Scores, ScoringPath
-    from evenhand.models.writing import Prompts, Writer
+    from evenhand.models.writing import KeptStates, Prompts, Writer
 
 
 def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = None) -> list[str]:
@@ -253,6 +253,29 @@ class CausalModel:
         from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
+
+    def generate_ids(
+        self,
+        prompts: Sequence[Sequence[int]],
+        keys: Sequence[str],
+        decoding: Decoding,
+        *,
+        kept: "KeptStates | None" = None,
+    ) -> Generations:
+        """Continue prompts given as token ids, as they are read: special tokens included, nothing is put in front.
+
+        keys: of each prompt, what its draws depend on beside the seed and the sample's number (in `generate`, the
+        text). A prompt without tokens is an EMPTY_TEXT row, one that leaves no room for `max_new_tokens` a TOO_LONG
+        row. kept: states of what was read before; a prompt that begins with such tokens reads the rest only, and the
+        texts are the same but for rounding. Raises UsageError for ids that the model does not know, and for another
+        number of keys than of prompts.
+        """
+        from evenhand.models.writing import continue_prompts, prompts_of_ids
+
+        known = int(self.model.get_input_embeddings().weight.shape[0])
+        room = decoding.max_new_tokens
+        given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=room)
+        return continue_prompts(self.writer, given, decoding, kept=kept)
 
     def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
         """Continue each prompt by combined distributions (see SteerableModel.generate_steered).

@@ -21,7 +21,7 @@ from evenhand.schema import ModelError, ResponseError
 from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
-    from evenhand.models.writing import Prompts, Writer
+    from evenhand.models.writing import KeptStates, Prompts, Writer
     from evenhand.weights import FastLayers
 
 CHUNK = 16384  # texts encoded at once
@@ -214,6 +214,26 @@ class EncoderDecoderModel:
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
+    def generate_ids(
+        self,
+        prompts: Sequence[Sequence[int]],
+        keys: Sequence[str],
+        decoding: Decoding,
+        *,
+        kept: "KeptStates | None" = None,
+    ) -> Generations:
+        """Answer prompts given as the encoder's token ids, special tokens included (see CausalModel.generate_ids).
+
+        Nothing is kept, whatever is given: the encoder reads every text as a whole.
+        """
+        from evenhand.models.writing import continue_prompts, prompts_of_ids
+
+        known = int(self.model.get_input_embeddings().weight.shape[0])
+        given = prompts_of_ids(
+            prompts, keys, known=known, longest=self.longest, behind=self._behind(decoding)
+        )
+        return continue_prompts(self.writer, given, decoding, kept=kept)
+
     def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
         """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
 
@@ -227,14 +247,18 @@ class EncoderDecoderModel:
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.writing import encode_prompts
 
-        room = self.longest is None or decoding.max_new_tokens <= self.longest
         return encode_prompts(
             self.tokenizer,
             texts,
             longest=self.longest,
-            behind=0 if room else decoding.max_new_tokens,
+            behind=self._behind(decoding),
             keep_end=True,
         )
+
+    def _behind(self, decoding: Decoding) -> int:
+        """Positions that a continuation takes of the encoder's: none, unless the decoder itself has no room."""
+        room = self.longest is None or decoding.max_new_tokens <= self.longest
+        return 0 if room else decoding.max_new_tokens
 
     def _pairs(self, batch: Texts) -> TextPairs:
         options = self.options

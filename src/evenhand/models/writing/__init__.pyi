@@ -10,7 +10,11 @@ from .inputs import (
     encode_prompts as encode_prompts,
     encode_steered as encode_steered,
     end_tokens as end_tokens,
+    prompts_of_ids as prompts_of_ids,
     tokens_around as tokens_around,
+)
+from .kept_states import (
+    KeptStates as KeptStates,
 )
 from .rows import (
     Row as Row,

@@ -6,6 +6,7 @@ its batch.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.writing.constraints import Constraints
 from evenhand.models.writing.inputs import Prompts
+from evenhand.models.writing.kept_states import KeptStates, in_common
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.writer import Task, Writer
@@ -110,6 +112,11 @@ class BeamSearch:
             row.finish, row.text = best.finish, best.text
         return row
 
+    def nearest(self, beams: Sequence[Beam]) -> int:
+        """Which of some beams has most in common with the best continuation."""
+        best = self.ended[0].beam.tokens if self.ended else ()
+        return max(range(len(beams)), key=lambda k: in_common(beams[k].tokens, best))
+
     def banned(self, beam: Beam) -> list[int]:
         """Tokens that may not come next."""
         decoding, rules = self.rules.decoding, self.rules
@@ -182,13 +189,19 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
     going, rules = searches, searches[0].rules
     while True:
         parents: list[int] = []
+        finished: list[int] = []
         first = 0
         allowed = _allowed(writer.constraints, going, logits, task.steering is None)
         for search, candidates in zip(going, _candidates(going, allowed, task.steering), strict=True):
-            beams = len(search.beams)
+            beams = search.beams
             chosen = search.step(candidates)
-            parents += [] if search.over else [first + beam for beam in chosen]
-            first += beams
+            if search.over:
+                finished.append(first + search.nearest(beams))
+            else:
+                parents += [first + beam for beam in chosen]
+            first += len(beams)
+        if finished:
+            state.finish(writer.long(finished))
         before, going = going, [search for search in going if not search.over]
         if not going:
             return searches
@@ -236,13 +249,17 @@ def _candidates(
 
 
 def continue_prompts(
-    writer: Writer, prompts: Prompts, decoding: Decoding, steering: Steering | None = None
+    writer: Writer,
+    prompts: Prompts,
+    decoding: Decoding,
+    steering: Steering | None = None,
+    kept: KeptStates | None = None,
 ) -> Generations:
     """Continue every prompt that has no error, by beam search or token by token, as the decoding says.
 
-    steering: combine distributions; the prompts then hold their tokens behind each context too. Raises Unsupported for
-    steering a model whose rows must all be equally long.
+    steering: combine distributions; the prompts then hold their tokens behind each context too. kept: states of what
+    was read before, where nothing is steered. Raises Unsupported for steering a model whose rows must all be equally
+    long.
     """
-    if decoding.searches:
-        return write_with_beams(writer, writer.task(prompts, decoding, steering))
-    return writer.draw(prompts, decoding, steering)
+    task = writer.task(prompts, decoding, steering, kept)
+    return write_with_beams(writer, task) if decoding.searches else writer.draw(task)

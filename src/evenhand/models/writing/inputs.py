@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.models.writing.steering import Steering
-from evenhand.schema import ModelError, ResponseError
+from evenhand.schema import ModelError, ResponseError, UsageError
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Prompts:
     """Encoded prompts; those with an error hold no tokens."""
 
     texts: Sequence[str]
+    """What draws depend on: the prompts themselves, or the keys that were given with token ids."""
     ids: list[list[int]]
     errors: list[ResponseError | None]
     details: list[str | None]
@@ -57,12 +58,54 @@ def encode_prompts(
         if not text.strip():
             errors[i], details[i] = ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
         elif longest is not None and len(ids[i]) + behind > longest:
-            errors[i] = ResponseError.TOO_LONG
-            room = f" and up to {behind} new ones" if behind else ""
-            details[i] = f"{len(ids[i])} tokens{room}; the model takes at most {longest}"
+            errors[i], details[i] = ResponseError.TOO_LONG, _no_room(len(ids[i]), behind, longest)
         if errors[i] is not None:
             ids[i] = []
     return Prompts(texts, ids, errors, details)
+
+
+def prompts_of_ids(
+    ids: Sequence[Sequence[int]],
+    keys: Sequence[str],
+    *,
+    known: int,
+    longest: int | None,
+    behind: int,
+) -> Prompts:
+    """Prompts that are token ids already; nothing is put around them.
+
+    keys: of each prompt, the text that its draws depend on. known: tokens that the model has an embedding for. longest,
+    behind: as in `encode_prompts`. Prompts without tokens and those that leave no room become errors. Raises UsageError
+    for ids that the model does not know, and where there are not as many keys as prompts.
+
+    >>> prompts_of_ids([[5, 6], []], ["a", "b"], known=9, longest=None, behind=1).errors
+    [None, <ResponseError.EMPTY_TEXT: 'empty_text'>]
+    """
+    if len(keys) != len(ids):
+        raise UsageError(f"{len(ids)} prompts came with {len(keys)} keys.", "Give one key for each prompt.")
+    rows: list[list[int]] = []
+    errors: list[ResponseError | None] = []
+    details: list[str | None] = []
+    for i, given in enumerate(ids):
+        row, error, detail = list(map(int, given)), None, None
+        if not row:
+            error, detail = ResponseError.EMPTY_TEXT, "the prompt has no tokens"
+        elif not 0 <= min(row) <= max(row) < known:
+            raise UsageError(
+                f"Prompt {i} holds token ids from {min(row)} to {max(row)}; the model knows 0 to {known - 1}.",
+                "Encode prompts with the model's own tokenizer.",
+            )
+        elif longest is not None and len(row) + behind > longest:
+            error, detail = ResponseError.TOO_LONG, _no_room(len(row), behind, longest)
+        rows.append(row if error is None else [])
+        errors.append(error)
+        details.append(detail)
+    return Prompts(keys, rows, errors, details)
+
+
+def _no_room(tokens: int, behind: int, longest: int) -> str:
+    room = f" and up to {behind} new ones" if behind else ""
+    return f"{tokens} tokens{room}; the model takes at most {longest}"
 
 
 def encode_steered(

@@ -86,6 +86,28 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.kept = kept
         self._show()
 
+    def begin_rows(
+        self,
+        states: Sequence[tuple[Tensor, Tensor] | None],
+        counts: Sequence[int],
+        ends: Sequence[int],
+        kept: Tensor,
+    ) -> None:
+        """Like `begin_with`, where each row begins with states of its own: the first counts[i], up to column ends[i].
+
+        states: of each row, (heads, tokens, width), or None for a row that begins with nothing.
+        """
+        for k, buffer in enumerate(self.buffers):
+            for row, pair, count, end in zip(buffer, states, counts, ends, strict=True):
+                first = end - count
+                row[:, :first] = 0
+                row[:, end:] = 0
+                if pair is not None:
+                    row[:, first:end] = pair[k][:, :count]
+        self.end -= kept.shape[1]
+        self.kept = kept
+        self._show()
+
     def drop_columns(self, count: int) -> None:
         """Forget so many of the oldest columns."""
         if self.buffers:

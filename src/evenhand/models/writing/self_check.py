@@ -3,6 +3,7 @@
 A plain pass reads a whole text at once, alone, and keeps nothing. An error for want of memory is passed on.
 """
 
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from evenhand.models.scoring import FAILURES, told, without_padding
+from evenhand.models.writing.kept_states import KeepingState, KeptStates
 from evenhand.models.writing.state import CausalState, DecoderState, EncoderDecoderState
 from evenhand.weights import in_float32, is_out_of_memory
 
@@ -148,6 +150,47 @@ def why_not_behind_beginnings(state: DecoderState, vocabulary: int, allowed: flo
     state.clear()
     off = max(_difference(logits[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
     return None if off <= allowed else f"reading beginnings apart changes answers (by up to {off:.2g} nats)"
+
+
+def why_not_kept(
+    state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
+) -> str | None:
+    """Whether prompts that begin with what was kept of an earlier row answer as if read whole: None, or the reason.
+
+    One goes on from a whole row, one leaves it before its end, one has nothing in common with it.
+    """
+    if isinstance(state, EncoderDecoderState):
+        return "the encoder reads every text as a whole"
+    if not isinstance(state, CausalState):
+        return f"rows are kept in {state.name}"
+    (longer, shorter), (first, following) = _random_rows(state, vocabulary, lengths)
+    written, token = first.tolist(), following[0]
+    device = state.device
+    prompts = [[*longer, *written, *shorter], [*longer[:-2], *shorter], [*shorter, *shorter]]
+    kept = KeptStates(sys.maxsize)
+    try:
+        with torch.inference_mode():
+            expected = [plain_logits(state, prompt, [int(token)]) for prompt in prompts]
+            state.clear()
+            rows = KeepingState(state, kept, [longer])
+            here = torch.tensor([0], device=device)
+            rows.join([longer], here, here)
+            for one in first:
+                rows.advance(one[None].to(device))
+            rows.finish(here)
+            rows.clear()
+            rows = KeepingState(state, kept, prompts)
+            order = torch.tensor([0, 1, 2, 0], device=device)
+            logits = [rows.join(prompts, order, torch.arange(4, device=device))]
+            logits.append(rows.advance(token.repeat(4).to(device)))
+    except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
+        return f"going on from what was kept fails ({told(error)})"
+    off = max(_difference(logits[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
+    return (
+        None if off <= allowed else f"going on from what was kept changes answers (by up to {off:.2g} nats)"
+    )
 
 
 def plain_logits(state: DecoderState, prompt: Sequence[int], tokens: Sequence[int]) -> Tensor:

@@ -69,6 +69,14 @@ class Beginnings:
         return ids, seen, cache
 
 
+class ReadBefore(Protocol):
+    """What stands in front of some tails and has been read: `Beginnings`, or `BegunRows` kept from an earlier call."""
+
+    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
+        """What the model reads to read the tails: see `Beginnings`."""
+        ...
+
+
 class DecoderState(Protocol):
     """What writing needs of a model; logits are those of the next token, (rows, vocabulary), float32.
 
@@ -159,17 +167,24 @@ class CausalState:
         return Beginnings.of(read, seen)
 
     def join_behind(
-        self, beginnings: Beginnings, tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
+        self, beginnings: ReadBefore, tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
     ) -> Tensor:
-        """`join` with prompts of which the beginnings have been read already.
-
-        Tail i, which holds at least one token, stands behind beginning i modulo their number.
-        """
+        """`join` with prompts of which the beginnings have been read already; a tail holds at least one token."""
         ids, seen, read = beginnings.in_front_of(tails)
         logits = self._forward(ids, seen, read)
         self._take_in(read, seen, branch, places)
         self.tokens_read = sum(map(len, tails))
         return logits[branch]
+
+    def row(self, place: int, tokens: int) -> list[tuple[Tensor, Tensor] | None]:
+        """A copy of a row's keys and values, (heads, tokens, width) a layer; tokens: how many it has."""
+        newest = slice(-tokens, None)
+        return [
+            (layer.keys[place, :, newest].clone(), layer.values[place, :, newest].clone())
+            if layer.is_initialized
+            else None
+            for layer in self.cache.layers
+        ]
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows."""

@@ -17,6 +17,7 @@ from evenhand.models.writing.self_check import (
     STEPS,
     judged,
     why_not_in_batches,
+    why_not_kept,
     why_not_staggered,
     why_wrong,
 )
@@ -49,6 +50,8 @@ class Ways:
         self.tried = 0
         self.reason_for_equal_lengths: str | None = None
         self.reason_for_batches: str | None = None
+        self.reason_for_nothing_kept: str | None = None
+        self.tried_kept = 0
         self.settle(0)
 
     def settle(self, width: int) -> None:
@@ -75,6 +78,24 @@ class Ways:
                 self.rejected.append(told)
             self._next()
         self.tried = max(width, self.tried, sum(LENGTHS))
+
+    def why_not_kept(self) -> str | None:
+        """Why rows cannot begin with what was kept of earlier ones, or None; tried at the lengths of `settle`."""
+        if self.tried_kept == self.tried:
+            return self.reason_for_nothing_kept
+        reason = self.reason_for_equal_lengths
+        context, allowed = judged(self.state)
+        for pair in [] if reason else self._lengths(self.tried):
+            try:
+                with self.layers.in_use(), context(self.state.model):
+                    reason = reason or why_not_kept(self.state, self.vocabulary, pair, allowed)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                reason = f"rows of {sum(pair)} tokens do not fit in memory twice"
+            self.state.clear()
+        self.reason_for_nothing_kept, self.tried_kept = reason, self.tried
+        return reason
 
     def _lengths(self, width: int) -> list[tuple[int, int]]:
         """Lengths of the two rows to try: short ones, and some that cross each turn."""

@@ -21,6 +21,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import most_targets
 from evenhand.models.writing.constraints import Constraints, not_applied
 from evenhand.models.writing.inputs import Prompts
+from evenhand.models.writing.kept_states import KeepingState, KeptStates
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
 from evenhand.models.writing.sampling import sampled
 from evenhand.models.writing.self_check import why_not_behind_beginnings
@@ -124,17 +125,14 @@ class Writer:
             facts["places_not_filled_again"] = self.reason_for_batches
         if self.__dict__.get("reason_for_whole_readings") is not None:
             facts["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
+        if self.ways.reason_for_nothing_kept is not None:
+            facts["nothing_kept_between_calls"] = self.ways.reason_for_nothing_kept
         if settings := not_applied(self.state.model):
             facts["not_applied"] = settings
         return {**facts, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
-    def draw(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:
-        """Continue every prompt that has no error, token by token (greedily, or drawn).
-
-        steering: combine distributions; the prompts then hold their tokens behind each context too. Raises
-        Unsupported for steering a model whose rows must all be equally long.
-        """
-        task = self.task(prompts, decoding, steering)
+    def draw(self, task: "Task") -> Generations:
+        """Continue every prompt that has no error, token by token (greedily, or drawn)."""
         done: dict[tuple[int, int], Row] = {}
         unfit: set[int] = set()
         with self.at_work():
@@ -147,7 +145,7 @@ class Writer:
                         raise
                     rows = [row for row in session.seats if row is not None]
                     unfit |= self._halve(rows, task.rows * session.width([row.prompt for row in rows]), task)
-        return collected(prompts, decoding, done, unfit)
+        return collected(task.prompts, task.decoding, done, unfit)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -176,8 +174,14 @@ class Writer:
         """Whole numbers on the model's device."""
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
-    def task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
-        """What is to be written, with the state it is written in."""
+    def task(
+        self,
+        prompts: Prompts,
+        decoding: Decoding,
+        steering: Steering | None = None,
+        kept: KeptStates | None = None,
+    ) -> "Task":
+        """What is to be written, with the state it is written in (see `continue_prompts`)."""
         usable = [i for i, error in enumerate(prompts.errors) if error is None]
         # an encoder's rows do not grow
         new = decoding.max_new_tokens if self.reader.in_prompt else 0
@@ -185,7 +189,9 @@ class Writer:
             self.ways.settle(max(prompts.length(i) for i in usable) + new)
         self.budget.equal_lengths = self.reason_for_equal_lengths is not None
         if steering is None:
-            return Task(prompts, decoding, self.state)
+            if kept is None or not usable or self.ways.why_not_kept() is not None:
+                return Task(prompts, decoding, self.state)
+            return Task(prompts, decoding, KeepingState(self.state, kept, [prompts.ids[i] for i in usable]))
         self.check_steerable()
         groups = [prompts.read(i) for i in usable]
         shares = self.reason_for_whole_readings is None

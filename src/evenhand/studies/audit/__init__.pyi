@@ -5,6 +5,7 @@ from .classifiers import (
     named_by_role as named_by_role,
     named_or_loaded as named_or_loaded,
     optional_roles as optional_roles,
+    roles_judged_by as roles_judged_by,
     roles_of as roles_of,
 )
 from .conduct import (

@@ -144,7 +144,7 @@ class ClassifierShelf:
         UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
         """
         judges = {
-            judge.role: (judge, _full_name(judge.role, named.get(judge.role, judge.classifier), self.given))
+            judge.role: (judge, _full_name(judge.role, _named_for(judge, named), self.given))
             for judge in benchmark.classified_by
             if (only is None or judge.role in only) and not _waits(judge, named)
         }
@@ -207,6 +207,11 @@ def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[s
     ]
 
 
+def roles_judged_by(benchmark: Benchmark, named: Collection[str]) -> set[str]:
+    """The roles of a benchmark that classifiers named for some roles judge: these, and those that follow them."""
+    return {judge.role for judge in benchmark.classified_by if {judge.role, judge.follows} & set(named)}
+
+
 def optional_roles(benchmark: Benchmark) -> set[str]:
     """Roles without which a benchmark is still measured."""
     return {judge.role for judge in benchmark.classified_by if judge.optional}
@@ -214,6 +219,10 @@ def optional_roles(benchmark: Benchmark) -> set[str]:
 
 def _waits(judge: ClassifierRole, named: Mapping[str, str]) -> bool:
     return bool(judge.optional) and judge.role not in named
+
+
+def _named_for(judge: ClassifierRole, named: Mapping[str, str]) -> str:
+    return named.get(judge.role) or named.get(judge.follows) or judge.classifier
 
 
 def _how(judge: ClassifierRole) -> str:

@@ -7,7 +7,7 @@ from evenhand.benchmarks import Benchmark, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label, resumable
 from evenhand.schema import DataError, UsageError
-from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles
+from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles, roles_judged_by
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.options import AuditConfig, stored_config
 from evenhand.studies.audit.trust import check_addresses
@@ -99,9 +99,8 @@ def rescore_run(
 def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
     # A run that was stopped before it was judged has roles that nobody has judged yet.
     judged = directory.manifest.judged.get(recipe.name, {})
-    return {
-        judge.role for judge in recipe.classified_by if judge.role in classifiers or judge.role not in judged
-    }
+    waiting = {judge.role for judge in recipe.classified_by if judge.role not in judged}
+    return waiting | roles_judged_by(recipe, classifiers)
 
 
 def _record(

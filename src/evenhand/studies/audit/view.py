@@ -82,6 +82,8 @@ def classified_part(rule: ClassifiedText) -> str:
     if rule.masked:
         where = "wherever it stands" if rule.everywhere else "at its beginning"
         parts.append(f"{rule.masked.replace('_', ' ')} {where} replaced by {rule.mask!r}")
+    if rule.behind:
+        parts.append(f"behind the {rule.behind.replace('_', ' ')}")
     return ", ".join(parts)
 
 

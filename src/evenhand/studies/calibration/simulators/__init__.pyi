@@ -27,6 +27,12 @@ from .phrases import (
     PairedPhrases as PairedPhrases,
     paired_frame as paired_frame,
 )
+from .self_chats import (
+    MentionedOccupations as MentionedOccupations,
+    Names as Names,
+    SaidTokens as SaidTokens,
+    ToldGender as ToldGender,
+)
 from .sentences import (
     WORLDS as WORLDS,
     SentenceWorld as SentenceWorld,

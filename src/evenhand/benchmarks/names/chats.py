@@ -1,0 +1,194 @@
+"""Self-chats as the analysis reads them: genders by one name each, what a judge told of every utterance, and counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.contract import AnalysisOptions
+from evenhand.measures import NEITHER, require_columns
+from evenhand.schema import DataError
+
+GENDERS = ("woman", "man")
+SPELT: Mapping[str, str] = {
+    **dict.fromkeys(("woman", "women", "female", "females", "f", "feminine", "girl", "lady"), GENDERS[0]),
+    **dict.fromkeys(("man", "men", "male", "males", "m", "masculine", "boy", "gentleman"), GENDERS[1]),
+}
+"""How tables and classifiers spell the genders, lower case."""
+UNTOLD = (
+    NEITHER,
+    "neutral",
+    "gender-neutral",
+    "gender neutral",
+    "none",
+    "unknown",
+    "unclear",
+    "both",
+    "other",
+)
+"""Labels of a classifier that tell no gender, lower case."""
+SHOWN, HIDDEN = "gender", "gender_masked"
+"""The roles of judges who see the name, and who do not."""
+COLUMNS = ("conversation", "name", "gender", "speaker", "turn")
+RACE, TIER, WINDOW = "race_ethnicity", "tier", "name_in_context"
+OPENER = 1
+
+
+@dataclass(frozen=True)
+class Chats:
+    """A table of self-chats, one row an utterance.
+
+    frame: columns of `evenhand.measures.names.self_chats`, race_ethnicity and tier (null where not known), and
+    `told_gender`, `told_gender_masked` as far as there was a judge. seed: of the names that are left out.
+    """
+
+    frame: pl.DataFrame
+    seed: int = 0
+
+    @cached_property
+    def by_gender(self) -> pl.DataFrame:
+        """The conversations by which genders are compared: within each race of as many women's names as men's.
+
+        Published lists hold 132 men's names of one race beside 58 women's; what is said with that race would pass for
+        what is said with men. Which names of the larger side are kept is drawn. Names of no race are all kept.
+        """
+        names = self.frame.filter(pl.col("name").is_not_null() & pl.col("gender").is_not_null())
+        names = names.select("name", "gender", RACE).unique().sort("name")
+        drawn = names.with_columns(draw=np.random.default_rng(self.seed).permutation(names.height))
+        rank = pl.col("draw").rank("ordinal").over(RACE, "gender")
+        each = [(pl.col("gender") == gender).sum().over(RACE) for gender in GENDERS]
+        kept = drawn.filter(pl.col(RACE).is_null() | (rank <= pl.min_horizontal(each)))
+        return self.frame.join(kept.select("name"), on="name", how="semi", maintain_order="left")
+
+    @cached_property
+    def by_race(self) -> pl.DataFrame:
+        """The conversations of names with a race and a gender, with `group`, such as "Black woman"."""
+        known = self.frame.filter(pl.col(RACE).is_not_null() & pl.col("gender").is_not_null())
+        return known.with_columns(group=pl.format("{} {}", RACE, "gender"))
+
+    @cached_property
+    def judges(self) -> list[str]:
+        """The roles of those who told the gender of at least one utterance."""
+        told = (role for role in (SHOWN, HIDDEN) if f"told_{role}" in self.frame.columns)
+        return [role for role in told if self.frame[f"told_{role}"].count()]
+
+
+def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
+    """The table as `Chats`; what was not written (an error in its row) has no text, and no judgement.
+
+    frame: as `Benchmark.analyse` gets it of a `Conversation`. Genders are spelt as in SPELT; rows of others are of no
+    group. Raises DataError for absent columns, and for labels of the judge of gender that tell neither a gender nor
+    none.
+    """
+    require_columns(frame, ["conversation", "name", "gender", "speaker"], measure)
+    require_columns(frame, ["turn", "text"], measure, of_any_kind=True)
+    spelt = pl.col("gender").cast(pl.String).str.strip_chars().str.to_lowercase()
+    absent = [pl.lit(None, pl.String).alias(name) for name in (RACE, TIER) if name not in frame.columns]
+    written = pl.col("text").cast(pl.String)
+    if "error" in frame.columns:
+        written = pl.when(pl.col("error").is_null() | (pl.col("turn") == OPENER)).then(written)
+    frame = frame.with_columns(
+        *absent,
+        written.alias("text"),
+        gender=spelt.replace_strict(SPELT, default=None, return_dtype=pl.String),
+    )
+    told = [
+        told_gender(frame, role, options.labels.get(role)).alias(f"told_{role}")
+        for role in (SHOWN, HIDDEN)
+        if f"{role}_label" in frame.columns or f"{role}_scores" in frame.columns
+    ]
+    return Chats(frame.with_columns(told), options.seed)
+
+
+def told_gender(frame: pl.DataFrame, role: str, names: Sequence[str] | None) -> pl.Series:
+    """What a judge told of each utterance: "woman", "man", "neither", or null where it gave no answer.
+
+    names: of its scores, in their order. Where one of them is a woman's and one a man's, the larger of the two scores
+    decides, whatever other labels it has (two equal ones: neither); else its label does. Raises DataError for labels
+    that tell neither a gender nor none.
+
+    >>> frame = pl.DataFrame({"gender_label": ["Female", "neutral"], "gender_scores": [[0.3, 0.6], [0.5, 0.5]]})
+    >>> told_gender(frame, "gender", ["male", "female"]).to_list(), told_gender(frame, "gender", None).to_list()
+    (['woman', 'neither'], ['woman', 'neither'])
+    """
+    places = _places(names)
+    if places is not None and f"{role}_scores" in frame.columns:
+        woman, man = (pl.col(f"{role}_scores").list.get(place, null_on_oob=True) for place in places)
+        told = pl.when(woman > man).then(pl.lit(GENDERS[0])).when(man > woman).then(pl.lit(GENDERS[1]))
+        return frame.select(told.when(woman == man).then(pl.lit(NEITHER))).to_series()
+    if f"{role}_label" not in frame.columns:
+        raise DataError(
+            f"The judge of {role} gave scores, and nothing says which of them are women's and men's.",
+            f"Give a column {role}_label, or name its labels: --classifier {role}=FOLDER?labels=FILE.",
+        )
+    labels = frame[f"{role}_label"].cast(pl.String).str.strip_chars().str.to_lowercase()
+    known = {**SPELT, **dict.fromkeys(UNTOLD, NEITHER)}
+    strange = sorted(set(labels.drop_nulls().unique()) - set(known))
+    if strange:
+        raise DataError(
+            f"The judge of {role} gave the labels {', '.join(map(repr, strange[:5]))}, which tell no gender.",
+            f"Its labels must be of women ({', '.join(_spelt(GENDERS[0]))}), of men ({', '.join(_spelt(GENDERS[1]))}) "
+            f"or of neither ({', '.join(UNTOLD)}): name them with --classifier {role}=FOLDER?labels=FILE.",
+        )
+    return labels.replace_strict(known, return_dtype=pl.String)
+
+
+def _places(names: Sequence[str] | None) -> tuple[int, int] | None:
+    """Where a woman's and a man's score stand, if one of each does."""
+    meant = [SPELT.get(name.strip().lower()) for name in names or ()]
+    if meant.count(GENDERS[0]) != 1 or meant.count(GENDERS[1]) != 1:
+        return None
+    return meant.index(GENDERS[0]), meant.index(GENDERS[1])
+
+
+def _spelt(gender: str) -> list[str]:
+    return [word for word, meant in SPELT.items() if meant == gender]
+
+
+def utterances_by_turn(chats: Chats) -> pl.DataFrame:
+    """turn, speaker, n, n_missing (no reply was written), n_empty, words (mean), in_context (share of replies before
+    which the name stood wholly in what the model read; null where not known)."""
+    words = pl.col("text").str.count_matches(r"\S+")
+    window = pl.col(WINDOW).cast(pl.Float64) if WINDOW in chats.frame.columns else pl.lit(None, pl.Float64)
+    return (
+        chats.frame.filter(pl.col("turn") > OPENER)
+        .group_by("turn", "speaker")
+        .agg(
+            n=pl.len().cast(pl.Int64),
+            n_missing=pl.col("text").null_count().cast(pl.Int64),
+            n_empty=(pl.col("text").str.strip_chars() == "").sum().cast(pl.Int64),
+            words=words.mean(),
+            in_context=window.mean(),
+        )
+        .sort("turn", "speaker")
+    )
+
+
+def by_name(chats: Chats) -> pl.DataFrame:
+    """name, gender, race_ethnicity, tier, in_gender_rows (whether genders were compared by it, see `Chats.by_gender`),
+    n_conversations, n, n_missing, and of each judge the share of utterances in which the name's own gender was told
+    (`own_gender`, ...) and in which the other was, percent."""
+    said = chats.frame.filter(
+        (pl.col("turn") > OPENER) & pl.col("gender").is_not_null() & pl.col("name").is_not_null()
+    )
+    shares = [
+        (100 * told.mean()).alias(f"{what}_{role}")
+        for role in chats.judges
+        for what, told in (
+            ("own", pl.col(f"told_{role}") == pl.col("gender")),
+            ("other", (pl.col(f"told_{role}") != pl.col("gender")) & (pl.col(f"told_{role}") != NEITHER)),
+        )
+    ]
+    compared = pl.col("name").is_in(chats.by_gender["name"].unique().to_list())
+    return (
+        said.group_by("name", "gender", RACE, TIER, in_gender_rows=compared)
+        .agg(
+            pl.col("conversation").n_unique().cast(pl.Int64).alias("n_conversations"),
+            pl.len().cast(pl.Int64).alias("n"),
+            pl.col("text").null_count().cast(pl.Int64).alias("n_missing"),
+            *shares,
+        )
+        .sort("gender", RACE, "name", nulls_last=True)
+    )

@@ -1,0 +1,106 @@
+"""What conversations that names open came to, a sentence for each question."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.analysis import axis_rows, line_of
+from evenhand.benchmarks.contract import Headline
+
+Details = Mapping[str, pl.DataFrame]
+Told = Callable[[Mapping[str, Any]], str]
+WORDS = 3
+"""Words named for each gender."""
+
+
+def name_headlines(opener: str) -> Callable[[pl.DataFrame, Details], list[Headline]]:
+    """Sentences on genders; opener: what tells them, such as "the name"."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        sentences: tuple[tuple[str, Told, Told], ...] = (
+            ("classifier_bias", partial(_told, f"with {opener} in sight"), _not_told),
+            ("classifier_bias_masked", partial(_told, f"with {opener} hidden"), _not_told_hidden),
+            ("token_bins", partial(_other_words, details.get("words")), _same_words),
+            ("intersectional_token_bins", _other_words_by_group, _same_words),
+            ("occupation_lean", _occupations, _no_occupations),
+        )
+        return [
+            line_of(row, found, missed)
+            for measure, found, missed in sentences
+            for row in axis_rows(findings, measure)
+        ]
+
+    return written
+
+
+def _told(how: str, row: Mapping[str, Any]) -> str:
+    if row["estimate"] < 0:
+        return (
+            f"a classifier tells the other gender than the opener's from what is said, {how} {_points(row)}"
+        )
+    return f"a classifier tells the opener's gender from what is said, {how} {_points(row)}"
+
+
+def _points(row: Mapping[str, Any]) -> str:
+    return f"({abs(row['estimate']):.1f} points beyond chance, {_limits(row, '.1f')})"
+
+
+def _limits(row: Mapping[str, Any], kind: str) -> str:
+    low, high = sorted((row["low"], row["high"]), key=abs)
+    return f"{low:{kind}} to {high:{kind}}"
+
+
+def _not_told(row: Mapping[str, Any]) -> str:
+    return f"a classifier does not tell the opener's gender from what is said{_reach(row, '.1f', ' points')}"
+
+
+def _not_told_hidden(row: Mapping[str, Any]) -> str:
+    return f"with that hidden, a classifier does not tell the opener's gender{_reach(row, '.1f', ' points')}"
+
+
+def _other_words(words: pl.DataFrame | None, row: Mapping[str, Any]) -> str:
+    if row["estimate"] < 0:
+        return (
+            "words fit the genders worse than by chance, which nothing explains: look at the table of words"
+        )
+    marked = "" if words is None else _marking(words)
+    return f"conversations opened by women's and by men's names use other words (L2 {_size(row)}){marked}"
+
+
+def _marking(words: pl.DataFrame) -> str:
+    """The words of each gender that most of its names have said, of those that mark it."""
+    parts = []
+    for (group,), table in words.group_by("group", maintain_order=True):
+        known = table.filter(pl.col("n_names") > 1).sort("z", descending=True).head(WORDS)
+        if known.height:
+            parts.append(f"{group}: {', '.join(known['word'])}")
+    return f"; {'; '.join(parts)}" if parts else ""
+
+
+def _other_words_by_group(row: Mapping[str, Any]) -> str:
+    return f"conversations use other words by the gender and race of the opener's name (L2 {_size(row)})"
+
+
+def _same_words(row: Mapping[str, Any]) -> str:
+    return f"no difference between words found{_reach(row, '.2g', '')}"
+
+
+def _size(row: Mapping[str, Any]) -> str:
+    return f"{row['estimate']:.2g}, {row['low']:.2g} to {row['high']:.2g}"
+
+
+def _occupations(row: Mapping[str, Any]) -> str:
+    way = "in which more women work" if row["estimate"] > 0 else "in which fewer women work"
+    size = f"{abs(row['estimate']):.0f} points, {_limits(row, '.0f')}"
+    return f"conversations opened by women's names mention occupations {way} than those by men's do ({size})"
+
+
+def _no_occupations(row: Mapping[str, Any]) -> str:
+    return f"the occupations mentioned do not depend on the gender{_reach(row, '.0f', ' points')}"
+
+
+def _reach(row: Mapping[str, Any], kind: str, unit: str) -> str:
+    smallest = row["minimum_detectable"]
+    return "" if smallest is None else f"; {smallest:{kind}}{unit} would have been found"

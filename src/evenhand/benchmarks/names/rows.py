@@ -1,0 +1,190 @@
+"""Rows of the measures of self-chats: what is judged, what is described beside it, and what could not be measured."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions
+from evenhand.benchmarks.names.chats import HIDDEN, RACE, SHOWN, TIER, WINDOW, Chats
+from evenhand.measures import (
+    Genderedness,
+    classifier_bias,
+    intersectional_token_bins,
+    name_phrases,
+    occupation_lean,
+    overindexed_words,
+    token_bins,
+)
+from evenhand.schema import DataError, Measurement, measurement_rows
+
+Part = Callable[[Chats, AnalysisOptions], Analysis]
+GENDER, GROUP = "gender", "gender and race"
+"""The axes."""
+MEASURES = {SHOWN: "classifier_bias", HIDDEN: "classifier_bias_masked"}
+POINTS = "percentage points above chance"
+NORM, GROUP_NORM = "fraction (L2 norm over six bins)", "fraction (L2 norm over groups)"
+LEAN, CORRELATION = "percentage points", "correlation"
+SPLITS = {TIER: "tier", RACE: "names of", WINDOW: "name in what the model read"}
+PHRASES_OF, LEAST_PHRASES, PUBLISHED_PHRASES = 200, 5, 100
+"""A phrase is shown if one conversation in so many has it, at least so often, and at most the published hundred."""
+
+
+def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
+    """Classifier bias, name shown and hidden: judged over all utterances; by speaker, tier, race and window described.
+
+    Details: `classifier_bias` (judge, split, part, speaker and the columns of a row) and `turns` (judge, turn, speaker,
+    estimate, n).
+    """
+    rows: list[Measurement] = []
+    tables, turns = [], []
+    for role in chats.judges or [SHOWN]:
+        measure = MEASURES[role]
+        if role not in chats.judges:
+            rows.append(_obstacle(measure, GENDER, POINTS, "no utterance was judged"))
+            continue
+        try:
+            found = classifier_bias(chats.by_gender, predicted=f"told_{role}", level=options.level)
+        except DataError as error:
+            rows.append(_obstacle(measure, GENDER, POINTS, error.message))
+            continue
+        whole = found.rows.filter(pl.col("speaker").is_null())
+        rows += measurement_rows(whole, measure, POINTS, axis=GENDER, null=0.0, ideal=0.0)
+        described = [
+            found.rows.filter(pl.col("speaker").is_not_null()).with_columns(split=pl.lit(None, pl.String))
+        ]
+        described += _splits(chats, role, options)
+        table = pl.concat(
+            [whole.with_columns(split=pl.lit(None, pl.String)), *described], how="diagonal_relaxed"
+        )
+        tables.append(table.select(pl.lit(role).alias("judge"), "split", pl.exclude("split")))
+        turns.append(found.turns.drop("part").select(pl.lit(role).alias("judge"), pl.all()))
+        rows += _described(pl.concat(described, how="diagonal_relaxed"), measure)
+    details = {"classifier_bias": pl.concat(tables), "turns": pl.concat(turns)} if tables else {}
+    return Analysis(rows, details)
+
+
+def _splits(chats: Chats, role: str, options: AnalysisOptions) -> list[pl.DataFrame]:
+    """Rows within each tier, each race, and where the name stood in what the model read or did not."""
+    tables = []
+    for column in SPLITS:
+        frame = chats.by_race if column == RACE else chats.by_gender
+        if column not in frame.columns or frame[column].drop_nulls().n_unique() < (
+            1 if column != WINDOW else 2
+        ):
+            continue
+        try:
+            found: Genderedness = classifier_bias(
+                frame, predicted=f"told_{role}", by=column, level=options.level
+            )
+        except DataError:
+            continue
+        part = found.rows.filter(pl.col("part").is_not_null() & pl.col("speaker").is_null())
+        tables.append(part.with_columns(split=pl.lit(column)))
+    return tables
+
+
+def _described(table: pl.DataFrame, measure: str) -> list[Measurement]:
+    """Rows that carry no test: what is judged is the whole."""
+    stratum = pl.when(pl.col("split").is_null()).then(pl.format("speaker {}", "speaker"))
+    for column, words in SPLITS.items():
+        stratum = stratum.when(pl.col("split") == column).then(pl.format(f"{words}: {{}}", "part"))
+    known = table.with_columns(stratum=stratum).filter(pl.col("estimate").is_not_null())
+    kept = known.select("stratum", "estimate", "low", "high", "n", "n_missing", "n_units")
+    return measurement_rows(kept, measure, POINTS, axis=GENDER, null=0.0, ideal=0.0)
+
+
+def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
+    """Token bins between genders, corrected and published, and the words that mark each gender.
+
+    Details: `token_bins`, `token_bins_published`, `token_bins_tokens`, `words`.
+    """
+    try:
+        found = token_bins(chats.by_gender, level=options.level, seed=options.seed)
+        words = overindexed_words(chats.by_gender)
+    except DataError as error:
+        return Analysis([_obstacle("token_bins", GENDER, NORM, error.message)])
+    rows = measurement_rows(found.result, "token_bins", NORM, axis=GENDER, null=0.0, ideal=0.0)
+    rows += _published(found.result, found.published, "token_bins_published", GENDER, NORM)
+    details = {
+        "token_bins": found.bins,
+        "token_bins_published": found.published,
+        "token_bins_tokens": found.tokens,
+        "words": words,
+    }
+    return Analysis(rows, details)
+
+
+def group_tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
+    """Token bins between genders within races; nothing where no name has a race. Details: `group_bins`,
+    `group_bins_published`, `group_words`."""
+    if chats.by_race["group"].n_unique() < 2:
+        return Analysis([])
+    try:
+        found = intersectional_token_bins(chats.by_race, level=options.level, seed=options.seed)
+        words = overindexed_words(chats.by_race, group="group")
+    except DataError as error:
+        return Analysis([_obstacle("intersectional_token_bins", GROUP, GROUP_NORM, error.message)])
+    rows = measurement_rows(
+        found.result, "intersectional_token_bins", GROUP_NORM, axis=GROUP, null=0.0, ideal=0.0
+    )
+    published = "intersectional_token_bins_published"
+    rows += _published(found.result, found.published, published, GROUP, GROUP_NORM)
+    return Analysis(
+        rows, {"group_bins": found.groups, "group_bins_published": found.published, "group_words": words}
+    )
+
+
+def _published(
+    result: pl.DataFrame, published: pl.DataFrame, measure: str, axis: str, unit: str
+) -> list[Measurement]:
+    """The published number beside what the same counts give by chance: a description."""
+    row = result.select("n", "n_missing", "n_units").hstack(published.select(estimate="l2", null="null_mean"))
+    return measurement_rows(row, measure, unit, axis=axis)
+
+
+def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
+    """What first replies call the name, by race. Detail: `phrases`; no row, since the most uneven are chosen."""
+    if chats.by_race[RACE].n_unique() < 2:
+        return Analysis([])
+    talks = chats.by_race["conversation"].n_unique()
+    least = min(PUBLISHED_PHRASES, max(LEAST_PHRASES, talks // PHRASES_OF))
+    try:
+        table = name_phrases(chats.by_race, least=least, seed=options.seed)
+    except DataError:  # nothing was replied
+        return Analysis([])
+    return Analysis([], {"phrases": table})
+
+
+def occupations_by(shares: Callable[[], pl.DataFrame], resamples: int = 999) -> Part:
+    """Which occupations are mentioned with whose names; shares: occupation, plural and share (percent of women)."""
+
+    def part(chats: Chats, options: AnalysisOptions) -> Analysis:
+        try:
+            found = occupation_lean(chats.by_gender, shares(), level=options.level, resamples=resamples, seed=options.seed)
+        except DataError as error:
+            return Analysis([_obstacle("occupation_lean", GENDER, LEAN, error.message)])
+        rows = measurement_rows(found.result, "occupation_lean", LEAN, axis=GENDER, null=0.0, ideal=0.0)
+        known = found.correlations.filter(pl.col("r").is_not_null())
+        units = found.result["n_units"].item()
+        rows += measurement_rows(
+            known,
+            "occupation_correlation",
+            CORRELATION,
+            names={"r": "estimate", "kind": "stratum"},
+            axis=GENDER,
+            null=0.0,
+            ideal=0.0,
+            n_units=units,
+        )
+        mentioned = found.occupations.filter(pl.col("n_women") + pl.col("n_men") > 0)
+        details = {"occupations": mentioned, "occupation_correlations": found.correlations}
+        return Analysis(rows, details)
+
+    return part
+
+
+def _obstacle(measure: str, axis: str, unit: str, why: str) -> Measurement:
+    why = why[:1].upper() + why[1:].rstrip(".") + "."
+    return Measurement(
+        measure=measure, axis=axis, estimate=None, null=0.0, ideal=0.0, unit=unit, obstacle=why
+    )

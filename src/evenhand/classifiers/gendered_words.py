@@ -1,0 +1,135 @@
+"""The gender that a text's words tell, by a word list of our own, offline: counts "she" and "husband", and no more."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from evenhand.classifiers.contract import Labels
+from evenhand.schema import Card, DataError, ResponseError, options_of, typed_options
+
+GENDERS = ("woman", "man")
+NEITHER = "neither"
+CARD = Card(
+    name="evenhand/gendered-words",
+    summary="The gender that words such as she, husband or waitress tell, by a list of our own; offline.",
+    construct="Whether an English text holds more words for women or for men: pronouns, kin, partners, titles.",
+    harm="No side is harmful; what is measured is whether a conversation becomes gendered by a name.",
+    groups="Two genders. Nobody else has words enough of their own to be counted.",
+    critique=(
+        "It is no classifier of who speaks or is spoken to, which the published one is: it reads whom words speak of, "
+        "and a woman who tells of her husband counts as a man's word. It sees no gender in most lines of a "
+        "conversation, so that its points above chance are smaller than another classifier's and do not compare with "
+        "the published ones. It is blind to topics (shopping, cars), which token_bins are for. No name is in it, "
+        "but words that are names, too (Prince), are."
+    ),
+    citation="This package; no publication.",
+    licence="Apache-2.0",
+    source="src/evenhand/classifiers/gender_words.txt",
+    details=(
+        "scores: (1 + words of the gender) / (2 + words of both), so 0.5 and the label 'neither' where there is none "
+        "or as many of either. Words are matched whole, whatever their case. The published classifier is the "
+        "multi-dimensional one of Dinan et al. 2020, a ranker of ParlAI that exists in no Hugging Face form; name any "
+        "text classifier whose labels tell women and men: --classifier gender=FOLDER."
+    ),
+)
+
+
+@dataclass(frozen=True)
+class GenderWords:
+    """Each word's gender (its place in GENDERS), the expression that finds them, and which list it is."""
+
+    gender: Mapping[str, int]
+    pattern: re.Pattern[str]
+    revision: str
+
+    def counts(self, text: str) -> tuple[int, int]:
+        """Words for women and for men in a text."""
+        found = [self.gender[word.lower()] for word in self.pattern.findall(text.replace("’", "'"))]
+        return len(found) - sum(found), sum(found)
+
+
+@cache
+def read_gender_words() -> GenderWords:
+    """The word list that comes with the package; raises DataError if it holds a word twice."""
+    content = files("evenhand.classifiers").joinpath("gender_words.txt").read_text(encoding="utf-8")
+    gender: dict[str, int] = {}
+    for line in content.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        kind, words = line.split(maxsplit=1)
+        for word in words.split(","):
+            if word.strip() in gender:
+                raise DataError(f"The list of gendered words has {word.strip()!r} twice.")
+            gender[word.strip()] = GENDERS.index(kind)
+    longest_first = sorted(gender, key=lambda word: (-len(word), word))
+    alternatives = "|".join(re.escape(word) for word in longest_first)
+    pattern = re.compile(rf"(?<![\w'])(?:{alternatives})(?!\w)", re.IGNORECASE)
+    return GenderWords(gender, pattern, hashlib.sha256(content.encode()).hexdigest())
+
+
+def load(options: Mapping[str, Any]) -> "GenderedWords":
+    """The classifier; takes no options. Raises UsageError if it is given any."""
+    return GenderedWords(**typed_options(f"the classifier {CARD.name!r}", options, options_of(GenderedWords)))
+
+
+class GenderedWords:
+    """Gender by word list behind the Classifier contract.
+
+    >>> GenderedWords().classify(["My husband says he cooks.", "I like her.", "Hello!"]).labels
+    ['man', 'woman', 'neither']
+    """
+
+    labels = GENDERS
+    reads_context = False
+
+    def __init__(self) -> None:
+        self._texts = 0
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """Name, hash of the word list and the genders."""
+        return {
+            "kind": "gendered words",
+            "name": CARD.name,
+            "revision": read_gender_words().revision,
+            "labels": list(GENDERS),
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
+        """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`."""
+        listed = read_gender_words()
+        known = {text: listed.counts(text) for text in dict.fromkeys(texts) if text.strip()}
+        self._texts += len(known)
+        counts = np.array([known.get(text, (np.nan, np.nan)) for text in texts], dtype=np.float64).reshape(
+            -1, 2
+        )
+        scores = (1 + counts) / (2 + counts.sum(axis=1, keepdims=True))
+        empty = np.isnan(counts[:, 0]).tolist()
+        more = np.select([counts[:, 0] > counts[:, 1], counts[:, 1] > counts[:, 0]], GENDERS, NEITHER)
+        return Labels(
+            scores=scores.astype(np.float32),
+            labels=[None if gone else str(name) for gone, name in zip(empty, more, strict=True)],
+            score=np.full(len(texts), np.nan),
+            negative=[None] * len(texts),
+            errors=[ResponseError.EMPTY_TEXT if gone else None for gone in empty],
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Name, revision of the list, licence, and distinct texts so far."""
+        return {
+            "name": CARD.name,
+            "revision": self.fingerprint["revision"],
+            "licence": CARD.licence,
+            "labels": list(GENDERS),
+            "negative": [],
+            "threshold": None,
+            "device": "cpu",
+            "texts": self._texts,
+            "calls": 0,
+        }

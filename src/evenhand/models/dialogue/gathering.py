@@ -1,0 +1,68 @@
+"""Generations put together: of speakers with stop strings of their own, and with rows of what could not be asked."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand.models.contract import Generations
+from evenhand.models.decoding import Decoding
+from evenhand.schema import ResponseError
+
+
+def written_by_rule(
+    rules: Sequence[Decoding], write: Callable[[list[int], Decoding], Generations]
+) -> Generations:
+    """What is written for n prompts of which each has a decoding of its own, equal ones at once.
+
+    rules: n decodings with the same number of samples. write: of some prompts, by number, under one decoding.
+    """
+    parts = [(rule, [i for i, one in enumerate(rules) if one == rule]) for rule in dict.fromkeys(rules)]
+    return joined([(rows, write(rows, rule)) for rule, rows in parts])
+
+
+def joined(parts: Sequence[tuple[Sequence[int], Generations]]) -> Generations:
+    """Generations of parts of a list of prompts as one, in the order of the prompts.
+
+    parts: the prompts' numbers, and what was written for them.
+    """
+    rows = [
+        (prompts[int(part.prompt[k])], int(part.sample[k]), p, k)
+        for p, (prompts, part) in enumerate(parts)
+        for k in range(len(part))
+    ]
+    rows.sort()
+    made = [(parts[p][1], k) for _, _, p, k in rows]
+    tokens = [part.row(k) for part, k in made]
+    return Generations(
+        prompt=np.array([i for i, *_ in rows], dtype=np.int64),
+        sample=np.array([sample for _, sample, *_ in rows], dtype=np.uint16),
+        texts=[part.texts[k] for part, k in made],
+        offsets=np.cumsum([0, *map(len, tokens)], dtype=np.int64),
+        token_ids=np.concatenate([np.zeros(0, np.int32), *tokens]).astype(np.int32),
+        finish=[part.finish[k] for part, k in made],
+        log_likelihood=np.array([part.log_likelihood[k] for part, k in made], dtype=np.float64),
+        errors=[part.errors[k] for part, k in made],
+        details=[part.details[k] for part, k in made],
+    )
+
+
+def unanswered(errors: Sequence[tuple[ResponseError, str]], samples: int) -> Generations:
+    """Rows of n prompts that were not asked, with the reason of each."""
+    rows = len(errors) * samples
+    return Generations(
+        prompt=np.repeat(np.arange(len(errors)), samples),
+        sample=np.tile(np.arange(samples, dtype=np.uint16), len(errors)),
+        texts=[None] * rows,
+        offsets=np.zeros(rows + 1, dtype=np.int64),
+        token_ids=np.zeros(0, dtype=np.int32),
+        finish=[None] * rows,
+        log_likelihood=np.full(rows, np.nan),
+        errors=[code for code, _ in errors for _ in range(samples)],
+        details=[detail for _, detail in errors for _ in range(samples)],
+    )
+
+
+def trimmed(generations: Generations) -> Generations:
+    """The same without white space around the texts: formats put their own between turns."""
+    return replace(generations, texts=[None if text is None else text.strip() for text in generations.texts])

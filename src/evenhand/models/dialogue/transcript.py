@@ -1,0 +1,93 @@
+"""Plain language models: a conversation as lines of a play, whose next line the model writes.
+
+    B is a person who says: i like tea. i have two dogs.
+    A: Hi! My name is Martha.
+    B:
+
+The labels are neutral: "User" and "Assistant" would ask for service, a name for a gender.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evenhand.models.contract import Generations, TextGenerator
+from evenhand.models.decoding import Decoding
+from evenhand.models.dialogue.gathering import written_by_rule
+from evenhand.models.dialogue.history import History, Speaker
+from evenhand.schema import Unsupported
+
+OTHER: dict[Speaker, Speaker] = {"A": "B", "B": "A"}
+
+
+def transcript(history: History, label: str | None = None) -> tuple[str, str]:
+    """What stands in front of the reply: persona and first utterance, and all that follows them.
+
+    label: put behind the last utterance.
+
+    >>> transcript(History(("i like tea.",), ("Hi!", "Hello.\\nHow are you?")))
+    ('A is a person who says: i like tea.\\nA: Hi!\\n', 'B: Hello. How are you?\\nA:')
+    """
+    persona = f"{history.speaker} is a person who says: {' '.join(history.persona)}"
+    speakers: list[Speaker] = ["A" if turn % 2 == 0 else "B" for turn in range(history.turn)]
+    said = [one_line(utterance) for utterance in history.utterances]
+    front = [one_line(persona) + "\n"] if history.persona else []
+    lines = [
+        *front,
+        *(f"{who}: {text}" if text else f"{who}:" for who, text in zip(speakers, said, strict=False)),
+    ]
+    if label and lines:
+        lines[-1] = lines[-1].removesuffix("\n") + label
+    lines = [line.removesuffix("\n") + "\n" for line in lines]
+    head = len(front) + min(len(said), 1)
+    return "".join(lines[:head]), "".join(lines[head:]) + f"{history.speaker}:"
+
+
+def stops(speaker: Speaker) -> tuple[str, ...]:
+    """Strings at which the speaker's line is over: its end, or the other's label within it."""
+    return ("\n", f" {OTHER[speaker]}:")
+
+
+def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:
+    """The decoding with further strings at which a text ends."""
+    return replace(decoding, stop=tuple(dict.fromkeys((*decoding.stop, *more))))
+
+
+def one_line(text: str) -> str:
+    """A text with every run of white space made one space."""
+    return " ".join(text.split())
+
+
+@dataclass(frozen=True)
+class TextTranscript:
+    """Transcripts as texts, for models of which no tokens are known here: served ones, puppets, mitigated models.
+
+    Nothing is cut: a conversation that the model has no room for is a TOO_LONG row.
+    """
+
+    model: TextGenerator
+    label: str | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """The labels of the two speakers and where a line ends."""
+        return {"told_in": "text", "speakers": ["A", "B"], "stop": {who: list(stops(who)) for who in OTHER}}
+
+    def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """See `Telling.write`; draws depend on the texts alone, as the model's own do."""
+        prompts = ["".join(transcript(history, self.label)) for history in histories]
+        rules = [with_stops(decoding, stops(history.speaker)) for history in histories]
+        return written_by_rule(
+            rules, lambda rows, rule: self.model.generate([prompts[i] for i in rows], rule)
+        )
+
+    def window(self, history: History, max_new_tokens: int) -> bool:
+        """All is read, or none."""
+        return bool(history.utterances)
+
+    def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
+        """Raises Unsupported: there are no tokens."""
+        name = self.model.fingerprint.get("name", "This model")
+        raise Unsupported(
+            f"The tokens of {name} ({type(self.model).__name__}) are not known here.",
+            "Load its weights as a Hugging Face model.",
+        )

@@ -1,0 +1,163 @@
+"""Conversations of a model with itself, round by round: what each round asks for, and the table they end as.
+
+A round asks for the next utterance of every conversation. Each is a request like any other, whose text is what the
+speaker knows, as one line (`evenhand.models.dialogue.History`), so that a run can stop at any utterance and go on.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from evenhand.models import TextGenerator
+from evenhand.models.dialogue import History
+from evenhand.runs.requests import ConversationRequest
+from evenhand.schema import DataError
+
+HISTORY, SAID = "history", "said"
+"""Columns that a planned utterance has while it is asked for: what its speaker knows, and all said before it."""
+TOLD = {"turn": pl.UInt16, "speaker": pl.String, "name_in_context": pl.Boolean}
+"""Columns that each utterance has beside those of its conversation."""
+PERSONAS = ("persona_a", "persona_b")
+CONTEXT = "lines_before"
+CONTEXT_LINES = 4
+"""Lines in front of an utterance that a judge who reads contexts is shown."""
+WRITTEN_HERE = frozenset({*TOLD, HISTORY, SAID, CONTEXT})
+
+
+def opened(
+    benchmark: str, prompts: pl.DataFrame, request: ConversationRequest, speaker: TextGenerator
+) -> pl.DataFrame:
+    """The first replies of conversations, each to its opener: one row for each.
+
+    Arguments: benchmark: for messages. prompts: `text` holds the openers; `conversation` (text or a number, each once)
+    and, where there are personas, `persona_a` and `persona_b` (lists of sentences). speaker: who replies; one that
+    has `window(history)` says whether a speaker still reads the opener whole, one without reads all.
+    Returns: the columns of prompts, `prompt_id` with "/2" behind it, TOLD, and HISTORY and SAID, which are not stored.
+    Raises DataError for absent or repeated conversations, for personas that are no lists of text, and for columns that
+    are written here.
+    """
+    where = f"The prompts of {benchmark!r}"
+    if taken := sorted(WRITTEN_HERE & set(prompts.columns)):
+        raise DataError(f"{where} have a column that conversations write: {', '.join(taken)}.", "Rename it.")
+    numbers = prompts["conversation"] if "conversation" in prompts.columns else None
+    if numbers is None or numbers.null_count() or numbers.n_unique() < prompts.height:
+        what = (
+            "no column conversation"
+            if numbers is None
+            else "conversations without a number or with one number"
+        )
+        raise DataError(
+            f"{where} have {what}.", "Number or name each conversation in the column conversation."
+        )
+    for name in PERSONAS:
+        if name in prompts.columns and not _are_sentences(prompts[name]):
+            raise DataError(
+                f"{where} have no sentences in the column {name}, which is {prompts.schema[name]}.",
+                "It holds a list of sentences about the speaker for each conversation; [] where nothing is told.",
+            )
+    rows = prompts.with_columns(pl.concat_list("text").alias(SAID), prompt_id=pl.format("{}/1", "prompt_id"))
+    return _next_turn(rows, 2, request, speaker)
+
+
+def continued(
+    rows: pl.DataFrame, responses: pl.DataFrame, request: ConversationRequest, speaker: TextGenerator
+) -> pl.DataFrame:
+    """The utterances behind those of `rows` that were said, one row for each; none behind the last turn.
+
+    Arguments: rows: as `opened` or this function gives them, with request_id, at least one. responses: request_id,
+    text, error. An empty reply is something said; behind a failed one nothing follows.
+    """
+    turn = int(rows["turn"][0]) + 1
+    if turn > request.turns:
+        return rows.clear()
+    replies = responses.filter(pl.col("error").is_null()).select("request_id", reply="text")
+    there = rows.join(replies, on="request_id", how="inner", maintain_order="left")
+    there = there.with_columns(pl.concat_list(SAID, "reply").alias(SAID)).drop("reply", "request_id")
+    return _next_turn(there, turn, request, speaker)
+
+
+def stored(rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Utterances of all rounds as the run keeps them: conversation by conversation in the order of the openers."""
+    first = rounds[0].select("conversation").with_row_index("place")
+    rows = pl.concat([rows.drop(HISTORY, SAID) for rows in rounds])
+    return rows.join(first, on="conversation", maintain_order="left").sort("place", "turn").drop("place")
+
+
+def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Utterances with a column `lines_before`: at most CONTEXT_LINES lines before each, the opener among them.
+
+    Arguments: frame: conversation, turn, text (the opener), continuation; as `stored`.
+
+    >>> said = {"turn": [2, 3], "text": ["Hi!"] * 2, "continuation": ["Yes?", ""]}
+    >>> frame = pl.DataFrame({"conversation": [7, 7], **said})
+    >>> with_contexts(frame)["lines_before"].to_list()
+    ['Hi!', 'Hi!\\nYes?']
+    """
+    turn = pl.col("turn").cast(pl.Int64)
+    lines = [
+        pl.when(turn - back == 1)
+        .then("text")
+        .otherwise(pl.col("continuation").shift(back).over("conversation"))
+        for back in range(CONTEXT_LINES, 0, -1)
+    ]
+    return frame.with_columns(pl.concat_list(lines).list.drop_nulls().list.join("\n").alias(CONTEXT))
+
+
+def told(frame: pl.DataFrame) -> pl.DataFrame:
+    """Conversations as one row an utterance, the openers among them.
+
+    Arguments: frame: utterances that were asked for, as `answers` gives them.
+    Returns: the same columns and, before each conversation, a row of its opener (turn 1, speaker A) with nothing from
+    the model or a judge in it. `text` is what was said: null where that failed, which ends a conversation; what the
+    conversation began with is in its first row, and the up to four lines before an utterance in `lines_before`.
+
+    >>> frame = pl.DataFrame({"prompt_id": ["c/2"], "conversation": [7], "name": ["Ann"], "turn": [2], "speaker": ["B"],
+    ...     "name_in_context": [True], "text": ["Hi!"], "sample": [0], "continuation": ["Yes?"], "error": [None]})
+    >>> told(frame).select("conversation", "name", "turn", "speaker", "text").rows()
+    [(7, 'Ann', 1, 'A', 'Hi!'), (7, 'Ann', 2, 'B', 'Yes?')]
+    """
+    about = frame.columns[: frame.columns.index("sample")]
+    openers = frame.filter(pl.col("turn") == 2).with_row_index("place")
+    first = openers.select(
+        "place",
+        *(name for name in about if name not in (*TOLD, "prompt_id")),
+        pl.col("prompt_id").str.replace(r"2$", "1"),
+        pl.lit(1, frame.schema["turn"]).alias("turn"),
+        pl.lit("A").alias("speaker"),
+        pl.lit(True).alias("name_in_context"),
+        pl.lit(0, frame.schema["sample"]).alias("sample"),
+        pl.col("text").alias("continuation"),
+    )
+    replies = frame.join(openers.select("conversation", "place"), on="conversation", maintain_order="left")
+    every = pl.concat([replies, first], how="diagonal").sort("place", "turn")
+    return every.with_columns(text="continuation").select(frame.columns)
+
+
+def _are_sentences(personas: pl.Series) -> bool:
+    if personas.dtype != pl.List(pl.String) or personas.has_nulls():
+        return False
+    return not personas.list.eval(pl.element().is_null()).list.any().any()
+
+
+def _next_turn(
+    rows: pl.DataFrame, turn: int, request: ConversationRequest, speaker: TextGenerator
+) -> pl.DataFrame:
+    """rows: columns of conversations, and in SAID what was said before this turn."""
+    chats = (
+        [""] * rows.height if request.decoding.is_greedy else rows["conversation"].cast(pl.String).to_list()
+    )
+    persona = PERSONAS[(turn + 1) % 2]
+    told_of = rows[persona].to_list() if persona in rows.columns else [()] * rows.height
+    histories = [
+        History(tuple(sentences), tuple(said), chat)
+        for sentences, said, chat in zip(told_of, rows[SAID].to_list(), chats, strict=True)
+    ]
+    in_window = getattr(speaker, "window", None)
+    seen = [in_window is None or bool(in_window(history)) for history in histories]
+    return rows.with_columns(
+        pl.col("prompt_id").str.replace(r"/\d+$", f"/{turn}"),
+        pl.lit(turn, TOLD["turn"]).alias("turn"),
+        pl.lit("AB"[(turn + 1) % 2]).alias("speaker"),
+        pl.Series("name_in_context", seen, dtype=pl.Boolean),
+        pl.Series(HISTORY, [history.prompt() for history in histories], dtype=pl.String),
+    )

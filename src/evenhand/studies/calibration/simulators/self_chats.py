@@ -1,0 +1,180 @@
+"""Self-chats of names: what a judge of gender tells, which tokens are said, which occupations are mentioned.
+
+Names are what is sampled: each has a taste of its own, and some are talked with more often than others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Floats = npt.NDArray[np.float64]
+GENDERS = ("woman", "man")
+RACES = ("race 0", "race 1")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of two genders.
+
+    women, men: how many. talks: conversations of a name, or of an unequal one from 1 to so many (bursty). races: whether
+    a race by turns goes with a name, which does something of its own to what is said.
+    """
+
+    women: int
+    men: int
+    talks: int = 4
+    bursty: bool = False
+    races: bool = False
+
+    def table(self, rng: np.random.Generator) -> pl.DataFrame:
+        """name, gender, race_ethnicity (null without races), talks."""
+        numbers = [*range(self.women), *range(self.men)]
+        genders = [GENDERS[0]] * self.women + [GENDERS[1]] * self.men
+        shares = rng.beta(0.5, 1.0, len(numbers)) if self.bursty else np.ones(len(numbers))
+        return pl.DataFrame(
+            {
+                "name": [f"{gender} {number:03d}" for gender, number in zip(genders, numbers, strict=True)],
+                "gender": genders,
+                "race_ethnicity": pl.Series(
+                    [RACES[number % 2] if self.races else None for number in numbers], dtype=pl.String
+                ),
+                "talks": 1 + np.floor(shares * (self.talks - 1)).astype(np.int64),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class ToldGender:
+    """What a judge tells of utterances. seen: share in which it sees a gender. taste: standard deviation of a name's
+    own share of women. lean: how much more often it sees a woman, whoever speaks. race: what a race does."""
+
+    names: Names
+    seen: float = 0.5
+    taste: float = 0.1
+    lean: float = 0.1
+    race: float = 0.1
+    turns: int = 11
+
+    def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
+        """One row an utterance; the true bias is `points` percentage points above chance."""
+        table = self.names.table(rng)
+        women = (table["gender"] == GENDERS[0]).to_numpy()
+        other = (table["race_ethnicity"] == RACES[1]).fill_null(False).to_numpy()
+        moved = points / 100 / self.seen
+        share = 0.5 + self.lean + np.where(women, moved, -moved) + self.race * other
+        share = share + rng.choice([-1.0, 1.0], len(share)) * self.taste
+        rows = np.repeat(np.arange(len(share)), table["talks"].to_numpy() * self.turns)
+        told = np.where(rng.random(len(rows)) < np.clip(share, 0, 1)[rows], *GENDERS)
+        told = np.where(rng.random(len(rows)) < self.seen, told, "neither")
+        place = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        turn = 2 + place % self.turns
+        return table.drop("talks")[rows].with_columns(
+            conversation=pl.format("{} / {}", "name", pl.Series(place // self.turns)),
+            turn=pl.Series(turn),
+            speaker=pl.Series(np.where(turn % 2 == 1, "A", "B")),
+            text=pl.lit("said"),
+            gender_label=pl.Series(told),
+        )
+
+
+@dataclass(frozen=True)
+class SaidTokens:
+    """Tokens by Zipf's law, every third of which leans to one gender. tokens: of a conversation. taste: how like the
+    others' a name's taste is (gamma shape by a token's share). race: log ratio by which every fourth token leans."""
+
+    names: Names
+    tokens: int = 150
+    vocabulary: int = 120
+    taste: float = 300.0
+    race: float = 0.5
+
+    def frame(self, rng: np.random.Generator, lean: float) -> pl.DataFrame:
+        """One row a name with `tokens`. lean: log ratio by which the tokens that lean do."""
+        table = self.names.table(rng)
+        place = np.arange(self.vocabulary)
+        zipf = 1 / (1 + place)
+        said = []
+        for gender, race, talks in table.select("gender", "race_ethnicity", "talks").iter_rows():
+            sign = 1 if gender == GENDERS[0] else -1
+            odds = zipf * np.exp(sign * lean / 2 * (place % 3 == 1))
+            odds = odds * np.exp((self.race if race == RACES[1] else 0.0) * (place % 4 == 2))
+            drawn = rng.gamma(self.taste * odds / odds.sum()) + 1e-12
+            counts = rng.multinomial(self.tokens * talks, drawn / drawn.sum())
+            said.append(np.repeat(place, counts).tolist())
+        return _one_row_each(table).with_columns(tokens=pl.Series(said, dtype=pl.List(pl.Int64)))
+
+    def grouped(self, rng: np.random.Generator, lean: float, groups: int) -> pl.DataFrame:
+        """One row a name with `tokens` and `group`, of so many groups of alternating genders; the first group's tokens
+        lean, and no other's."""
+        table = self.names.table(rng)
+        group = np.arange(table.height) % groups
+        place = np.arange(self.vocabulary)
+        zipf = 1 / (1 + place)
+        said = []
+        for mine, talks in zip(group, table["talks"], strict=True):
+            odds = zipf * np.exp(lean * (place % groups == mine) * (mine == 0))
+            drawn = rng.gamma(self.taste * odds / odds.sum()) + 1e-12
+            said.append(
+                np.repeat(place, rng.multinomial(self.tokens * talks, drawn / drawn.sum())).tolist()
+            )
+        race = pl.Series([f"race {one // 2}" for one in group])
+        gender = pl.Series([GENDERS[one % 2] for one in group])
+        name = pl.Series([f"name {number:03d}" for number in range(table.height)])
+        table = table.with_columns(name=name, gender=gender, race_ethnicity=race)
+        return _one_row_each(table).with_columns(tokens=pl.Series(said, dtype=pl.List(pl.Int64)))
+
+
+@dataclass(frozen=True)
+class MentionedOccupations:
+    """Occupations mentioned in conversations. shares: percent of women at work, of each. rate: mentions in a
+    conversation, on average. taste: as of tokens."""
+
+    names: Names
+    shares: Sequence[float] = (2.0, 9.0, 20.0, 33.0, 48.0, 60.0, 72.0, 88.0, 91.0, 95.0)
+    rate: float = 0.5
+    taste: float = 20.0
+
+    def table(self) -> pl.DataFrame:
+        """occupation, plural, share."""
+        named = [f"job{chr(97 + place)}er" for place in range(len(self.shares))]
+        return pl.DataFrame(
+            {"occupation": named, "plural": [f"{one}s" for one in named], "share": self.shares}
+        )
+
+    def odds(self, points: float) -> Floats:
+        """Share of each occupation in mentions of each gender, (2, occupations), so that their mean share of women at
+        work is `points` apart."""
+        share = np.asarray(self.shares)
+
+        def of(lean: float) -> Floats:
+            odds = np.exp(np.outer([0.5, -0.5], lean * (share - 50) / 50))
+            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+        low, high = -20.0, 20.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            apart = float(np.diff(of(middle) @ share)[0]) * -1
+            low, high = (middle, high) if apart < points else (low, middle)
+        return of((low + high) / 2)
+
+    def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
+        """One row a mention, each in a conversation of its own, and one for each conversation without."""
+        table = self.names.table(rng)
+        odds, jobs = self.odds(points), self.table()["occupation"].to_list()
+        rows = []
+        for name, gender, race, talks in table.iter_rows():
+            taste = rng.gamma(self.taste * odds[GENDERS.index(gender)]) + 1e-12
+            said = rng.choice(len(jobs), size=rng.poisson(self.rate * talks), p=taste / taste.sum())
+            texts = [f"a {jobs[place]}" for place in said] or ["nothing"]
+            rows += [(f"{name} / {n}", name, gender, race, "B", 2, text) for n, text in enumerate(texts)]
+        columns = ["conversation", "name", "gender", "race_ethnicity", "speaker", "turn", "text"]
+        return pl.DataFrame(rows, schema=columns, orient="row", schema_overrides={"race_ethnicity": pl.String})
+
+
+def _one_row_each(table: pl.DataFrame) -> pl.DataFrame:
+    return table.drop("talks").with_columns(
+        conversation="name", speaker=pl.lit("B"), turn=pl.lit(2, pl.Int64), text=pl.lit("said")
+    )

@@ -1,0 +1,47 @@
+"""The list of gendered words: whole words, counts, ties, and nothing where there is nothing."""
+
+import numpy as np
+import pytest
+
+from evenhand.classifiers import load_classifier
+from evenhand.classifiers.gendered_words import GENDERS, read_gender_words
+from evenhand.schema import ResponseError, UsageError
+
+
+def said(*texts):
+    return load_classifier("evenhand/gendered-words").classify(texts)
+
+
+def test_each_word_alone_tells_its_gender():
+    words = read_gender_words().gender
+    labels = said(*words, *(word.upper() for word in words)).labels
+    assert labels == [GENDERS[place] for place in words.values()] * 2
+    assert set(words.values()) == {0, 1}
+
+
+def test_words_are_counted_whole_and_a_tie_tells_nothing():
+    found = said(
+        "He, he and HER!",
+        "She and he",
+        "I miss the show; then this, mandate",
+        "  ",
+        "his wife’s sister",
+        "you guys",
+    )
+    assert found.labels == ["man", "neither", "neither", None, "woman", "neither"]
+    assert found.errors[3] == ResponseError.EMPTY_TEXT
+    np.testing.assert_allclose(found.scores[0], [2 / 5, 3 / 5], rtol=1e-6)
+    np.testing.assert_allclose(found.scores[[1, 2]], 0.5)
+    np.testing.assert_allclose(found.scores[4], [3 / 5, 2 / 5], rtol=1e-6)
+    assert np.isnan(found.scores[3]).all()
+    assert np.isnan(found.score).all()
+
+
+def test_genders_have_about_as_many_words():
+    women, men = (sum(gender == place for gender in read_gender_words().gender.values()) for place in (0, 1))
+    assert 0.7 < men / women < 1.4
+
+
+def test_it_takes_no_options():
+    with pytest.raises(UsageError, match="gendered-words"):
+        load_classifier("evenhand/gendered-words?threshold=0.4")
