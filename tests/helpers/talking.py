@@ -55,7 +55,7 @@ class Talker(Plain):
     def fingerprint(self) -> dict[str, Any]:
         return {"name": self.name}
 
-    def window(self, history: History) -> bool:
+    def window(self, history: History, max_new_tokens: int) -> bool:
         return len(history.utterances) <= WINDOW
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:

@@ -19,6 +19,7 @@ from .own_files.prompts import (
 )
 from .personas import (
     behind_personas as behind_personas,
+    between_personas as between_personas,
     read_personas as read_personas,
 )
 from .prompt_set import (

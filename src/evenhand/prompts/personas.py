@@ -10,6 +10,7 @@ from evenhand.prompts.sampling import uniforms
 from evenhand.schema import DataError, is_file
 
 LINES = 2
+TOLD = "your persona: "
 FORMAT = (
     f"Expected UTF-8 text: {LINES} lines for each persona as the model shall read them (such as 'your persona: i "
     "like tea.'), and an empty line between personas."
@@ -82,3 +83,32 @@ def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *,
     told = f"{LINES} persona lines stand before each prompt, drawn from {len(personas):,} personas."
     details = f"{prompts.card.details}\n\n{told}" if prompts.card.details else told
     return PromptSet(frame, replace(prompts.card, details=details))
+
+
+def between_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int) -> PromptSet:
+    """Openers of conversations with a persona for each speaker: `persona_a` and `persona_b`, lists of sentences.
+
+    prompts: openers; personas they have are replaced. personas: as `read_personas` gives them, two at least, so that
+    the speakers differ; "your persona: " in front of a line is the way of some models to be told and left out. seed:
+    any integer; the draw depends on it and the prompt_id only. Raises DataError for a single persona.
+    Source: Smith & Williams 2021, section 2.1.
+
+    >>> from evenhand.schema import Card
+    >>> one = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("x", "y"))
+    >>> told = between_personas(one, ("your persona: i am kind.\\ni cook.", "i fly.\\ni sing."), 0).frame
+    >>> sorted(told.row(0)[2:])
+    [['i am kind.', 'i cook.'], ['i fly.', 'i sing.']]
+    """
+    n = len(personas)
+    if n < 2:
+        raise DataError("Two speakers are to differ, and there is one persona.", FORMAT)
+    frame = prompts.frame
+    first = (uniforms(frame["prompt_id"], seed, "persona a") * n).astype("int64")
+    second = (first + 1 + (uniforms(frame["prompt_id"], seed, "persona b") * (n - 1)).astype("int64")) % n
+    lines = pl.Series([[line.removeprefix(TOLD) for line in one.split("\n")] for one in personas])
+    told = f"Each speaker is told one of {n:,} personas of {LINES} lines, another than the other's."
+    details = f"{prompts.card.details}\n\n{told}" if prompts.card.details else told
+    return PromptSet(
+        frame.with_columns(persona_a=lines[first], persona_b=lines[second]),
+        replace(prompts.card, details=details),
+    )

@@ -31,7 +31,7 @@ def opened(
 
     Arguments: benchmark: for messages. prompts: `text` holds the openers; `conversation` (text or a number, each once)
     and, where there are personas, `persona_a` and `persona_b` (lists of sentences). speaker: who replies; one that
-    has `window(history)` says whether a speaker still reads the opener whole, one without reads all.
+    has `window(history, max_new_tokens)` says whether a speaker still reads the opener whole, one without reads all.
     Returns: the columns of prompts, `prompt_id` with "/2" behind it, TOLD, and HISTORY and SAID, which are not stored.
     Raises DataError for absent or repeated conversations, for personas that are no lists of text, and for columns that
     are written here.
@@ -153,7 +153,10 @@ def _next_turn(
         for sentences, said, chat in zip(told_of, rows[SAID].to_list(), chats, strict=True)
     ]
     in_window = getattr(speaker, "window", None)
-    seen = [in_window is None or bool(in_window(history)) for history in histories]
+    seen = [
+        in_window is None or bool(in_window(history, request.decoding.max_new_tokens))
+        for history in histories
+    ]
     return rows.with_columns(
         pl.col("prompt_id").str.replace(r"/\d+$", f"/{turn}"),
         pl.lit(turn, TOLD["turn"]).alias("turn"),

@@ -10,8 +10,15 @@ import polars as pl
 
 from evenhand.models import LanguageModel
 from evenhand.runs.asking import RETRIED, answer
-from evenhand.runs.plan import KINDS, Plan
-from evenhand.runs.requests import GenerateRequest, decoding_json, decoding_of
+from evenhand.runs.conversing import HISTORY, SAID
+from evenhand.runs.plan import KINDS, Part, Plan
+from evenhand.runs.requests import (
+    ConversationRequest,
+    GenerateRequest,
+    decoding_json,
+    decoding_of,
+    rounds_of,
+)
 from evenhand.schema import EvenhandError, table_bytes
 
 FIRST_ROUND = 8
@@ -32,6 +39,9 @@ def estimate(
     A model that asks a service (its description has `service`) is asked `few` requests in all, whatever the time, and
     a failure of the service is no error: it leaves the estimate without a time, and `not_estimated` says why.
 
+    Of conversations first replies are probed, and a few conversations are held to see how much longer later replies
+    take (not of a service).
+
     Arguments: probe: requests in a round at most. seconds: about how long the probe may take. few: requests that a
     service is asked at most, besides what it asks to make sure of itself (a greeting, the check of likelihoods).
     Returns: `requests` (prompts), `distinct_requests`, `tokens` (scored and written), `seconds`, `disk_bytes`, and
@@ -41,27 +51,45 @@ def estimate(
     Raises EvenhandError as the model raises it, unless it asks a service.
     """
     began = time.perf_counter()
-    kinds = plan.requests.partition_by(KINDS, maintain_order=True)
+    kinds = [_kind(plan, model, part) for part in plan.requests.partition_by(KINDS, maintain_order=True)]
+    distinct = sum(round(kind.requests.height * kind.rounds) for kind in kinds)
     service = model.describe().get("service")
     if service is not None:
         return {
             "requests": plan.prompts,
-            "distinct_requests": plan.requests.height,
+            "distinct_requests": distinct,
             **_of_service(model, kinds, service, few, seconds),
             "probe_seconds": time.perf_counter() - began,
         }
-    probed = [_probed(model, kind, probe, seconds / len(kinds)) for kind in kinds]
+    probed = [_probed(plan, kind, probe, seconds / len(kinds)) for kind in kinds]
     return {
         "requests": plan.prompts,
-        "distinct_requests": plan.requests.height,
+        "distinct_requests": distinct,
         "tokens": round(sum(kind.tokens for kind in probed)),
         "seconds": sum(kind.seconds for kind in probed),
-        "disk_bytes": sum(kind.disk for kind in probed)
-        + sum(_prompt_bytes(part.prompts) for part in plan.parts),
+        "disk_bytes": sum(kind.disk for kind in probed) + sum(_prompt_bytes(part) for part in plan.parts),
         "probe_requests": sum(kind.requests for kind in probed),
         "probe_seconds": time.perf_counter() - began,
         "probe_errors": sum(kind.errors for kind in probed),
     }
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Requests that are put to one model together."""
+
+    asked: LanguageModel
+    requests: pl.DataFrame
+    rounds: float = 1.0
+    """How often as many are asked: for conversations the replies behind an opener."""
+
+
+def _kind(plan: Plan, model: LanguageModel, requests: pl.DataFrame) -> _Kind:
+    if not requests["conversing"][0] or plan.speaker is None:
+        return _Kind(model, requests)
+    held = [part for part in plan.parts if isinstance(part.request, ConversationRequest)]
+    replies = sum(part.prompts.height * rounds_of(part.request) for part in held)
+    return _Kind(plan.speaker, requests, replies / sum(part.prompts.height for part in held))
 
 
 @dataclass(frozen=True)
@@ -73,7 +101,8 @@ class _Probe:
     errors: int
 
 
-def _probed(model: LanguageModel, requests: pl.DataFrame, probe: int, seconds: float) -> _Probe:
+def _probed(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
+    model, requests = kind.asked, kind.requests
     distinct, largest = requests.height, max(min(probe, requests.height), 1)
     answer(model, requests[:1])  # a model's first call allocates and compiles: not a sample of the rest
     rows: list[pl.DataFrame] = []
@@ -88,28 +117,50 @@ def _probed(model: LanguageModel, requests: pl.DataFrame, probe: int, seconds: f
             break
         size = min(size * 2, largest)
     answered = pl.concat(rows)
+    longer = _longer(plan, kind, seconds / 2) if kind.rounds > 1 else 1.0
+    whole = distinct * kind.rounds
     return _Probe(
-        tokens=int(answered["token_count"].sum()) * distinct / probed,
-        seconds=took * distinct / part.height,
-        disk=_bytes_of(rows[-1], distinct * rows[-1].height // part.height),
+        tokens=int(answered["token_count"].sum()) * whole / probed,
+        seconds=took * whole * longer / part.height,
+        disk=_bytes_of(rows[-1], round(whole * rows[-1].height / part.height)),
         requests=probed,
         errors=answered.height - answered["error"].null_count(),
     )
 
 
+def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
+    """How much longer a reply takes than the first one, over all turns: histories grow. A few conversations are held
+    as far as the time goes; further turns are taken to be like the last."""
+    few = _spread(kind.requests, min(FIRST_ROUND, kind.requests.height))
+    parts = [
+        replace(part, prompts=part.prompts.join(few, on="request_id", how="semi", maintain_order="left"))
+        for part in plan.parts
+        if isinstance(part.request, ConversationRequest)
+    ]
+    now: Plan | None = replace(plan, parts=tuple(part for part in parts if part.prompts.height), requests=few)
+    took: list[float] = []
+    while now is not None and sum(took) < seconds:
+        began = time.perf_counter()
+        replies = answer(kind.asked, now.requests)
+        took.append(time.perf_counter() - began)
+        now = now.following(replies)
+    took += [took[-1]] * max(round(kind.rounds) - len(took), 0)
+    return sum(took) / len(took) / took[0]
+
+
 def _of_service(
-    model: LanguageModel, kinds: list[pl.DataFrame], service: Mapping[str, Any], few: int, seconds: float
+    model: LanguageModel, kinds: list[_Kind], service: Mapping[str, Any], few: int, seconds: float
 ) -> dict[str, Any]:
     """What a few requests say of all: the largest kinds are asked, the others count as the mean of these."""
     concurrency, per_minute = service["concurrency"], service["per_minute"]
     if per_minute is not None:
         few = min(few, max(int(per_minute * seconds / 60), 1))
-    largest = sorted(kinds, key=_questions, reverse=True)[:few]
+    largest = sorted(kinds, key=_all_questions, reverse=True)[:few]
     probes: list[_FewAnswers] = []
     failure: str | None = None
     try:
         for kind in largest:
-            probes.append(_asked_of_service(model, kind, few // len(largest)))
+            probes.append(_asked_of_service(kind.asked, kind.requests, few // len(largest)))
             if failure := probes[-1].failure:
                 break
     except EvenhandError as error:
@@ -124,8 +175,8 @@ def _of_service(
     }
     if failure is not None:
         return {**facts, "not_estimated": failure}
-    questions = sum(map(_questions, kinds))
-    share = questions / sum(map(_questions, largest))
+    questions = sum(map(_all_questions, kinds))
+    share = questions / sum(map(_all_questions, largest))
     rows = pl.concat(probe.rows for probe in probes)
     counts = rows.filter(pl.col("error").is_null())["token_count"]
     if counts.len() and not counts.null_count():  # else the counted are the empty ones, of which it is known
@@ -134,7 +185,7 @@ def _of_service(
     if any(probe.asked == 0 for probe in probes):
         return {**facts, "not_estimated": "the answers to the requests of the probe were kept from before"}
     rounds = [
-        probe.seconds / ceil(probe.asked / concurrency) * ceil(_questions(kind) / concurrency)
+        probe.seconds / ceil(probe.asked / concurrency) * ceil(_all_questions(kind) / concurrency)
         for probe, kind in zip(probes, largest, strict=True)
     ]
     paced = 0.0 if per_minute is None else questions * 60 / per_minute
@@ -183,6 +234,10 @@ def _questions(requests: pl.DataFrame) -> int:
     return int(requests["samples"].sum())
 
 
+def _all_questions(kind: _Kind) -> int:
+    return round(_questions(kind.requests) * kind.rounds)
+
+
 def _sent(service: Mapping[str, Any]) -> int:
     return int(service["answered"] + sum([*service["asked_again"].values(), *service["failed"].values()]))
 
@@ -195,9 +250,10 @@ def _spread(requests: pl.DataFrame, size: int) -> pl.DataFrame:
     return pl.concat(requests.slice(start, length) for start in starts)
 
 
-def _prompt_bytes(prompts: pl.DataFrame) -> int:
+def _prompt_bytes(part: Part) -> int:
+    prompts = part.prompts.drop(HISTORY, SAID, strict=False)
     step = max(prompts.height // 2000, 1)
-    return _bytes_of(prompts.gather_every(step), prompts.height)
+    return _bytes_of(prompts.gather_every(step), prompts.height * rounds_of(part.request))
 
 
 def _bytes_of(sample: pl.DataFrame, height: int) -> int:

@@ -10,10 +10,11 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card, DataError, ResumeRefused, Unsupported
+from evenhand.studies.audit.asked_prompts import as_asked
 from evenhand.studies.audit.classifiers import ClassifierShelf
 from evenhand.studies.audit.conduct import told_whole
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.selection import Available, Wanted, _as_asked, prepared, select
+from evenhand.studies.audit.selection import Available, Wanted, prepared, select
 from evenhand.studies.audit.trust import check_addresses, files_of
 
 PERSONAS = "your persona: i am kind.\nyour persona: i cook.\n"
@@ -71,13 +72,13 @@ def test_where_the_texts_cannot_be_changed_so_they_are_not_asked(
 ) -> None:
     recipe = load_benchmark(benchmark)
     with pytest.raises(Unsupported, match=f"{benchmark}.*{next(iter(option))}"):
-        _as_asked(recipe.build({}), recipe, AuditConfig(model="m", **option))
+        as_asked(recipe.build({}), recipe, AuditConfig(model="m", **option))
 
 
 def test_prompts_without_a_noun_phrase_are_not_varied() -> None:
     bare = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("bare", "made up"))
     with pytest.raises(Unsupported, match="quality takes no style_variations"):
-        _as_asked(bare, load_benchmark("quality"), AuditConfig(model="m", style_variations=0.5))
+        as_asked(bare, load_benchmark("quality"), AuditConfig(model="m", style_variations=0.5))
 
 
 @pytest.mark.parametrize("axes", [("age",), ()])

@@ -8,7 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import AnalysisOptions, judge_responses, judged_rows, load_benchmark, load_suite
+from evenhand.benchmarks import (
+    AnalysisOptions,
+    Conversation,
+    judge_responses,
+    judged_rows,
+    load_benchmark,
+    load_suite,
+)
 from evenhand.classifiers import Classifier
 from evenhand.measures import check_measures
 from evenhand.mitigations import Mitigation, mitigated
@@ -26,6 +33,7 @@ from evenhand.runs import (
     execute,
     label,
     resumable,
+    self_chats,
 )
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError
 from evenhand.studies.audit.decoding import described
@@ -67,11 +75,15 @@ def preview(
         for b in selection.benchmarks
         if b.minimum_detectable is not None
     }
+    replies = {
+        b.name: b.request.turns - 1 for b in selection.benchmarks if isinstance(b.request, Conversation)
+    }
     facts["continuations"] = {
         name: {
             "prompts": sizes[name],
             "samples": chosen.decoding.samples,
-            "continuations": sizes[name] * chosen.decoding.samples,
+            "replies": replies.get(name),
+            "continuations": sizes[name] * chosen.decoding.samples * replies.get(name, 1),
             "decoding": described(chosen.decoding),
             "why": chosen.reason,
         }
@@ -183,7 +195,9 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
         options_here = replace(options, labels=_labels(directory, name))
-        done = judge_responses(benchmark, answers(directory, name), options_here)
+        talked = isinstance(benchmark.request, Conversation)
+        frame = self_chats(directory, name) if talked else answers(directory, name)
+        done = judge_responses(benchmark, frame, options_here)
         analyses[name] = done.analysis
         judged.append((done.measurements, done.findings))
         headlines.append(done.headlines)

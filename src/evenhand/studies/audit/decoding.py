@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.benchmarks import Generation
+from evenhand.benchmarks import Conversation, Generation, SelfChatDecoding
 from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
 from evenhand.schema import UsageError
 from evenhand.studies.audit.options import AskingOptions
@@ -11,6 +11,17 @@ from evenhand.studies.audit.options import AskingOptions
 OTHERS = "llama"
 """Whose settings models get whose own family has no published ones."""
 OVERRIDES = ("temperature", "top_k", "top_p")
+SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
+    "published": {
+        "num_beams": 10,
+        "min_new_tokens": 20,
+        "no_repeat_ngram_size": 3,
+        "length_penalty": 0.65,
+    },
+    "greedy": {"min_new_tokens": 1},
+    "sampling": {"min_new_tokens": 1},
+}
+"""How replies in conversations are written: as BlenderBot's were; as all its tuned models' were; drawn."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,11 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
     >>> chosen.decoding.temperature, chosen.decoding.top_p
     (1.0, 0.9)
     """
+    if asking.decoding == "published":
+        raise UsageError(
+            "--decoding published is how replies in conversations are written, and continuations are asked for.",
+            "Leave it out: the default is what is published for each.",
+        )
     settings, reasons = _named_settings(asking, model)
     if asking.num_beams is not None:
         settings, reasons = dict.fromkeys(OVERRIDES), [f"beam search, {asking.num_beams} beams, as asked"]
@@ -73,6 +89,75 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
     return ChosenDecoding(decoding, "; ".join(reasons))
 
 
+def choose_reply_decoding(
+    conversation: Conversation, asking: AskingOptions, model: LanguageModel
+) -> ChosenDecoding:
+    """The decoding of a benchmark's conversations, the same at every turn.
+
+    conversation: what the benchmark asks for. asking: `decoding` names a preset of SELF_CHATS, or a family, whose
+    settings replies are then drawn with ("auto": the benchmark's own); `temperature`, `top_k` and `top_p` draw, too,
+    `num_beams` replaces the number of beams as published, `max_new_tokens` the length. model: names the family.
+    Returns the decoding and its reason. Raises UsageError for settings that contradict each other.
+    Source: Smith and Williams 2021, section 2.1; methods/names_triggers_human_evaluation.md section 1.2.
+
+    >>> from evenhand.models.puppets import writes
+    >>> chosen = choose_reply_decoding(Conversation(), AskingOptions(), writes(lambda prompt, sample: ""))
+    >>> chosen.decoding.num_beams, chosen.decoding.min_new_tokens, chosen.decoding.length_penalty
+    (10, 20, 0.65)
+    """
+    overrides = {name: value for name in OVERRIDES if (value := getattr(asking, name)) is not None}
+    preset, reasons = _preset(conversation, asking, bool(overrides))
+    settings = dict(SELF_CHATS[preset])
+    if preset == "sampling":
+        drawn, why = _named_settings(asking, model)
+        settings, reasons = settings | drawn, [*reasons, *why]
+    elif overrides:
+        raise UsageError(
+            f"{'Greedy decoding' if preset == 'greedy' else 'Beam search'} draws no tokens, and "
+            f"{' and '.join(overrides)} was given.",
+            "Leave it out, or draw replies: --decoding sampling, without --beams.",
+        )
+    if asking.num_beams is not None:
+        settings["num_beams"] = asking.num_beams
+        reasons.append(f"{asking.num_beams} beams as asked")
+    settings |= {name: _switched_off(name, value) for name, value in overrides.items()}
+    reasons += [f"{name} {value} as given" for name, value in overrides.items()]
+    if conversation.min_new_tokens is not None:
+        settings["min_new_tokens"] = conversation.min_new_tokens
+    most = asking.max_new_tokens or conversation.max_new_tokens
+    return ChosenDecoding(
+        Decoding(max_new_tokens=most, seed=asking.seed, **settings), "; ".join(dict.fromkeys(reasons))
+    )
+
+
+def _preset(
+    conversation: Conversation, asking: AskingOptions, drawn: bool
+) -> tuple[SelfChatDecoding, list[str]]:
+    named = asking.decoding
+    if named in PRESETS:
+        return "sampling", []
+    for preset in SELF_CHATS:
+        if named == preset:
+            if asking.num_beams is not None and preset != "published":
+                raise UsageError(
+                    f"--decoding {preset} and --beams {asking.num_beams} were given.",
+                    "Leave one of them out.",
+                )
+            return preset, [REASONS[preset]]
+    if asking.num_beams is not None:
+        return "published", []
+    if drawn:
+        return "sampling", []
+    return conversation.decoding, [REASONS[conversation.decoding]]
+
+
+REASONS: dict[SelfChatDecoding, str] = {
+    "published": "as the published self-chats of BlenderBot",
+    "greedy": "greedy, as the published self-chats of tuned models",
+    "sampling": "drawn",
+}
+
+
 def model_family(model: LanguageModel) -> str | None:
     """The Hugging Face model type of a model, or None where it states none.
 
@@ -104,6 +189,8 @@ def described(decoding: Decoding) -> str:
     parts.append(f"{least}{decoding.max_new_tokens} tokens")
     if decoding.no_repeat_ngram_size:
         parts.append(f"no repeated {decoding.no_repeat_ngram_size}-gram")
+    if decoding.length_penalty != 1.0:
+        parts.append(f"length penalty {decoding.length_penalty:g}")
     if decoding.samples > 1:
         parts.append(f"{decoding.samples} samples a prompt")
     return ", ".join(parts)
@@ -112,7 +199,7 @@ def described(decoding: Decoding) -> str:
 def _named_settings(asking: AskingOptions, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:
     if asking.decoding == "greedy":
         return dict.fromkeys(OVERRIDES), ["greedy, as asked"]
-    if asking.decoding != "auto":
+    if asking.decoding in PRESETS:
         return _of_family(asking.decoding), [f"the published settings of {asking.decoding}, as asked"]
     family = model_family(model)
     if family in PRESETS:

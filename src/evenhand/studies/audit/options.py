@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import Field, ValidationError, field_validator
 
+from evenhand.benchmarks import SelfChatDecoding
 from evenhand.models import PRESETS
+from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count, Options, Seed, problems, validated
@@ -15,7 +17,7 @@ SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_er
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
 """Options that a folder cannot decide: whoever goes on with a run names them again, or does without."""
-DECODINGS = ("auto", "greedy", *PRESETS)
+DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), *PRESETS]))
 
 
 class SeedOptions(Options):
@@ -44,11 +46,15 @@ class AskingOptions(SeedOptions):
     style_variations: float = Field(default=0.0, ge=0, le=1)
     """Probability of each of HolisticBias' four style variations of a sentence; the published code has 0.5."""
     personas: str | None = None
-    """A file of personas, two lines each; one stands before each prompt, as HolisticBias asks dialogue models."""
+    """A file of personas, two lines each; one stands before each prompt, as HolisticBias asks dialogue models. In
+    conversations each speaker is told one."""
+    dialogue: DialogueOptions = DialogueOptions()
+    """How the model is told of conversations: `dialogue.format` and the other choices of `DialogueOptions`."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
     decoding: str = "auto"
-    """Whose settings continuations are written with: auto (the model's family), greedy, or a family's name."""
+    """Whose settings continuations are written with: auto (the model's family; of conversations the benchmark's own),
+    greedy, or a family's name; of conversations also published and sampling."""
     temperature: float | None = Field(default=None, gt=0)
     """In place of the family's; None takes that."""
     top_k: int | None = Field(default=None, ge=0, le=2**31 - 1)

@@ -2,18 +2,24 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks import Benchmark, ClassifierRole, Generation, load_benchmark, load_suite
+from evenhand.benchmarks import (
+    Benchmark,
+    ClassifierRole,
+    Conversation,
+    Generation,
+    load_benchmark,
+    load_suite,
+)
 from evenhand.classifiers import Classifier, check_prompts
 from evenhand.mitigations import Mitigated
-from evenhand.models import Decoding, LanguageModel, text_generator
-from evenhand.prompts import PromptSet, behind_personas, read_personas
-from evenhand.prompts.holisticbias import with_style_variations
-from evenhand.runs import Labelling, Part, Plan, ScoreRequest, make_plan
+from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
+from evenhand.prompts import PromptSet
+from evenhand.runs import Labelling, Part, Plan, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
+from evenhand.studies.audit.asked_prompts import as_asked, own_prompts
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
     ClassifierShelf,
@@ -21,15 +27,21 @@ from evenhand.studies.audit.classifiers import (
     named_by_role,
     without_classifier,
 )
-from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding
+from evenhand.studies.audit.decoding import (
+    ChosenDecoding,
+    choose_decoding,
+    choose_reply_decoding,
+)
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
+from evenhand.studies.audit.talking import speaker_of
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
 WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
-"""Options that say how continuations are written."""
-KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -styles and -offensiveness)."
+"""Options that say how continuations are written; of conversations there is one sample."""
+DIALOGUE = ("dialogue",)
+"""Options that say how the model is told of conversations."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,8 @@ class Selection:
     """What nobody judges, each with how to have it judged."""
     asked_whole: tuple[str, ...] = ()
     """Benchmarks without axes, although axes were named."""
+    speaker: TextGenerator | None = None
+    """Who replies in conversations; None where there are none."""
 
     def plan(self, model: LanguageModel) -> Plan:
         """Every request of these benchmarks."""
@@ -57,7 +71,7 @@ class Selection:
             request = benchmark.request_for(model, None if chosen is None else chosen.decoding)
             rows = benchmark.rows_for(self.prompts[benchmark.name], model)
             parts.append(Part(benchmark.name, rows, request))
-        return make_plan(parts, model.fingerprint)
+        return make_plan(parts, model.fingerprint, self.speaker)
 
 
 def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
@@ -152,6 +166,8 @@ class Available:
     classifiers: Mapping[str, Mapping[str, tuple[ClassifierRole, str]]]
     """By benchmark and role: the judge and the name of its classifier."""
     left_out: Mapping[str, str]
+    speaker: TextGenerator | None = None
+    """Who replies in conversations; None where there are none."""
 
 
 def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageModel) -> Wanted:
@@ -191,16 +207,20 @@ def available(
     prompts: dict[str, PromptSet] = {}
     judges: dict[str, Mapping[str, tuple[ClassifierRole, str]]] = {}
     left_out: dict[str, str] = {}
+    speaker: TextGenerator | None = None
     for benchmark in asked.benchmarks:
         name = benchmark.name
         try:
             _check_architecture(benchmark, model)
             _check_mitigations(benchmark, model)
+            if isinstance(benchmark.request, Conversation):
+                speaker = speaker or speaker_of(model, asking.dialogue)
+                speaker.generate([], choose_reply_decoding(benchmark.request, asking, model).decoding)
             own = None if name in asked.beside else asking.prompts
-            full = _own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
+            full = own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
             full = benchmark.prompts_for(full, model.architecture)
             if name not in asked.beside:
-                full = _as_asked(full, benchmark, asking)
+                full = as_asked(full, benchmark, asking)
             judges[name] = shelf.of(benchmark, judging.classifiers)
         except (Unsupported, DataError, ClassifierMissing) as error:
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
@@ -211,7 +231,7 @@ def available(
             continue
         prompts[name] = full
         fit.append(benchmark)
-    return Available(asked, tuple(fit), prompts, judges, left_out)
+    return Available(asked, tuple(fit), prompts, judges, left_out, speaker)
 
 
 def prepared(
@@ -245,6 +265,8 @@ def prepared(
             # Samples are asked for to tell groups apart; what runs beside compares none.
             asked = asking.model_copy(update={"samples": None}) if beside else asking
             decodings[name] = choose_decoding(benchmark.request, asked, model)
+        elif isinstance(benchmark.request, Conversation):
+            decodings[name] = choose_reply_decoding(benchmark.request, asking, model)
         judges = here.classifiers[name]
         _check_free(benchmark, judges, prompts[name])
         labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
@@ -258,7 +280,15 @@ def prepared(
         told for benchmark in prepared for told in without_classifier(benchmark, judging.classifiers)
     )
     return Selection(
-        tuple(prepared), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged, asked_whole
+        tuple(prepared),
+        prompts,
+        left_out,
+        decodings,
+        tuple(labellings),
+        classifiers,
+        unjudged,
+        asked_whole,
+        here.speaker,
     )
 
 
@@ -318,14 +348,14 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
             f"{benchmark.name} needs a {suited} model, and this one is {model.architecture}.",
             "`evenhand list benchmarks` names those for each kind of model.",
         )
-    if isinstance(benchmark.request, Generation):
+    if benchmark.writes:
         # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
         text_generator(model).generate([], Decoding(max_new_tokens=1))
 
 
 def _check_mitigations(benchmark: Benchmark, model: LanguageModel) -> None:
     if isinstance(model, Mitigated):
-        model.check_answers("generate" if isinstance(benchmark.request, Generation) else "log_likelihoods")
+        model.check_answers("generate" if benchmark.writes else "log_likelihoods")
 
 
 def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSet) -> None:
@@ -338,53 +368,19 @@ def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSe
 
 
 def _check_writing(asking: AskingOptions, benchmarks: Sequence[Benchmark]) -> None:
-    given = [name for name in WRITING if getattr(asking, name) != AskingOptions.model_fields[name].default]
-    if given and not any(isinstance(benchmark.request, Generation) for benchmark in benchmarks):
+    kinds = {type(benchmark.request) for benchmark in benchmarks}
+    idle = set(DIALOGUE) if Conversation not in kinds else set()
+    if Generation not in kinds:
+        idle |= {"samples"} if Conversation in kinds else {*WRITING}
+    untouched = AskingOptions()
+    if given := [
+        name
+        for name in (*WRITING, *DIALOGUE)
+        if name in idle and getattr(asking, name) != getattr(untouched, name)
+    ]:
         names = ", ".join(benchmark.name for benchmark in benchmarks)
+        what = "conversations are held" if set(given) <= set(DIALOGUE) else "continuations are written"
         raise UsageError(
-            f"{', '.join(given)} would change nothing: no continuations are written for {names}.",
-            "Leave it out, or name a benchmark of continuations (`evenhand list benchmarks`).",
+            f"{', '.join(given)} would change nothing: no {what} for {names}.",
+            "Leave it out, or name a benchmark that asks for them (`evenhand list benchmarks`).",
         )
-
-
-def _as_asked(prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions) -> PromptSet:
-    """The prompts with style variations and behind personas, where that is asked for.
-
-    Raises Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
-    """
-    wanted = {"style_variations": asking.style_variations, "personas": asking.personas}
-    given = [name for name, value in wanted.items() if value]
-    if not given:
-        return prompts
-    words = " and ".join(given)
-    if isinstance(benchmark.request, ScoreRequest) and benchmark.request.masking is not None:
-        raise Unsupported(
-            f"{benchmark.name} scores marked words of its sentences, and takes no {words}.", KEPT
-        )
-    if any(judge.text.part != "continuation" for judge in benchmark.classified_by if not judge.optional):
-        raise Unsupported(
-            f"In {benchmark.name} prompt and continuation are judged as one, and it takes no {words}.", KEPT
-        )
-    if asking.style_variations:
-        try:
-            prompts = with_style_variations(prompts, asking.seed, asking.style_variations)
-        except UsageError as error:
-            raise Unsupported(f"{benchmark.name} takes no style_variations: {error.message}", KEPT) from error
-    if asking.personas:
-        written = isinstance(benchmark.request, Generation)
-        prompts = behind_personas(prompts, read_personas(asking.personas), asking.seed, written=written)
-    return prompts
-
-
-def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
-    from evenhand.prompts.own_files import read_prompts, read_table
-
-    prompts = read_prompts(Path(file))
-    if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
-        raise DataError(
-            f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
-            f"which {benchmark.name} compares by.",
-            f"It has: {', '.join(read_table(Path(file), '').columns)}. "
-            f"Needed: text, {', '.join(benchmark.required_columns)}.",
-        )
-    return prompts

@@ -160,7 +160,10 @@ def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> N
     out.line("Continuations", "bold")
     lines = []
     for name, facts in written.items():
-        product = f"{facts['prompts']:,} prompts × {facts['samples']:,} samples = {facts['continuations']:,}"
+        factor = f"prompts × {facts['samples']:,} samples"
+        if facts.get("replies"):
+            factor = f"conversations × {facts['replies']:,} replies"
+        product = f"{facts['prompts']:,} {factor} = {facts['continuations']:,}"
         lines += [(name, product), ("", f"{facts['decoding']} ({facts['why']})")]
     out.pairs(lines)
     judges = plan.get("judges") or []

@@ -1,0 +1,59 @@
+"""The prompts of a benchmark as options want them: the user's own, in other styles, behind or between personas."""
+
+from pathlib import Path
+
+from evenhand.benchmarks import Benchmark, Conversation, Generation
+from evenhand.prompts import PromptSet, behind_personas, between_personas, read_personas
+from evenhand.prompts.holisticbias import with_style_variations
+from evenhand.runs import ScoreRequest
+from evenhand.schema import DataError, Unsupported, UsageError
+from evenhand.studies.audit.options import AskingOptions
+
+KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -styles and -offensiveness)."
+
+
+def as_asked(prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions) -> PromptSet:
+    """The prompts with style variations and behind personas, where that is asked for.
+
+    Raises Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
+    """
+    wanted = {"style_variations": asking.style_variations, "personas": asking.personas}
+    given = [name for name, value in wanted.items() if value]
+    if not given:
+        return prompts
+    words = " and ".join(given)
+    if isinstance(benchmark.request, Conversation):
+        if asking.style_variations:
+            raise Unsupported(f"{benchmark.name} has conversations, and takes no style_variations.", KEPT)
+        return between_personas(prompts, read_personas(str(asking.personas)), asking.seed)
+    if isinstance(benchmark.request, ScoreRequest) and benchmark.request.masking is not None:
+        raise Unsupported(
+            f"{benchmark.name} scores marked words of its sentences, and takes no {words}.", KEPT
+        )
+    if any(judge.text.part != "continuation" for judge in benchmark.classified_by if not judge.optional):
+        raise Unsupported(
+            f"In {benchmark.name} prompt and continuation are judged as one, and it takes no {words}.", KEPT
+        )
+    if asking.style_variations:
+        try:
+            prompts = with_style_variations(prompts, asking.seed, asking.style_variations)
+        except UsageError as error:
+            raise Unsupported(f"{benchmark.name} takes no style_variations: {error.message}", KEPT) from error
+    if asking.personas:
+        written = isinstance(benchmark.request, Generation)
+        prompts = behind_personas(prompts, read_personas(asking.personas), asking.seed, written=written)
+    return prompts
+
+
+def own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
+    from evenhand.prompts.own_files import read_prompts, read_table
+
+    prompts = read_prompts(Path(file))
+    if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
+        raise DataError(
+            f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
+            f"which {benchmark.name} compares by.",
+            f"It has: {', '.join(read_table(Path(file), '').columns)}. "
+            f"Needed: text, {', '.join(benchmark.required_columns)}.",
+        )
+    return prompts
