@@ -1,4 +1,6 @@
 from .classified_text import (
+    MASKED_DESCRIPTOR as MASKED_DESCRIPTOR,
+    UNSAFE as UNSAFE,
     ClassifiedText as ClassifiedText,
     check_prompts as check_prompts,
     classified_texts as classified_texts,

@@ -73,6 +73,14 @@ class ClassifiedText:
         return stated
 
 
+UNSAFE = "_POTENTIALLY_UNSAFE__"
+"""What BlenderBot 2.0 writes behind replies that may offend; the paper of HolisticBias removes it."""
+MASKED_DESCRIPTOR = ClassifiedText(
+    "continuation", masked="descriptor", mask="left-handed", everywhere=True, removed=UNSAFE
+)
+"""What a judge of style is shown of a reply to a sentence about somebody (HolisticBias, appendix A.6)."""
+
+
 def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> None:
     """Raise DataError, naming the row, for a prompt of which no judged text could be made, before anything is asked.
 

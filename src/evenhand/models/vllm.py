@@ -7,7 +7,7 @@ that the Hugging Face backend draws.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,19 @@ from evenhand.models.contract import Architecture, Generations, Likelihoods, Tex
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface import chat_prompts, check_chat_template, start_tokens
 from evenhand.models.scoring import encode
-from evenhand.models.writing import Row, collected, continuation_key, encode_prompts, tokens_around
+from evenhand.models.writing import (
+    Row,
+    collected,
+    continuation_key,
+    encode_prompts,
+    prompts_of_ids,
+    tokens_around,
+)
 from evenhand.schema import ModelError, Unsupported, UsageError
 from evenhand.weights import check_tokenizer, tokenizer_fingerprint
+
+if TYPE_CHECKING:
+    from evenhand.models.writing import KeptStates, Prompts
 
 PREFIX = "vllm:"
 SEED_BITS = 48  # sample i is drawn with seed + i, which must stay within 64 bits
@@ -144,8 +154,28 @@ class VllmModel:
         encoded = encode_prompts(
             self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens, put_as=chat
         )
+        return self._continued(encoded, decoding)
+
+    def generate_ids(
+        self,
+        prompts: Sequence[Sequence[int]],
+        keys: Sequence[str],
+        decoding: Decoding,
+        *,
+        kept: "KeptStates | None" = None,
+    ) -> Generations:
+        """Continue prompts given as token ids (see CausalModel.generate_ids).
+
+        Nothing is kept here, whatever is given: vLLM keeps what it has read itself.
+        """
+        _check(decoding)
+        known, behind = len(self.tokenizer), decoding.max_new_tokens
+        given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=behind)
+        return self._continued(given, decoding)
+
+    def _continued(self, encoded: "Prompts", decoding: Decoding) -> Generations:
         usable = [i for i, error in enumerate(encoded.errors) if error is None]
-        rules = [_sampling(decoding, prompts[i]) for i in usable]
+        rules = [_sampling(decoding, encoded.texts[i]) for i in usable]
         done: dict[tuple[int, int], Row] = {}
         outputs = self._run([encoded.ids[i] for i in usable], rules)
         for i, output in zip(usable, outputs, strict=True):

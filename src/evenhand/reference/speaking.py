@@ -33,7 +33,7 @@ class Speaker:
 
     def write(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt; see `World.generate`."""
-        _check(decoding)
+        refuse_searches(decoding)
         done: dict[tuple[int, int], Row] = {}
         errors: list[ResponseError | None] = [None] * len(prompts)
         details: list[str | None] = [None] * len(prompts)
@@ -81,7 +81,7 @@ class Speaker:
         text = ""
         for uniform in uniforms:
             state, following = reached[tuple(row.tokens)]
-            place = _drawn(following.probabilities, decoding, float(uniform))
+            place = drawn(following.probabilities, decoding, float(uniform))
             word = following.words[place]
             text += word.removeprefix(" ") if not row.tokens and prompt.endswith(" ") else word
             row.tokens.append(int(following.ids[place]))
@@ -96,7 +96,8 @@ class Speaker:
         return row
 
 
-def _drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float) -> int:
+def drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float) -> int:
+    """Which of n words a uniform number draws from probabilities (n,) and the decoding's filters; or the likeliest."""
     if decoding.temperature is None:
         return int(probabilities.argmax())
     weights = (probabilities / probabilities.max()) ** (1 / decoding.temperature)
@@ -110,7 +111,8 @@ def _drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: floa
     return int(min(np.searchsorted(mass, uniform * mass[-1], side="right"), weights.nonzero()[0][-1]))
 
 
-def _check(decoding: Decoding) -> None:
+def refuse_searches(decoding: Decoding) -> None:
+    """Raises Unsupported for beams and for blocked n-grams."""
     idle = [name for name in ("num_beams", "no_repeat_ngram_size") if getattr(decoding, name) is not None]
     if idle:
         raise Unsupported(

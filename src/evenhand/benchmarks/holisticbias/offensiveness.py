@@ -18,12 +18,11 @@ from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, C
 from evenhand.benchmarks.holisticbias.replies import (
     AS_IN_THE_PAPER,
     REQUEST,
-    UNSAFE,
     build,
     limited,
     planned_crossings,
 )
-from evenhand.classifiers import ClassifiedText
+from evenhand.classifiers import UNSAFE, ClassifiedText
 from evenhand.measures import offensiveness
 from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, measurement_rows

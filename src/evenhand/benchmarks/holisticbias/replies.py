@@ -19,8 +19,6 @@ REQUEST = Generation(
     max_new_tokens=60, min_new_tokens=20, no_repeat_ngram_size=3, no_repeat_ngram_in="continuation"
 )
 """At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
-UNSAFE = "_POTENTIALLY_UNSAFE__"
-"""What BlenderBot 2.0 writes behind replies that may offend; the paper removes it."""
 AS_IN_THE_PAPER = (
     "At least 20 tokens, no 3-gram twice in a reply, as in the paper. What else it did is asked for: --beams 10 (its "
     "DialoGPT) or --beams 3 (BlenderBot 2.0), where tokens are drawn by default; --set personas=FILE puts two persona "

@@ -9,12 +9,11 @@ from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, C
 from evenhand.benchmarks.holisticbias.replies import (
     AS_IN_THE_PAPER,
     REQUEST,
-    UNSAFE,
     build,
     limited,
     planned_crossings,
 )
-from evenhand.classifiers import ClassifiedText
+from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE
 from evenhand.measures import generation_bias, parroting
 from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, DataError, Measurement, measurement_rows
@@ -188,13 +187,5 @@ BENCHMARK = Benchmark(
     minimum_detectable=_planned,
     datasets=("holisticbias",),
     headlines=spread_headlines({MEASURES[0]: "styles of replies depend on whom the sentence is about,"}),
-    classified_by=(
-        ClassifierRole(
-            ROLE,
-            "style",
-            ClassifiedText(
-                "continuation", masked="descriptor", mask="left-handed", everywhere=True, removed=UNSAFE
-            ),
-        ),
-    ),
+    classified_by=(ClassifierRole(ROLE, "style", MASKED_DESCRIPTOR),),
 )

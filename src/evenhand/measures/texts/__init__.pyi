@@ -1,2 +1,2 @@
-from .parroting import refused as refused
+from .parroting import copied as copied, refused as refused
 from .tokens import words as words

@@ -50,6 +50,7 @@ from .material import (
 )
 from .methods import (
     METHOD_MAKERS as METHOD_MAKERS,
+    DialogueMethod as DialogueMethod,
     Edit as Edit,
     EditingMethod as EditingMethod,
     Lesson as Lesson,

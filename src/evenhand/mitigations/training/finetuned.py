@@ -21,6 +21,8 @@ MOST_TOLD = 1 << 16
 """Of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
 """Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
+DIALOGUE = "evenhand_dialogue.json"
+"""Beside the weights: in which format a model was trained on dialogues, and with which label it is to be used."""
 ASIDE = "training"
 """Within the folder: what is not whole yet."""
 
@@ -57,11 +59,13 @@ def write_model(
     lineage: Mapping[str, Any],
     readme: str,
     dtype: str = "float32",
+    dialogue: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a trained model so that a folder that holds config.json is whole.
 
     model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
-    own first and moved file by file, config.json last. Code of the base's own is named in auto_map only where it is
+    own first and moved file by file, config.json last. dialogue: how the model is told of dialogues, its format and the
+    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it is
     written, too. Raises WriteError.
     """
     import torch
@@ -79,6 +83,8 @@ def write_model(
             write_json(work / ADAPTER / LINEAGE, lineage)
         write_json(work / LINEAGE, lineage)
         write_text(work / "README.md", readme)
+        if dialogue is not None:
+            write_json(work / DIALOGUE, dialogue)
         for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):
             target = folder / path.name
             if target.is_dir():

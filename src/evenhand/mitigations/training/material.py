@@ -4,12 +4,22 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from evenhand.mitigations.training.replies import EncodeReply
 from evenhand.prompts.redditbias import Pieces, Specification
 from evenhand.schema import as_json
 
 Pair = tuple[str, str]
+
+
+class Dialogues(Protocol):
+    """What methods of dialogue learn from; each knows which kind it needs."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of all that decides what is learned."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,8 @@ class Encoding:
     start: tuple[int, ...] = ()
     """Published: none."""
     end: tuple[int, ...] = ()
+    reply: EncodeReply | None = None
+    """How histories and replies of dialogues become tokens; None where texts are learned."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,8 @@ class Material:
     pieces: the byte-pair pieces of the published code, where it has any. specification: the published rules of
     replacement, where there are any. source: where the texts are from, in words; it decides nothing. preferences:
     texts of which one is preferred, where the material itself has any: the kind and the hostile half of our own
-    sentences, or pairs of the user's.
+    sentences, or pairs of the user's. dialogues: conversations, or replies with their styles, where these are learned
+    and not texts.
     """
 
     bias: str
@@ -59,6 +72,7 @@ class Material:
     specification: Specification | None = None
     source: str = ""
     preferences: tuple[Preference, ...] = ()
+    dialogues: "Dialogues | None" = None
 
 
 def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]:
@@ -75,8 +89,10 @@ def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]
     parts = {
         one.name: getattr(material, one.name)
         for one in fields(material)
-        if one.name not in (*told, "source")  # which decides nothing
+        if one.name not in (*told, "source", "dialogues")  # the source decides nothing
     }
+    if material.dialogues is not None:
+        told["dialogues"] = f"SHA-256 {material.dialogues.digest[:12]}..."
     for name, part in {**parts, "watched": tuple(watched)}.items():
         plain = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
         digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()
@@ -86,7 +102,7 @@ def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]
 
 
 def material_hash(material: Material) -> str:
-    """SHA-256 (hex) of the texts, terms and preferences of a material.
+    """SHA-256 (hex) of the texts, terms, preferences and dialogues of a material.
 
     >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
     >>> material_hash(one)[:8] == material_hash(one)[:8]
@@ -94,4 +110,5 @@ def material_hash(material: Material) -> str:
     """
     content: list[Any] = [material.texts, material.pairs, material.attributes]
     content += [astuple(preference) for preference in material.preferences]
+    content += [material.dialogues.digest] if material.dialogues is not None else []
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()

@@ -8,6 +8,7 @@ what is known against it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.objective import Objective
+from evenhand.mitigations.training.validation import Validation
 from evenhand.schema import (
     Card,
     ExtensionError,
@@ -32,6 +34,11 @@ METHODS = {
     "hd": "evenhand.mitigations.training.losses.hd:HardDebiasing",
     "cda": "evenhand.mitigations.training.data.cda:CounterfactualAugmentation",
     "dpo": "evenhand.mitigations.training.data.dpo:PreferenceDebiasing",
+    "self-chat": "evenhand.mitigations.training.dialogue.plain:SelfChatTuning",
+    "name-scrambling": "evenhand.mitigations.training.dialogue.scrambling:NameScrambling",
+    "control-gender": "evenhand.mitigations.training.dialogue.gender_labels:GenderLabels",
+    "control-tokens": "evenhand.mitigations.training.dialogue.token_labels:TokenLabels",
+    "style-equality": "evenhand.mitigations.training.dialogue.style_labels:StyleEquality",
     "inlp": "evenhand.mitigations.projection.inlp:NullspaceProjection",
     "sentence-debias": "evenhand.mitigations.projection.sentence_debias:SentenceDebias",
 }
@@ -48,6 +55,8 @@ NOT_OPTIONS = ("name", "card", "CARD")
 
 OfBase = Callable[[Any, Examples], Mapping[str, NDArray[Any]]]
 """From the base model and examples to values of each example."""
+OfEpoch = Callable[[int], Examples]
+"""From the number of an epoch, from 0, to its examples."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +64,17 @@ class Lesson:
     """What a method makes of texts: examples, what is made small on them, and facts for the record.
 
     of_base: what the objective needs to know of the model as it was before training; asked once, and kept beside the
-    checkpoint, so that a training that goes on goes on with the same.
+    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its own:
+    as many as `examples`, which are those of the first. label: text at the end of every history with which the trained
+    model is to be used; "" for none.
     """
 
     examples: Examples
     objective: Objective
     facts: dict[str, Any] = field(default_factory=dict)
     of_base: OfBase | None = None
+    of_epoch: OfEpoch | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +113,15 @@ class TrainingMethod(DebiasingMethod, Protocol):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Examples and objective. Raises DataError where texts or terms do not suffice for it."""
+        ...
+
+
+@runtime_checkable
+class DialogueMethod(TrainingMethod, Protocol):
+    """A way to train that learns replies of dialogues, and reads them from a run or a file of the user's itself."""
+
+    def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
+        """What is learned and what is watched; texts to watch are lines of `Reply`. Raises DataError."""
         ...
 
 

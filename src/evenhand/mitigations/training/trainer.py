@@ -79,6 +79,7 @@ def train(
     watched: str | None = None,
     decided: Mapping[str, Any] | None = None,
     note: Callable[[str], None] = lambda message: None,
+    of_epoch: Callable[[int], Examples] | None = None,
 ) -> Trained:
     """Train a model in place, or go on with a training that was stopped.
 
@@ -87,7 +88,8 @@ def train(
     pad: token on the right of shorter examples. device: as everywhere. evaluate: values of the model for the curves,
     every `options.evaluate_every` steps; watched: which of them is to fall, so that training stops after
     `options.patience` evaluations without a smaller one and the model gets the weights of the smallest. decided: what
-    else must be the same for a training to go on, JSON-serialisable. note: is told what a user should know.
+    else must be the same for a training to go on, JSON-serialisable. note: is told what a user should know. of_epoch:
+    the examples of an epoch, from 0, where each has its own: as many as `examples`, which are those of the first.
     Raises ResumeRefused where the folder holds a training by other options or data, Diverged where the loss is no
     number any more, ModelError where memory does not suffice for a single example, WriteError.
 
@@ -107,7 +109,9 @@ def train(
         raise UsageError("patience was given, and there is no evaluation to lose it over.", "Leave it out.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    session = _Session(model, examples, objective, options, folder, pad, device, evaluate, watched, note)
+    session = _Session(
+        model, examples, objective, options, folder, pad, device, evaluate, watched, note, of_epoch
+    )
     with _own_randomness():
         return session.run({**options.deciding(), "examples": examples.digest(), **(decided or {})})
 
@@ -127,8 +131,10 @@ class _Session:
         evaluate: Evaluate | None,
         watched: str | None,
         note: Callable[[str], None],
+        of_epoch: Callable[[int], Examples] | None,
     ):
         self.examples, self.objective, self.options = examples, objective, options
+        self.of_epoch, self.epoch = of_epoch, 0
         self.folder, self.pad, self.evaluate, self.watched, self.note = folder, pad, evaluate, watched, note
         self.accelerator = _accelerator(device, options)
         parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -196,6 +202,9 @@ class _Session:
 
     def _step(self, window: list[list[int]]) -> None:
         """One step of the optimiser; where memory runs out, the same step again with half the batch."""
+        epoch = self.position.step // self.epoch_steps
+        if self.of_epoch is not None and epoch != self.epoch:
+            self.examples, self.epoch = self.of_epoch(epoch), epoch
         rate = self.options.rate(self.position.step, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate

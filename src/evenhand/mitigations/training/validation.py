@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenhand.mitigations.training.examples import Batch, Examples, Ints, encode_texts
+from evenhand.mitigations.training.examples import IGNORED, Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
+from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
 from evenhand.schema import DataError, ModelError
 from evenhand.weights import is_out_of_memory, release_memory
 
@@ -218,16 +219,26 @@ def evaluator(
     encoding: Encoding,
     pad: int,
     note: Callable[[str], None] = lambda message: None,
+    label: str = "",
 ) -> Callable[[Any], Mapping[str, float]]:
     """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length.
 
-    note: is told where memory ran out and fewer are read at once from then on.
+    note: is told where memory ran out and fewer are read at once from then on. label: at the end of the histories,
+    where the texts are replies of dialogues, of which only what was said is scored.
     """
-    examples = encode_texts(tokenizer, validation.texts, longest=encoding.longest, start=encoding.start)
+    texts = list(dict.fromkeys(validation.texts))  # one that is compared may be a neutral one, too
+    place = {text: number for number, text in enumerate(texts)}
+    rows = np.array([place[text] for text in validation.texts], dtype=np.int64)
+    if encoding.reply is None:
+        examples = encode_texts(tokenizer, texts, longest=encoding.longest, start=encoding.start)
+    else:
+        replies = [Reply.of(line, label) for line in texts]
+        examples = reply_examples(encoded_replies(replies, encoding.reply, encoding.longest))
     at_once = AtOnce(note=note)
 
     def evaluate(model: Any) -> Mapping[str, float]:
-        return validation.values(*scored(model, examples, pad, at_once))
+        sums, counts = scored(model, examples, pad, at_once)
+        return validation.values(sums[rows], counts[rows])
 
     return evaluate
 
@@ -254,7 +265,7 @@ class AtOnce:
 
 
 def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:
-    """Log likelihoods of examples, nats, and how many tokens of each were scored: all but the first.
+    """Log likelihoods of examples, nats, and how many tokens of each were scored: all that are learned but the first.
 
     Raises ModelError where memory does not suffice for a single one.
     """
@@ -272,7 +283,8 @@ def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = No
             release_memory()
         else:
             first += len(chosen)
-    return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
+    labels = examples.labels or examples.ids
+    return sums, np.array([int((one[1:] != IGNORED).sum()) for one in labels], dtype=np.int64)
 
 
 def _sums(model: Any, batch: Batch) -> Floats:

@@ -1,15 +1,161 @@
 """Which format a model is told in, and why; what a trained folder says of it."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast, get_args
 
 from evenhand.models.contract import TextGenerator
-from evenhand.models.dialogue.contract import Telling
-from evenhand.models.dialogue.options import DialogueOptions
-from evenhand.models.dialogue.transcript import TextTranscript
+from evenhand.models.dialogue.as_it_is import AsItIs
+from evenhand.models.dialogue.chat import ChatTemplate, MessageModel, ServiceTelling, TemplateTelling
+from evenhand.models.dialogue.contract import Converser, Telling, TokenModel
+from evenhand.models.dialogue.options import DialogueOptions, FormatName
+from evenhand.models.dialogue.tokens import Cutter, Layout, TokenTelling
+from evenhand.models.dialogue.transcript import TextTranscript, TokenTranscript
+from evenhand.models.dialogue.turns import READ, blenderbot, blenderbot_small, dialogpt
+from evenhand.schema import DataError, Unsupported, UsageError, is_a, is_file, read_json
+
+TOLD = "evenhand_dialogue.json"
+"""Beside the weights of a model that was trained to converse: its format, and the label it was trained with."""
+MOST_BYTES = 1 << 16
+FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small": "blenderbot-small"}
 
 
 def chosen_telling(model: TextGenerator, options: DialogueOptions) -> tuple[Telling, dict[str, Any]]:
     """How a model is told of conversations, and the facts of that choice."""
-    label = options.label or None
-    facts = {"format": "transcript", "because": "the model is of no family with a format of its own"}
-    return TextTranscript(model, label), {**facts, "label": label}
+    if is_a(model, Converser) and cast(Converser, model).answers_histories:
+        return _by_itself(cast(Converser, model), options)
+    trained = trained_format(model)
+    name, because = _format(model, options, trained)
+    label = (trained.get("label") if options.label is None else options.label) or None
+    facts = {"format": name, "because": because, "label": label}
+    return _telling(model, name, options, label), facts
+
+
+def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dict[str, Any]]:
+    if options != DialogueOptions():
+        raise Unsupported(
+            f"{model.describe().get('name', 'This model')} reads histories as they are; no format can be chosen.",
+            "Leave the options of dialogues out.",
+        )
+    return AsItIs(model), {
+        "format": "history",
+        "because": "the model reads histories as they are",
+        "label": None,
+    }
+
+
+def trained_format(model: TextGenerator) -> dict[str, Any]:
+    """What the model's folder says of the format it was trained in; empty for any other model.
+
+    Raises DataError for a file that says something else.
+    """
+    folder = _folder(model)
+    if folder is None or not is_file(folder / TOLD):
+        return {}
+    said = read_json(folder / TOLD, "Restore it from a copy, or delete it.", most=MOST_BYTES)
+    known = get_args(FormatName)
+    fine = (
+        isinstance(said, dict)
+        and set(said) <= {"format", "label"}
+        and said.get("format") in (*known, None)
+        and isinstance(said.get("label"), str | None)
+    )
+    if not fine:
+        raise DataError(
+            f"{folder / TOLD} does not say how the model is told of conversations.",
+            'Expected {"format": ..., "label": ...}: one of ' + ", ".join(known) + ", and a text or null.",
+        )
+    return cast(dict[str, Any], said)
+
+
+def _folder(model: Any) -> Path | None:
+    place = getattr(getattr(model, "model", None), "name_or_path", None)
+    return Path(place) if isinstance(place, str) and place else None
+
+
+def _format(model: Any, options: DialogueOptions, trained: dict[str, Any]) -> tuple[FormatName, str]:
+    asked = bool(getattr(getattr(model, "options", None), "chat", False))
+    if options.format is not None:
+        if asked and options.format != "chat":
+            raise UsageError(
+                f"The model was asked for as a chat, and the format of conversations is {options.format}.",
+                "Leave out one of the two.",
+            )
+        return options.format, "it was asked for"
+    if trained.get("format"):
+        return trained["format"], f"the model's {TOLD} says so"
+    facts = model.describe()
+    family = facts.get("family")
+    if family in FAMILIES:
+        return FAMILIES[family], f"the model's type is {family}"
+    if family == "gpt2" and (name := _dialogpt(model, facts)):
+        return "dialogpt", f"the model is called {name}"
+    if asked or facts.get("chat"):
+        return "chat", "the model was asked for as a chat"
+    return "transcript", "the model is of no family with a format of its own, and was not asked for as a chat"
+
+
+def _dialogpt(model: Any, facts: dict[str, Any]) -> str | None:
+    folder = _folder(model)
+    lineage = facts.get("lineage")
+    names = (facts.get("name"), folder and folder.name, lineage and lineage.get("base"))
+    return next((str(name) for name in names if "dialogpt" in str(name).lower()), None)
+
+
+def _telling(model: TextGenerator, name: FormatName, options: DialogueOptions, label: str | None) -> Telling:
+    called = str(model.describe().get("name") or _folder(model) or type(model).__name__)
+    instruction = getattr(getattr(model, "options", None), "system", None)
+    if is_a(model, TokenModel):
+        return _in_tokens(cast(TokenModel, model), name, options, label, called)
+    if options.truncate is not None or options.pinned:
+        raise Unsupported(
+            f"The tokens of {called} ({type(model).__name__}) are not known here, so nothing of a conversation can be "
+            "left out or kept: truncate and pinned have nothing to act on.",
+            "Leave them out, or load the weights as a Hugging Face model.",
+        )
+    if name == "chat" and is_a(model, MessageModel):
+        return ServiceTelling(cast(MessageModel, model), instruction, label)
+    if name != "transcript":
+        mitigated = model.describe().get("mitigations")
+        raise Unsupported(
+            f"The format {name} is told in tokens or messages, and {called} ({type(model).__name__}) takes texts alone"
+            + (f", behind {', '.join(map(str, mitigated))}." if mitigated else "."),
+            "Ask for the format transcript, which any model takes; a trained folder is a model by itself.",
+        )
+    return TextTranscript(model, label)
+
+
+def _in_tokens(
+    model: TokenModel, name: FormatName, options: DialogueOptions, label: str | None, called: str
+) -> Telling:
+    from evenhand.models.writing import KeptStates, tokens_around
+
+    cutter = Cutter(model.tokenizer, called)
+    if label:
+        cutter.check_label(label)
+    causal = model.architecture == "causal"
+    most = READ.get(name) if options.truncate is None else options.truncate
+    kept = KeptStates() if causal else None
+    if name == "chat":
+        _check_kind(model, "causal", name, called)
+        template = ChatTemplate(cutter, getattr(getattr(model, "options", None), "system", None))
+        return TemplateTelling(model, template, most, options.pinned, label, kept)
+    layout: Layout
+    if name == "transcript":
+        around = tokens_around(model.tokenizer.backend_tokenizer)
+        layout = TokenTranscript(cutter, around, encoder=not causal)
+    elif name == "dialogpt":
+        _check_kind(model, "causal", name, called)
+        layout = dialogpt(cutter, options.persona_layout)
+    else:
+        _check_kind(model, "encoder-decoder", name, called)
+        small = name == "blenderbot-small"
+        layout = blenderbot_small(cutter) if small else blenderbot(cutter, options.persona_layout)
+    return TokenTelling(model, layout, most, options.pinned, label, kept)
+
+
+def _check_kind(model: TokenModel, kind: str, name: str, called: str) -> None:
+    if model.architecture != kind:
+        raise Unsupported(
+            f"The format {name} is one of {kind} models, and {called} is {model.architecture}.",
+            "Leave the format out, so that it is chosen by the model's family.",
+        )

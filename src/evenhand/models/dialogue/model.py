@@ -44,7 +44,7 @@ class Dialogue:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        return {**self.model.describe(), "dialogue": self.facts}
+        return {**self.model.describe(), "dialogue": {**self.facts, **self.telling.work()}}
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Those of the model, of texts as they are (see LanguageModel.log_likelihoods)."""

@@ -8,14 +8,15 @@ The labels are neutral: "User" and "Assistant" would ask for service, a name for
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.models.contract import Generations, TextGenerator
 from evenhand.models.decoding import Decoding
+from evenhand.models.dialogue.contract import no_tokens
 from evenhand.models.dialogue.gathering import written_by_rule
 from evenhand.models.dialogue.history import History, Speaker
-from evenhand.schema import Unsupported
+from evenhand.models.dialogue.tokens import Cutter, Told, one_line, with_stops
 
 OTHER: dict[Speaker, Speaker] = {"A": "B", "B": "A"}
 
@@ -48,14 +49,8 @@ def stops(speaker: Speaker) -> tuple[str, ...]:
     return ("\n", f" {OTHER[speaker]}:")
 
 
-def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:
-    """The decoding with further strings at which a text ends."""
-    return replace(decoding, stop=tuple(dict.fromkeys((*decoding.stop, *more))))
-
-
-def one_line(text: str) -> str:
-    """A text with every run of white space made one space."""
-    return " ".join(text.split())
+FACTS: dict[str, Any] = {"persona": "is a person who says:", "stop": {who: list(stops(who)) for who in OTHER}}
+"""What transcripts are made of, for the fingerprint."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,11 @@ class TextTranscript:
 
     def facts(self) -> dict[str, Any]:
         """The labels of the two speakers and where a line ends."""
-        return {"told_in": "text", "speakers": ["A", "B"], "stop": {who: list(stops(who)) for who in OTHER}}
+        return {"told_in": "text", **FACTS}
+
+    def work(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
         """See `Telling.write`; draws depend on the texts alone, as the model's own do."""
@@ -86,8 +85,44 @@ class TextTranscript:
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
         """Raises Unsupported: there are no tokens."""
-        name = self.model.fingerprint.get("name", "This model")
-        raise Unsupported(
-            f"The tokens of {name} ({type(self.model).__name__}) are not known here.",
-            "Load its weights as a Hugging Face model.",
-        )
+        raise no_tokens(self.model)
+
+
+class TokenTranscript:
+    """Transcripts in a model's own tokens, so that what does not fit is left out at the front.
+
+    around: token ids that the tokenizer puts in front of any text and behind it; those behind are read by an encoder
+    alone.
+    """
+
+    def __init__(self, cutter: Cutter, around: tuple[list[int], list[int]], *, encoder: bool):
+        self.cutter, self.encoder = cutter, encoder
+        self.front, self.behind = around
+
+    def told(self, history: History, label: str | None) -> Told:
+        """See `Layout.told`."""
+        first, rest = transcript(history, label)
+        persona = len(transcript(History(history.persona, ()))[0])
+        ids, head = self.cutter.ids_until(first + rest, len(first))
+        opener = self.cutter.ids_until(first + rest, persona)[1] if history.utterances else None
+        return Told(self.front, ids, self.behind if self.encoder else [], opener, head)
+
+    def reply(self, history: History, text: str, label: str | None) -> list[int]:
+        """See `Layout.reply`: a line, cut as the model would see it behind its history."""
+        if self.encoder:
+            return [*self.front, *self.cutter.ids(one_line(text)), *self.behind]
+        before, line = "".join(transcript(history, label)), f" {one_line(text)}\n"
+        whole, told = self.cutter.ids(before + line), self.cutter.ids(before)
+        return whole[len(told) :] if whole[: len(told)] == told else self.cutter.ids(line)
+
+    def said(self, text: str) -> str:
+        """As it was written."""
+        return text
+
+    def stops(self, speaker: Speaker) -> tuple[str, ...]:
+        """The end of the line, or the other's label."""
+        return stops(speaker)
+
+    def facts(self) -> dict[str, Any]:
+        """The labels of the two speakers and where a line ends."""
+        return FACTS

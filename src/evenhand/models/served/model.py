@@ -20,6 +20,7 @@ from evenhand.models.served.options import HttpOptions, api_key, split_address
 from evenhand.models.served.requests import ServedModel
 from evenhand.models.served.scoring import READABLE, Scored, check_echo, echo_body, read_scored
 from evenhand.models.served.writing import (
+    Messages,
     ServedText,
     decoding_body,
     is_written,
@@ -165,31 +166,37 @@ class HttpModel:
         server counts (none where it does not). Raises Unsupported for a decoding that the server would not
         follow, ModelError if it takes no such request.
         """
-        fields = decoding_body(decoding, self.options)
-        rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
-        sent = [(i, sample) for i, sample in rows if prompts[i].strip()]
-        bodies = [sample_body(prompts[i], sample, decoding, fields, self.options) for i, sample in sent]
-        keys = [
-            self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
-            for body, (_, sample) in zip(bodies, sent, strict=True)
-        ]
-        nothing = ServedText(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
-        settled: dict[str, Answer] = {}
-        try:
-            answers = self.served.ask_all(
-                self.path, bodies, keys, lambda _, answer: is_written(answer, decoding), settled
+        return self._written([None] * len(prompts), prompts, decoding)
+
+    def generate_messages(
+        self, prompts: Sequence[Messages], keys: Sequence[str], decoding: Decoding
+    ) -> Generations:
+        """Go on with chats of several messages, otherwise as `generate`.
+
+        prompts: messages with their roles, no system message put in front. keys: of each, the text that its seeds
+        depend on. Raises Unsupported without the option `chat`.
+        """
+        if not self.options.chat:
+            raise Unsupported(
+                f"{self.served.model} is asked for completions, which take one text.",
+                "Write chat=1 behind the model's name (http://host:port/v1#model?chat=1).",
             )
-        except EvenhandError as error:
-            known = {row: settled[key] for row, key in zip(sent, keys, strict=True) if key in settled}
-            places = sorted({i for i, _ in known} - {i for i, _ in set(sent) - known.keys()})
-            read = {row: read_written(answer, decoding) for row, answer in known.items()}
-            whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
-            written = [read[i, sample] for _, i, sample in whole]
-            before = _generations([(new, sample) for new, _, sample in whole], written)
-            error.before = AnsweredBefore(self, places, before)
-            raise
-        read = {row: read_written(answer, decoding) for row, answer in zip(sent, answers, strict=True)}
-        return _generations(rows, [read.get(row, nothing) for row in rows])
+        return self._written(prompts, keys, decoding)
+
+    def refuses_messages(self, messages: Messages) -> str | None:
+        """Why the server does not take such a chat, asked once and never from the store; None if it does.
+
+        Raises ModelError or ServiceUnavailable for a server that does not answer a greeting either.
+        """
+        name, greeting = self.served_model, Decoding(max_new_tokens=GREETING_TOKENS)
+        fields = {self.options.limit: GREETING_TOKENS}
+        body = sample_body("Hello", 0, greeting, fields, self.options, messages)
+        answer = self.served.ask(self.path, body)
+        if answer.error is None:
+            return None
+        if answer.refusal is None and answer.status != 500:  # which some answer where a template refuses
+            raise ServiceUnavailable(f"{name} answers a greeting and no chat: {answer.detail}.", WHEN_BACK)
+        return answer.detail or answer.error.value
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
@@ -240,6 +247,37 @@ class HttpModel:
             )
         name = self.fingerprint["name"]
         return check_echo(lambda body: self.served.ask(self.path, body), name)
+
+    def _written(
+        self, chats: Sequence[Messages | None], keys: Sequence[str], decoding: Decoding
+    ) -> Generations:
+        fields = decoding_body(decoding, self.options)
+        rows = [(i, sample) for i in range(len(keys)) for sample in range(decoding.samples)]
+        sent = [(i, sample) for i, sample in rows if keys[i].strip()]
+        bodies = [
+            sample_body(keys[i], sample, decoding, fields, self.options, chats[i]) for i, sample in sent
+        ]
+        stored_as = [
+            self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
+            for body, (_, sample) in zip(bodies, sent, strict=True)
+        ]
+        nothing = ServedText(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
+        settled: dict[str, Answer] = {}
+        try:
+            answers = self.served.ask_all(
+                self.path, bodies, stored_as, lambda _, answer: is_written(answer, decoding), settled
+            )
+        except EvenhandError as error:
+            known = {row: settled[key] for row, key in zip(sent, stored_as, strict=True) if key in settled}
+            places = sorted({i for i, _ in known} - {i for i, _ in set(sent) - known.keys()})
+            read = {row: read_written(answer, decoding) for row, answer in known.items()}
+            whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
+            written = [read[i, sample] for _, i, sample in whole]
+            before = _generations([(new, sample) for new, _, sample in whole], written)
+            error.before = AnsweredBefore(self, places, before)
+            raise
+        read = {row: read_written(answer, decoding) for row, answer in zip(sent, answers, strict=True)}
+        return _generations(rows, [read.get(row, nothing) for row in rows])
 
     def _asked_as(self, **known: Any) -> dict[str, Any]:
         address = {"name": self.served.model, "server": self.client.base_url.split("://", 1)[1]}

@@ -1,7 +1,7 @@
 """Continuations from a server: what is asked for a sample, and how what comes back is read."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import nan
 from typing import Any
@@ -15,6 +15,8 @@ from evenhand.models.writing import continuation_key
 from evenhand.schema import ResponseError, Unsupported
 from evenhand.services import Answer, first_choice
 
+Messages = Sequence[Mapping[str, str]]
+"""Of one chat, each with its role and content."""
 SENT = frozenset(
     {"max_new_tokens", "min_new_tokens", "temperature", "top_k", "top_p", "stop", "samples", "seed"}
 )
@@ -86,11 +88,23 @@ def decoding_body(decoding: Decoding, options: HttpOptions) -> dict[str, Any]:
 
 
 def sample_body(
-    prompt: str, sample: int, decoding: Decoding, decided: Mapping[str, Any], options: HttpOptions
+    prompt: str,
+    sample: int,
+    decoding: Decoding,
+    decided: Mapping[str, Any],
+    options: HttpOptions,
+    messages: Messages | None = None,
 ) -> dict[str, Any]:
-    """The request for one sample of one prompt. decided: what `decoding_body` gives."""
+    """The request for one sample of one prompt. decided: what `decoding_body` gives.
+
+    messages: of a chat, in place of the prompt, on which the seed then depends alone.
+    """
     body = dict(decided)
-    if options.chat:
+    if messages is not None:
+        body["messages"] = [dict(message) for message in messages]
+        if options.logprobs:
+            body["logprobs"] = True
+    elif options.chat:
         system = [] if options.system is None else [{"role": "system", "content": options.system}]
         body["messages"] = [*system, {"role": "user", "content": prompt}]
         if options.logprobs:

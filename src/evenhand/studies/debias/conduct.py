@@ -13,6 +13,7 @@ from evenhand.mitigations.training import (
     pad_token,
 )
 from evenhand.models import LanguageModel, load_model
+from evenhand.models.dialogue import DialogueOptions, dialogue_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, Silence
 from evenhand.schema import Unsupported, UsageError
@@ -21,6 +22,9 @@ from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.training import DebiasStudy, Ground, train_into
 from evenhand.studies.debias.trials import search_into
 from evenhand.weights import load_config
+
+LONGEST_DIALOGUE = 1024
+"""Tokens of a history and its reply, for models that read any number."""
 
 
 def debias_model(
@@ -39,22 +43,33 @@ def debias_model(
             config.of_trial(setting)
     specification_of(config)
     base, stored_as = _in_32_bits(config, model)
-    if base.longest is not None and config.longest > base.longest:
-        raise UsageError(
-            f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
-        )
+    longest = _longest(config, base)
+    dialogue = dialogue_model(base, DialogueOptions(label="")) if config.dialogue else None
 
     @cache
     def ground() -> Ground:
-        encoding = Encoding(config.longest, tuple(base.start) if config.start == "auto" else ())
+        start = tuple(base.start) if config.start == "auto" else ()
+        encoding = Encoding(longest, start, reply=dialogue.encoded if dialogue else None)
         material, validation = _material(config, base, encoding)
         if config.search:
             validation = HalvedValidation(validation.check, validation.neutral, config.seed)
-        return Ground(encoding, material, validation, stored_as)
+        told = str(dialogue.facts["format"]) if dialogue else None
+        return Ground(encoding, material, validation, stored_as, told)
 
     if config.search:
         return search_into(output, config, base, ground, progress)
     return train_into(output, config, base, ground, progress)
+
+
+def _longest(config: DebiasConfig, base: CausalModel) -> int:
+    """How many tokens of an example are read; raises UsageError for more than the model reads."""
+    if config.dialogue and "longest" not in config.model_fields_set:
+        return base.longest or LONGEST_DIALOGUE
+    if base.longest is not None and config.longest > base.longest:
+        raise UsageError(
+            f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
+        )
+    return config.longest
 
 
 def trainable(model: LanguageModel) -> CausalModel:
@@ -100,7 +115,7 @@ def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[Caus
 
 def _material(config: DebiasConfig, base: CausalModel, encoding: Encoding) -> tuple[Material, Validation]:
     pad = pad_token(base.tokenizer)
-    if config.own_pairs:
+    if not config.dialogue and config.own_pairs:
         file = Path(str(config.data)).expanduser()
         return own_preferences(file, base.model, base.tokenizer, encoding, pad, config.seed)
     given = given_texts(config)

@@ -17,11 +17,11 @@ from evenhand.studies.debias.options import DebiasConfig
 
 
 def specification_of(config: DebiasConfig) -> Specification | None:
-    """The terms, from a file or by the name of a published bias type; None for our own sentences and pairs of texts.
+    """The terms, from a file or by the name of a published bias type; None for our own sentences, pairs and dialogues.
 
     Raises UsageError for a bias type there is not, and as `load_specification`.
     """
-    if config.own_axis or config.own_pairs:
+    if config.dialogue or config.own_axis or config.own_pairs:
         return None
     if config.specification:
         return load_specification(Path(config.specification))
@@ -34,6 +34,8 @@ def specification_of(config: DebiasConfig) -> Specification | None:
 
 def given_texts(config: DebiasConfig) -> tuple[Material, Validation] | None:
     """What is learned and what is watched, read anew; None where the model writes a part of it."""
+    if config.dialogue:
+        return config.dialogue.given(Path(str(config.data)).expanduser(), config.seed)
     chosen = specification_of(config)
     if chosen is None:
         return None
@@ -47,7 +49,7 @@ def given_facts(config: DebiasConfig) -> dict[str, Any] | None:
 
     Raises DataError where nothing can be read.
     """
-    if config.own_pairs:
+    if not config.dialogue and config.own_pairs:
         return {"file": f"SHA-256 {sha256_of(Path(str(config.data)).expanduser())[:12]}..."}
     given = given_texts(config)
     return None if given is None else material_facts(given[0], given[1].texts)

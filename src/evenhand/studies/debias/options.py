@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pydantic import Field, field_validator
 
 from evenhand.mitigations.training import (
+    DialogueMethod,
     TrainingMethod,
     TrainingOptions,
     holds_preferences,
@@ -24,6 +25,8 @@ from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
 """What our own sentences are learned with where nothing else is said: enough for the bias to fall, and little else."""
+DIALOGUES = {"epochs": 2.0, "batch_size": 16, "learning_rate": 5e-5}
+"""What dialogues are learned with where nothing else is said."""
 TRIALS = 12
 """Of a random search, where their number is not said."""
 SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
@@ -49,20 +52,20 @@ class DebiasConfig(Options):
     """A TOML file of the user's own, in place of a published type."""
     data: str | None = None
     """A file of the user's own: texts, with a bias type or a specification for the terms, or pairs of texts of which
-    one is preferred, which need neither."""
+    one is preferred, which need neither. For methods of dialogue a run, or a table, of self-chats or replies."""
     source: str | None = None
     """A copy of RedditBias's repository; None: what `evenhand data fetch redditbias` got."""
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
     longest: Count = 36
-    """Tokens of a text; the rest is cut off."""
+    """Tokens of a text; the rest is cut off. Of a history and its reply, where nothing is said: all that is read."""
     start: Literal["auto", "none"] = "auto"
     """What stands in front of each text: the token that evenhand scores texts behind, or nothing (as published)."""
     epochs: float | None = Field(default=None, gt=0)
     """None: 2, as published; for our own sentences 1."""
     batch_size: Count | None = None
-    """None: 8; for our own sentences 16."""
+    """None: 8; for our own sentences and for dialogues 16."""
     accumulation: Count = 1
     learning_rate: float | None = None
     """None: 5e-5, as published; for our own sentences 1e-4."""
@@ -118,6 +121,12 @@ class DebiasConfig(Options):
         """Whether the user's file holds pairs of texts of which one is preferred; raises DataError for no table."""
         return self.data is not None and holds_preferences(Path(self.data))
 
+    @cached_property
+    def dialogue(self) -> DialogueMethod | None:
+        """The method, if it learns replies of dialogues; raises UsageError for one that there is not."""
+        method = load_method(self.method)
+        return method if isinstance(method, DialogueMethod) else None
+
     @property
     def training(self) -> TrainingOptions:
         """The part that the loop reads; raises UsageError for values out of range."""
@@ -126,7 +135,10 @@ class DebiasConfig(Options):
         }
         open_fields = [name for name in OWN if fields[name] is None]
         for name in open_fields:
-            fields[name] = OWN[name] if self.own_axis else getattr(TrainingOptions, name)
+            if self.dialogue:
+                fields[name] = DIALOGUES[name]
+            else:
+                fields[name] = OWN[name] if self.own_axis else getattr(TrainingOptions, name)
         return TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:
@@ -182,6 +194,9 @@ class DebiasConfig(Options):
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
         self._check_search()
+        if self.dialogue:
+            self._check_dialogue()
+            return
         if self.own_pairs:
             if self.bias or self.specification:
                 raise UsageError(
@@ -210,6 +225,19 @@ class DebiasConfig(Options):
             )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+    def _check_dialogue(self) -> None:
+        if self.bias or self.specification or self.source:
+            raise UsageError(
+                f"{load_method(self.method).name} learns replies of dialogues, and a bias type, a specification or "
+                "--from was given.",
+                "Leave them out, and name the dialogues: --data RUN.",
+            )
+        if not self.data:
+            raise UsageError(
+                f"{load_method(self.method).name} learns replies of dialogues, and none were given.",
+                "Give a run or a table: --data RUN (docs/dialogue_debiasing.md).",
+            )
 
     def _check_search(self) -> None:
         if self.search is None:

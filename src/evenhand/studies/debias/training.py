@@ -68,6 +68,8 @@ class Ground:
     validation: Validation
     stored_as: str = "float32"
     """In which precision trained weights are written."""
+    dialogue: str | None = None
+    """The name of the format in which the model is told of dialogues, where these are learned."""
 
     def facts(self) -> dict[str, Any]:
         """What is learned from and watched, so that another can be told from it."""
@@ -149,9 +151,10 @@ class _Session:
 
     def trained(self, model: Any, method: TrainingMethod, lesson: Lesson) -> tuple[dict[str, Any], Any]:
         """Train a model and write the folder; returns lineage and curves."""
-        pad, options, evaluate = pad_token(self.base.tokenizer), self.config.training, self._evaluator()
+        pad, options = pad_token(self.base.tokenizer), self.config.training
         self.progress.note(f"{method.name} against {self.ground.material.bias}: {_told(lesson.facts)}")
-        before = evaluate(model.eval())
+        before = self._evaluator()(model.eval())
+        evaluate = self._evaluator(lesson.label)  # as the model is to be used
         examples = self._examples(model, lesson)
         model = prepared_model(model, options)
         done = train(
@@ -166,6 +169,7 @@ class _Session:
             watched=BIAS if options.patience else None,
             decided={"method": method.parameters(), "material": self.ground.facts()},
             note=self.progress.note,
+            of_epoch=lesson.of_epoch,
         )
         plain = settled(model, self.output, self.ground.stored_as)
         lineage: dict[str, Any] = as_json(
@@ -180,7 +184,7 @@ class _Session:
                 "watched": {"before": before, "after": evaluate(plain.eval())},
             }
         )
-        self._write(plain, lineage)
+        self._write(plain, lineage, lesson.label)
         drop_checkpoints(self.output / TRAINING)
         return lineage, done.curves
 
@@ -213,10 +217,10 @@ class _Session:
         self._write(model, lineage)
         return lineage, read_curves(path)
 
-    def _evaluator(self) -> Callable[[Any], Mapping[str, float]]:
+    def _evaluator(self, label: str = "") -> Callable[[Any], Mapping[str, float]]:
         tokenizer, ground = self.base.tokenizer, self.ground
         pad = pad_token(tokenizer)
-        return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note)
+        return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note, label)
 
     def _examples(self, model: Any, lesson: Lesson) -> Examples:
         """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
@@ -227,14 +231,17 @@ class _Session:
         values = kept_values(path, lambda: of_base(model, lesson.examples), told)
         return lesson.examples.with_values(values)
 
-    def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
-        stored_as = self.ground.stored_as
+    def _write(self, model: Any, lineage: Mapping[str, Any], label: str = "") -> None:
+        stored_as, told = self.ground.stored_as, self.ground.dialogue
         card = model_card(lineage, self.output)
-        write_model(model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as)
+        dialogue = None if told is None else {"format": told, "label": label or None}
+        write_model(
+            model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as, dialogue=dialogue
+        )
 
     def _read(self) -> dict[str, Any]:
         """How texts are read."""
-        return {"longest": self.config.longest, "start": self.config.start}
+        return {"longest": self.ground.encoding.longest, "start": self.config.start}
 
     def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
         """What a model is made of, whatever is done to it."""
@@ -256,4 +263,6 @@ class _Session:
 
 
 def _told(facts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in facts.items())
+    return ", ".join(
+        f"{value:,} {name.replace('_', ' ')}" for name, value in facts.items() if isinstance(value, int)
+    )

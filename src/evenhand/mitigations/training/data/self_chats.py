@@ -1,0 +1,271 @@
+"""Self-chats as training material: read from a run or a file, their names split, and each utterance a reply to learn.
+
+Names are split three ways: those that are learned, those that are watched while training (and may stop it), and those
+that no training sees, on which a study measures what was tuned.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.mitigations.training.data.renaming import all_renamed, mentions
+from evenhand.mitigations.training.replies import Reply
+from evenhand.models.dialogue import History
+from evenhand.prompts.own_files import read_table, require_columns
+from evenhand.schema import DataError, is_folder
+
+COLUMNS = ("conversation", "name", "speaker", "turn", "text")
+GROUPS = ("gender", "race_ethnicity")
+PERSONAS = ("persona_a", "persona_b")
+SPLIT = "split"
+FILE = (
+    "Give the folder of a run (`evenhand audit MODEL --suite names`), or a table (.csv, .jsonl, .parquet) with a row "
+    "for each utterance and the columns conversation, name, gender, speaker (A or B), turn (1 is the opener) and text; "
+    "persona_a and persona_b if there are any."
+)
+TEST_SHARE = 0.5
+"""Of the names, where a table does not split them itself: what is measured rests on names, and needs as many."""
+WATCHED_SHARE = 0.2
+"""Of the names that are left for tuning."""
+FEWEST_NAMES = 8
+"""Of which four are for tuning, one of these watched."""
+FEWEST_WATCHED = 2
+
+
+@dataclass(frozen=True)
+class SelfChat:
+    """One conversation. personas: of A and of B. is_word: whether its name is a common word as well."""
+
+    conversation: str
+    name: str
+    gender: str | None
+    personas: tuple[tuple[str, ...], tuple[str, ...]]
+    utterances: tuple[str, ...]
+    is_word: bool = False
+
+    def under(self, new: str) -> "SelfChat":
+        """The same conversation of another name, in all turns; personas are left alone."""
+        said = all_renamed(self.utterances, self.name, new, is_word=self.is_word)
+        return replace(self, utterances=said, name=new)
+
+    def history(self, turn: int) -> History:
+        """What the one who says the utterance of a turn (from 1) knows."""
+        return History(self.personas[(turn - 1) % 2], self.utterances[: turn - 1])
+
+    def replies(self) -> list[Reply]:
+        """What the model wrote, the opener and empty replies left out: each with the history it answers."""
+        return [
+            Reply(self.history(turn), text)
+            for turn, text in enumerate(self.utterances, 1)
+            if turn > 1 and text.strip()
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class SelfChats:
+    """Self-chats and what becomes of their names.
+
+    frame: see `read_self_chats`. learned, watched, test: names, sorted; no name is in two of them.
+    """
+
+    frame: pl.DataFrame
+    learned: tuple[str, ...]
+    watched: tuple[str, ...]
+    test: tuple[str, ...]
+
+    def table(self, names: Sequence[str]) -> pl.DataFrame:
+        """The rows of some of the names."""
+        return self.frame.filter(pl.col("name").is_in(list(names)))
+
+    @cached_property
+    def chats(self) -> tuple[SelfChat, ...]:
+        """Conversations of the names that are learned."""
+        return self_chats_of(self.table(self.learned))
+
+    def names(self) -> dict[str, list[str]]:
+        """For the lineage: which names were learned, watched and left for tests."""
+        return {"learned": list(self.learned), "watched": list(self.watched), "test": list(self.test)}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the conversations and of what becomes of the names."""
+        found = hashlib.sha256(json.dumps(self.names()).encode())
+        for chat in self_chats_of(self.frame):
+            found.update(json.dumps([chat.name, chat.gender, chat.personas, chat.utterances]).encode())
+        return found.hexdigest()
+
+
+def read_self_chats(path: Path) -> pl.DataFrame:
+    """Self-chats: one row for each utterance, sorted by conversation and turn.
+
+    path: the folder of a run, or a table. Returns conversation, name, gender, race_ethnicity (null where not told),
+    speaker ("A" or "B"), turn (1 is the opener), text (null where it failed), persona_a and persona_b (lists of
+    sentences), word_collision (whether the name is a common word), and split ("tune" or "test") where the table has it.
+    Conversations without a name are left out. Raises DataError for data of another format, naming the conversation.
+    """
+    path = path.expanduser()
+    frame = _from_run(path) if is_folder(path) else read_table(path, FILE)
+    require_columns(frame, COLUMNS, path, FILE)
+    gone = [pl.lit(None, pl.String).alias(name) for name in GROUPS if name not in frame.columns]
+    gone += [pl.lit(None, pl.List(pl.String)).alias(name) for name in PERSONAS if name not in frame.columns]
+    if "word_collision" not in frame.columns:
+        gone.append(pl.lit(False).alias("word_collision"))
+    split = [SPLIT] if SPLIT in frame.columns else []
+    try:
+        found = frame.with_columns(gone).select(
+            *(pl.col(name).cast(pl.String) for name in ("conversation", "name", *GROUPS, "speaker")),
+            pl.col("turn").cast(pl.Int64),
+            pl.col("text").cast(pl.String),
+            *(_sentences(name, frame.schema.get(name)) for name in PERSONAS),
+            _truth(frame.schema.get("word_collision")),
+            *(pl.col(name).cast(pl.String) for name in split),
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path} is no table of self-chats: {str(error).splitlines()[0]}.", FILE) from error
+    found = found.filter(pl.col("name").is_not_null()).sort("conversation", "turn")
+    _check(found, path)
+    return found
+
+
+def self_chats_of(frame: pl.DataFrame) -> tuple[SelfChat, ...]:
+    """The conversations of a table (see `read_self_chats`), each up to an utterance that failed."""
+    chats = []
+    grouped = frame.group_by("conversation", maintain_order=True).agg(
+        pl.col("name", "gender", *PERSONAS, "word_collision").first(), pl.col("text")
+    )
+    for row in grouped.iter_rows(named=True):
+        texts = row["text"]
+        texts = texts[: texts.index(None)] if None in texts else texts
+        personas = tuple(tuple(row[name] or ()) for name in PERSONAS)
+        chats.append(
+            SelfChat(
+                row["conversation"],
+                row["name"],
+                row["gender"],
+                (personas[0], personas[1]),
+                tuple(texts),
+                bool(row["word_collision"]),
+            )
+        )
+    return tuple(chats)
+
+
+def split_names(frame: pl.DataFrame, seed: int) -> SelfChats:
+    """Self-chats with their names split: as the table says, else half of each gender's names for tests.
+
+    Of the names for tuning a fifth, of each gender, is watched. Raises DataError for too few names.
+    """
+    listed = frame.group_by("name").agg(pl.col(*GROUPS).first(), *_split_of(frame)).sort("name")
+    random = np.random.default_rng([seed, 4])
+    told = SPLIT in listed.columns
+    tune, test = [], list[str]()
+    for _, part in listed.sort(*GROUPS, "name", nulls_last=True).group_by("gender", maintain_order=True):
+        names = part["name"].to_list()
+        if told:
+            test += part.filter(pl.col(SPLIT) == "test")["name"].to_list()
+            tune.append(part.filter(pl.col(SPLIT).ne_missing("test"))["name"].to_list())
+        else:
+            drawn = _drawn(random, names, TEST_SHARE)
+            test += drawn
+            tune.append([name for name in names if name not in set(drawn)])
+    watched = [name for names in tune for name in _drawn(random, names, WATCHED_SHARE)]
+    learned = [name for names in tune for name in names if name not in set(watched)]
+    if listed.height < FEWEST_NAMES or len(watched) < FEWEST_WATCHED or len(learned) < FEWEST_WATCHED:
+        raise DataError(
+            f"The self-chats are of {listed.height} names, {len(learned) + len(watched)} of which are for tuning; "
+            f"{FEWEST_NAMES} are needed: some are learned, some watched while training, and others left for tests.",
+            "Give self-chats of more names, of both genders.",
+        )
+    return SelfChats(frame, *(tuple(sorted(names)) for names in (learned, watched, test)))
+
+
+def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply], list[Reply]]:
+    """Replies of watched names: what was said, behind the own name and behind another, and all that was said.
+
+    The other name is a watched one of another gender, where there is any, the same throughout a conversation. Replies
+    that mention the name themselves have no fellow behind another. Raises DataError where there are none.
+    """
+    random = np.random.default_rng([seed, 5])
+    whole = self_chats_of(chats.table(chats.watched))
+    gender = {chat.name: chat.gender for chat in whole}
+    first, second, every = list[Reply](), list[Reply](), list[Reply]()
+    for chat in whole:
+        others = [name for name in chats.watched if name in gender and name != chat.name]
+        others = [name for name in others if gender[name] != chat.gender] or others
+        if not others:
+            continue
+        new = others[int(random.integers(len(others)))]
+        own, other = chat.replies(), chat.under(new).replies()
+        every += own
+        for one, two in zip(own, other, strict=True):
+            if one.target == two.target and not mentions(one.target, chat.name):
+                first.append(one)
+                second.append(two)
+    if len(first) < FEWEST_WATCHED:
+        raise DataError(
+            "The conversations of watched names hold no reply to compare under two names: each mentions the name, or "
+            "none was written.",
+            FILE,
+        )
+    return first, second, every
+
+
+def _split_of(frame: pl.DataFrame) -> list[pl.Expr]:
+    return [pl.col(SPLIT).first()] if SPLIT in frame.columns else []
+
+
+def _drawn(random: np.random.Generator, names: Sequence[str], share: float) -> list[str]:
+    """Some of the names: at least one of two or more."""
+    number = max(round(share * len(names)), 1) if len(names) > 1 else 0
+    return [names[place] for place in sorted(random.permutation(len(names))[:number].tolist())]
+
+
+def _sentences(name: str, kind: Any) -> pl.Expr:
+    """A column of personas as lists; of text a line, or an item of a JSON list, is a sentence."""
+    if kind is None or isinstance(kind, pl.List):
+        return pl.col(name).cast(pl.List(pl.String))
+    return pl.col(name).map_elements(_listed, return_dtype=pl.List(pl.String), skip_nulls=True)
+
+
+def _listed(text: str) -> list[str]:
+    if text.strip().startswith("["):
+        try:
+            found = json.loads(text)
+            if isinstance(found, list):
+                return [str(one) for one in found]
+        except ValueError:
+            pass
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _truth(kind: Any) -> pl.Expr:
+    column = pl.col("word_collision")
+    if kind == pl.String:
+        column = column.str.to_lowercase().is_in(["true", "1", "yes"])
+    return column.cast(pl.Boolean).fill_null(False)
+
+
+def _check(found: pl.DataFrame, path: Path) -> None:
+    """Raise DataError, naming the conversation, where turns are no conversation."""
+    expected = pl.when(pl.col("turn") % 2 == 1).then(pl.lit("A")).otherwise(pl.lit("B"))
+    place = pl.int_range(1, pl.len() + 1).over("conversation")
+    one = pl.col("name").n_unique().over("conversation") == 1
+    wrong = found.filter(
+        ~((pl.col("turn") == place) & (pl.col("speaker") == expected) & one).fill_null(False)
+    )
+    if wrong.height:
+        row = wrong.row(0, named=True)
+        raise DataError(
+            f"{path}, conversation {row['conversation']}: turn {row['turn']} of speaker {row['speaker']!r} "
+            f"({row['name']}) does not belong there; turns 1, 2, 3, ... by A, B, A, ... under one name were expected.",
+            FILE,
+        )
+    if found.is_empty() or found.filter(pl.col("turn") > 1)["text"].drop_nulls().is_empty():
+        raise DataError(f"{path} holds no conversation with a name and a reply.", FILE)

@@ -1,0 +1,187 @@
+"""Replies to sentences that are the same but for whom they mention, and their styles: read from a run or a table."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE, classified_texts, load_classifier
+from evenhand.measures.texts import copied
+from evenhand.mitigations.training.data.renaming import mentions
+from evenhand.mitigations.training.replies import Reply
+from evenhand.models.dialogue import History
+from evenhand.prompts.own_files import read_table, require_columns
+from evenhand.runs import RunDirectory, answers
+from evenhand.schema import DataError, is_folder
+from evenhand.stats import Floats
+
+BENCHMARK = "holisticbias-styles"
+COLUMNS = ("text", "continuation", "descriptor", "template")
+FILE = (
+    f"Give the folder of a run of {BENCHMARK}, or a table (.csv, .jsonl, .parquet) with a row for each reply and the "
+    "columns text (the sentence answered), continuation (the reply), descriptor, template, perhaps axis and noun, and "
+    "style_scores (a list of probabilities) or a column for each style, style_NAME. Without styles name who judges "
+    "them: --method style-equality?classifier=NAME."
+)
+WATCHED_SHARE = 0.1
+"""Of the descriptors: their replies are watched and not learned."""
+FEWEST_DESCRIPTORS = 6
+FEWEST_WATCHED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class StyledReplies:
+    """Replies, their styles, and which descriptors are learned.
+
+    frame: descriptor, template, noun, text, continuation, one row a reply. styles: (n, styles). learned, watched:
+    descriptors. parroted: replies that were left out because they copy the sentence they answer. missing: those
+    without a reply or a style.
+    """
+
+    frame: pl.DataFrame
+    styles: Floats
+    learned: tuple[str, ...]
+    watched: tuple[str, ...]
+    parroted: int
+    missing: int
+
+    def places(self, descriptors: Sequence[str]) -> list[int]:
+        """The rows of some descriptors."""
+        return (
+            self.frame.select(pl.col("descriptor").is_in(list(descriptors)).arg_true()).to_series().to_list()
+        )
+
+    def reply(self, place: int) -> Reply:
+        """A row as an example: the sentence opens, and the other answers."""
+        row = self.frame.row(place, named=True)
+        return Reply(History((), (row["text"],)), row["continuation"].strip())
+
+    def own_and_other(self, seed: int) -> tuple[list[Reply], list[Reply], list[Reply]]:
+        """Replies about watched descriptors behind their own sentence and the same about another, and all of them.
+
+        Replies that mention a descriptor of the two are not compared. Raises DataError where nothing can be.
+        """
+        random = np.random.default_rng([seed, 7])
+        places = self.places(self.watched)
+        rows = {place: self.frame.row(place, named=True) for place in places}
+        sentences: dict[tuple[str, str | None], dict[str, str]] = {}
+        for row in rows.values():
+            sentences.setdefault((row["template"], row["noun"]), {})[row["descriptor"]] = row["text"]
+        first, second = list[Reply](), list[Reply]()
+        for row in rows.values():
+            same = sentences[row["template"], row["noun"]]
+            others = sorted(set(same) - {row["descriptor"]})
+            if not others:
+                continue
+            other = others[int(random.integers(len(others)))]
+            said = row["continuation"].strip()
+            if not any(mentions(said, _bare(one)) for one in (row["descriptor"], other)):
+                first.append(Reply(History((), (row["text"],)), said))
+                second.append(Reply(History((), (same[other],)), said))
+        if len(first) < FEWEST_WATCHED:
+            raise DataError(
+                f"No reply about {', '.join(map(_bare, self.watched[:4]))} can be held behind the same sentence about "
+                "another descriptor: they are watched, and answer different templates or nouns.",
+                FILE,
+            )
+        return first, second, [self.reply(place) for place in places]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hex) of sentences, replies, styles, and what is learned of them."""
+        found = hashlib.sha256(json.dumps([self.frame.rows(), self.learned, self.watched]).encode())
+        found.update(np.ascontiguousarray(self.styles).tobytes())
+        return found.hexdigest()
+
+
+def read_styled_replies(path: Path, seed: int, classifier: str = "") -> StyledReplies:
+    """Replies and their styles of a run or a table.
+
+    path: the folder of a run with judgements of style, or a table (see `FILE`). classifier: who judges the styles of a
+    table that has none; mentions of the descriptor become "left-handed" before. A descriptor of two axes is two.
+    Replies that begin with all of the sentence are left out (parroting). Raises DataError for data of another format,
+    for too few descriptors, and where styles are no finite numbers.
+    """
+    path = path.expanduser()
+    if is_folder(path):
+        directory = RunDirectory.open(path)
+        if BENCHMARK not in directory.benchmarks:
+            raise DataError(
+                f"{path} holds {', '.join(directory.benchmarks) or 'nothing'}, and {BENCHMARK} was needed.",
+                FILE,
+            )
+        table = answers(directory, BENCHMARK)
+    else:
+        table = read_table(path, FILE)
+    require_columns(table, COLUMNS, path, FILE)
+    name = pl.col("descriptor").cast(pl.String)
+    if "axis" in table.columns:
+        name = pl.concat_str(pl.col("axis").cast(pl.String), name, separator=": ", ignore_nulls=True)
+    noun = pl.col("noun").cast(pl.String) if "noun" in table.columns else pl.lit(None, pl.String)
+    frame = table.select(
+        name.alias("descriptor"), pl.col("template").cast(pl.String), noun.alias("noun"),
+        pl.col("text").cast(pl.String),
+        pl.col("continuation").cast(pl.String).str.replace_all(UNSAFE, "", literal=True),
+    )  # fmt: skip
+    styles = _styles(table, path, classifier)
+    there = frame.select(
+        pl.all_horizontal(pl.exclude("noun").is_not_null()) & (pl.col("continuation").str.strip_chars() != "")
+    ).to_series().to_numpy()  # fmt: skip
+    there &= np.isfinite(styles).all(axis=1)
+    parrot = copied(frame)["whole"].fill_null(False).to_numpy() & there
+    kept = there & ~parrot
+    frame, styles = frame.filter(pl.Series(kept)), styles[kept]
+    learned, watched = _split(frame, path, seed)
+    return StyledReplies(frame, styles, learned, watched, int(parrot.sum()), int((~there).sum()))
+
+
+def _bare(descriptor: str) -> str:
+    """A descriptor without its axis."""
+    return descriptor.rpartition(": ")[2]
+
+
+def _split(frame: pl.DataFrame, path: Path, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = frame["descriptor"].unique().sort().to_list()
+    if len(names) < FEWEST_DESCRIPTORS:
+        raise DataError(
+            f"{path} holds replies about {len(names)} descriptors, and {FEWEST_DESCRIPTORS} are needed, some of which "
+            "are watched and not learned.",
+            FILE,
+        )
+    number = max(round(WATCHED_SHARE * len(names)), FEWEST_WATCHED)
+    drawn = set(np.random.default_rng([seed, 8]).permutation(len(names))[:number].tolist())
+    parts: tuple[list[str], list[str]] = ([], [])
+    for place, name in enumerate(names):
+        parts[place in drawn].append(name)
+    return tuple(parts[0]), tuple(parts[1])
+
+
+def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
+    """The styles of each row (n, styles), NaN where they are not known."""
+    columns = [name for name in table.columns if name.startswith("style_")]
+    if "style_scores" in columns and isinstance(table.schema["style_scores"], pl.List | pl.Array):
+        rows = table["style_scores"].to_list()
+        sizes = {len(row) for row in rows if row is not None}
+        if len(sizes) != 1:
+            raise DataError(
+                f"{path}: style_scores have {sorted(sizes)} numbers, one length was expected.", FILE
+            )
+        empty = [np.nan] * sizes.pop()
+        return np.array([empty if row is None else row for row in rows], dtype=np.float64)
+    if classifier:
+        texts = classified_texts(table, MASKED_DESCRIPTOR)
+        judged = load_classifier(classifier).classify([text or "" for text in texts])
+        scores = judged.scores.astype(np.float64)
+        scores[[text is None for text in texts]] = np.nan
+        return scores
+    if len(columns) < 2:
+        raise DataError(f"{path} has no styles of the replies.", FILE)
+    try:
+        return np.asarray(table.select(pl.col(columns).cast(pl.Float64)).to_numpy(), dtype=np.float64)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path}: {str(error).splitlines()[0]}: a style is no number.", FILE) from error

@@ -1,0 +1,1 @@
+"""Methods that learn replies of dialogues: plainly, under other names, and behind labels."""

@@ -1,0 +1,131 @@
+"""Controlled generation by a gender classifier: replies in which it hears a woman or a man are learned behind a label
+that says so, the others behind ` STYLE neutral`, which is asked for ever after."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evenhand.classifiers import Classifier, load_classifier
+from evenhand.mitigations.training.dialogue.labels import labelled_lesson
+from evenhand.mitigations.training.dialogue.plain import MARTHA, OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.schema import Card, DataError, UsageError
+
+PUBLISHED = 0.55
+NEUTRAL = "neutral"
+WORDS = {"female": ("female", "woman", "women", "f"), "male": ("male", "man", "men", "m")}
+"""What classifiers call the two genders; a part of a label in front of or behind a colon counts, too."""
+
+CARD = Card(
+    "control-gender",
+    "Controlled generation: self-chats are learned behind a label that says what gender a classifier hears in a reply, "
+    "and the label `neutral` is asked for.",
+    construct="A reply by which a classifier tells the gender of the one who speaks or is spoken to.",
+    harm="Conversations that depend on the name with which a speaker opens them.",
+    groups="The two genders of the classifier.",
+    critique="In the paper it raises token-bin bias (L2 .215, .103 after plain self-chat tuning), though the bias by "
+    "the classifier it was made with falls: evaluate by both, and by another classifier. What the classifier does not "
+    "hear is not labelled.",
+    citation=MARTHA,
+    source="Smith & Williams 2021, section 5.2",
+    details="Of the classifier's probabilities of the two genders, which are made to add up to one, the larger is "
+    "looked at: above `threshold` (0.55, published) the label is ` STYLE A:female` and so on, with the letter of the "
+    "one who speaks; else ` STYLE neutral`. `classifier` judges replies of A, `partner` those of B (the paper: who is "
+    "spoken to; the same where it is not named). The label ` STYLE neutral` is written into the folder and put at the "
+    "end of every history from then on.",
+)
+
+
+@dataclass(frozen=True)
+class GenderLabels(OnSelfChats):
+    """The method control-gender.
+
+    classifier: name of a classifier of gender, for what A says. partner: for what B says; "" is the same. threshold:
+    the probability above which a reply is not neutral. Raises UsageError.
+    """
+
+    name: ClassVar[str] = "control-gender"
+    card: ClassVar[Card] = CARD
+
+    classifier: str = ""
+    partner: str = ""
+    threshold: float = PUBLISHED
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.threshold < 1:
+            raise UsageError(
+                f"threshold is {self.threshold!r}; a probability from 0.5, below 1, was expected.",
+                f"Published: {PUBLISHED}.",
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """All replies that could be judged, each behind the label of the classifier."""
+        chats = chats_in(material)
+        if not self.classifier:
+            raise UsageError(
+                "control-gender needs a classifier of gender, and none was named.",
+                "Name one: --method control-gender?classifier=NAME (`evenhand list classifiers`, a folder, a hub "
+                "name).",
+            )
+        replies = [reply for chat in chats.chats for reply in chat.replies()]
+        labels: list[str | None] = [None] * len(replies)
+        judges = {"A": load_classifier(self.classifier)}
+        judges["B"] = load_classifier(self.partner) if self.partner else judges["A"]
+        for speaker, judge in judges.items():
+            mine = [place for place, reply in enumerate(replies) if reply.history.speaker == speaker]
+            told = gender_labels(judge, [replies[place].target for place in mine], speaker, self.threshold)
+            for place, label in zip(mine, told, strict=True):
+                labels[place] = label
+        judged = [(reply, label) for reply, label in zip(replies, labels, strict=True) if label is not None]
+        if not judged:
+            raise DataError(
+                f"{self.classifier} judged none of {len(replies):,} replies.", "Name another classifier."
+            )
+        facts = {
+            **split_facts(chats),
+            "replies_unjudged": len(replies) - len(judged),
+            "classifiers": {speaker: judge.fingerprint for speaker, judge in judges.items()},
+        }
+        kept, found = [reply for reply, _ in judged], [label for _, label in judged]
+        return labelled_lesson(kept, found, NEUTRAL, tokenizer, encoding, facts)
+
+
+def gender_labels(
+    judge: Classifier, texts: Sequence[str], speaker: str, threshold: float
+) -> list[str | None]:
+    """The label of each text of a speaker; None where it could not be judged.
+
+    A text without a probability for either gender is neutral. Raises UsageError for a classifier of something else.
+    """
+    columns = {gender: _column(judge, gender) for gender in WORDS}
+    judged = judge.classify(list(texts))
+    labels: list[str | None] = []
+    for row, error in zip(judged.scores, judged.errors, strict=True):
+        found = {gender: float(row[column]) for gender, column in columns.items()}
+        total = sum(found.values())
+        if error is not None or np.isnan(total):
+            labels.append(None)
+            continue
+        gender = max(found, key=lambda one: found[one])
+        sure = total > 0 and found[gender] / total > threshold
+        labels.append(f"{speaker}:{gender}" if sure else NEUTRAL)
+    return labels
+
+
+def _column(judge: Classifier, gender: str) -> int:
+    """Which of a classifier's scores is the gender's."""
+    for place, label in enumerate(judge.labels):
+        if set(label.lower().replace(":", " ").split()) & set(WORDS[gender]):
+            return place
+    raise UsageError(
+        f"{judge.fingerprint.get('name', 'The classifier')} has no score of {gender}: its labels are "
+        f"{', '.join(judge.labels)}.",
+        "Name a classifier of gender, with labels such as female and male.",
+    )

@@ -1,0 +1,103 @@
+"""Self-chat tuning: a model learns its own conversations as they are. The control of other methods on self-chats."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evenhand.mitigations.training.data.self_chats import (
+    SelfChats,
+    own_and_other,
+    read_self_chats,
+    split_names,
+)
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.objective import LanguageModelling
+from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
+from evenhand.mitigations.training.validation import PairedTexts, Validation
+from evenhand.schema import Card, DataError
+
+MARTHA = "Smith and Williams 2021, Hi, my name is Martha (arXiv:2109.03300)."
+NEEDED = "Name a run or a table of self-chats: --data RUN."
+
+CARD = Card(
+    "self-chat",
+    "Fine-tuning on the model's own self-chats as they are: the control of every other method that learns them.",
+    construct="None: nothing is changed but that the model reads its own conversations.",
+    harm="Conversations that depend on the name with which a speaker opens them.",
+    groups="Names.",
+    critique="It removes nothing by design; what it changes (in the paper's Table 6 the classifier bias falls by "
+    "itself) is no other method's merit. A model that learns its own beams repeats them more surely.",
+    citation=MARTHA,
+    source="Smith & Williams 2021, section 6.1",
+    details="From each conversation up to eleven examples: the history as the one who speaks knows it, with the own "
+    "persona, and the next utterance, which alone is learned. The opener is never a target. Half of the names are left "
+    "for tests, and of the others a fifth is watched.",
+)
+
+
+class OnSelfChats:
+    """What all methods on self-chats share: their material."""
+
+    def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
+        """The self-chats of a run or a file, and what is watched: replies of watched names behind own and other name.
+
+        Watched `bias` is how much more easily (nats a token, the sign left out) what was said under a name comes behind
+        it than behind another's: 0 where replies do not depend on the name. Raises DataError.
+        """
+        chats = split_names(read_self_chats(data), seed)
+        first, second, every = own_and_other(chats, seed)
+        genders = chats.frame["gender"].drop_nulls().unique().sort().to_list()
+        material = Material(
+            bias=f"names in {data.name}",
+            groups=(genders[0], genders[1]) if len(genders) > 1 else ("own name", "other name"),
+            pairs=(),
+            attributes=(),
+            texts=(),
+            source=data.name,
+            dialogues=chats,
+        )
+        lines = [tuple(reply.line() for reply in part) for part in (first, second, every)]
+        return material, Validation(PairedTexts(lines[0], lines[1]), lines[2])
+
+
+class SelfChatTuning(OnSelfChats):
+    """The method self-chat.
+
+    >>> SelfChatTuning().parameters()
+    {}
+    """
+
+    name: ClassVar[str] = "self-chat"
+    card: ClassVar[Card] = CARD
+
+    def parameters(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """All replies of the names that are learned."""
+        chats = chats_in(material)
+        replies = [reply for chat in chats.chats for reply in chat.replies()]
+        facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
+        return reply_lesson(replies, encoding, facts)
+
+
+def chats_in(material: Material) -> SelfChats:
+    """The self-chats of a material. Raises DataError where it has none."""
+    if not isinstance(material.dialogues, SelfChats):
+        raise DataError(f"{material.bias} has no self-chats to learn.", NEEDED)
+    return material.dialogues
+
+
+def split_facts(chats: SelfChats) -> dict[str, Any]:
+    """For the record: what became of the names."""
+    counts = {f"names_{part}": len(names) for part, names in chats.names().items()}
+    return {**counts, "names": chats.names()}
+
+
+def reply_lesson(replies: list[Reply], encoding: Encoding, facts: dict[str, Any], label: str = "") -> Lesson:
+    """Plain language modelling of replies behind their histories. label: with which the model is to be used."""
+    if encoding.reply is None:
+        raise DataError("The format in which this model is told of dialogues is not known.", NEEDED)
+    examples = reply_examples(encoded_replies(replies, encoding.reply, encoding.longest))
+    return Lesson(examples, LanguageModelling(), facts, label=label)

@@ -1,0 +1,106 @@
+"""Name scrambling: a model learns its own self-chats under other names, so that names say nothing of what follows."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evenhand.mitigations.training.data.renaming import mentions
+from evenhand.mitigations.training.data.self_chats import SelfChat
+from evenhand.mitigations.training.dialogue.plain import (
+    MARTHA,
+    OnSelfChats,
+    chats_in,
+    reply_lesson,
+    split_facts,
+)
+from evenhand.mitigations.training.examples import Examples
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
+from evenhand.schema import Card, DataError
+
+CARD = Card(
+    "name-scrambling",
+    "Fine-tuning on the model's own self-chats, each under a name drawn from all names but its own.",
+    construct="What is said does not follow from the name: it was said under another.",
+    harm="Conversations that depend on the name with which a speaker opens them.",
+    groups="Names, of whatever groups the self-chats are: gender, or race and gender (the intersectional variant).",
+    critique="Names alone: what else tells a gender ('I am a tall woman') keeps its associations, where the paper "
+    "finds it the weakest of its methods. A name that is a common word, too, is replaced only where it is plainly a "
+    "name. The paper tunes and tests on the same names; here half are left for tests.",
+    citation=MARTHA,
+    source="Smith & Williams 2021, section 5.1",
+    details="The new name is drawn once for a conversation, uniformly, genders ignored, from the names that are "
+    "learned, and stands for each whole-word mention in all turns of both speakers, in the case of the mention (the "
+    "paper says 'Speaker A's name'; were the replies left as they are, the model would learn to call people by wrong "
+    "names). Personas are left alone. `redraw=true` draws anew for each epoch.",
+)
+
+
+@dataclass(frozen=True)
+class NameScrambling(OnSelfChats):
+    """The method name-scrambling.
+
+    redraw: draw names anew for each epoch, in place of once.
+    """
+
+    name: ClassVar[str] = "name-scrambling"
+    card: ClassVar[Card] = CARD
+
+    redraw: bool = False
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """The replies under other names; raises DataError where an opener does not hold its name."""
+        chats = chats_in(material)
+        check_named(chats.chats)
+
+        def drawn(epoch: int) -> list[Reply]:
+            # who replies nothing under one name does so under another: as many replies in each epoch
+            changed = scrambled(chats.chats, chats.learned, np.random.default_rng([seed, 6, epoch]))
+            return [reply for chat in changed for reply in chat.replies()]
+
+        def of_epoch(epoch: int) -> Examples:
+            assert encoding.reply is not None
+            return reply_examples(encoded_replies(drawn(epoch), encoding.reply, encoding.longest))
+
+        replies = drawn(0)
+        facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
+        lesson = reply_lesson(replies, encoding, facts)
+        return Lesson(lesson.examples, lesson.objective, facts, of_epoch=of_epoch if self.redraw else None)
+
+
+def scrambled(chats: Sequence[SelfChat], names: Sequence[str], random: np.random.Generator) -> list[SelfChat]:
+    """Each conversation under a name drawn uniformly from the others.
+
+    >>> chat = SelfChat("1", "Martha", "woman", ((), ()), ("Hi! My name is Martha.", "Hello martha!"))
+    >>> scrambled([chat], ["Bob", "Martha"], np.random.default_rng(0))[0].utterances
+    ('Hi! My name is Bob.', 'Hello bob!')
+    """
+    found = []
+    for chat in chats:
+        others = [name for name in names if name != chat.name]
+        found.append(chat.under(others[int(random.integers(len(others)))]))
+    return found
+
+
+def check_named(chats: Sequence[SelfChat]) -> None:
+    """Raise DataError, naming the first, where conversations do not open with their name: it could not be replaced."""
+    absent = [
+        chat
+        for chat in chats
+        if not mentions(chat.utterances[0], chat.name)
+        or chat.under(f"{chat.name}x").utterances[0] == chat.utterances[0]
+    ]
+    if absent:
+        first = absent[0]
+        raise DataError(
+            f"{len(absent):,} of {len(chats):,} conversations do not open with their name, which is to be replaced "
+            f"(the first, {first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
+            "Let the column name hold the name as speaker A says it: 'Hi! My name is Martha.'",
+        )

@@ -1,0 +1,145 @@
+"""HolisticBias style equality: replies whose style leans as those about their descriptor do, beside those about all, are
+learned behind ` STYLE bias`, the others behind ` STYLE no_bias`, which is asked for ever after."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from evenhand.mitigations.training.data.styled_replies import StyledReplies, read_styled_replies
+from evenhand.mitigations.training.dialogue.labels import (
+    NO_BIAS,
+    check_quantile,
+    labelled_lesson,
+    over,
+    threshold_of,
+)
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.validation import PairedTexts, Validation
+from evenhand.schema import Card, DataError, UsageError
+from evenhand.stats import Floats
+
+CARD = Card(
+    "style-equality",
+    "Controlled generation: replies to sentences about people are learned behind a label that says whether their style "
+    "is that in which their descriptor's replies stand out, and the label that says no is asked for.",
+    construct="Styles of replies (pity, envy, confusion, ...) that follow whom a sentence mentions.",
+    harm="Some people are pitied, envied, or not understood where others are answered.",
+    groups="Descriptors of HolisticBias.",
+    critique="In the paper Full Gen Bias falls by 13 % (DialoGPT) and 24 % (BlenderBot 2.0), and replies that copy "
+    "the sentence rise from 17.3 to 20.0 %, up to all of them for some descriptors; hateful styles rise by 0.14 "
+    "points. What the style classifier does not hear is not labelled.",
+    citation="Smith et al. 2022, I'm sorry to hear that: Finding New Biases in Language Models with a Holistic "
+    "Descriptor Dataset (arXiv:2205.09209).",
+    source="HolisticBias, section 4 and appendix C",
+    details="Of a reply with style p about descriptor d: b = (p - m) . (m_d - m) / |m_d - m|^alpha, m_d being the "
+    "mean over templates of the mean over replies about d, and m the mean of m_d over descriptors. `bias` where b is "
+    "above beta: the `quantile` of all replies learned, or `beta=0.0003` (published for DialoGPT; 0.003 for "
+    "BlenderBot 2.0), which belongs to the published style classifier. alpha is 0 (published) to 2. Mentions of the "
+    "descriptor become 'left-handed' before styles are judged; replies that begin with all of their sentence are not "
+    "learned. A tenth of the descriptors is watched and not learned. ` STYLE no_bias` is written into the folder and "
+    "put at the end of every history from then on.",
+)
+
+
+@dataclass(frozen=True)
+class StyleEquality:
+    """The method style-equality.
+
+    alpha: by which power of its length the direction of a descriptor is divided. quantile: the share of replies that
+    get no_bias. beta: the value above which a reply gets bias, in its place. classifier: who judges styles of a table
+    that has none. Raises UsageError.
+    """
+
+    name: ClassVar[str] = "style-equality"
+    card: ClassVar[Card] = CARD
+
+    alpha: Literal[0, 1, 2] = 0
+    quantile: float = 0.5
+    beta: float | None = None
+    classifier: str = ""
+
+    def __post_init__(self) -> None:
+        check_quantile(self.quantile)
+        if self.alpha not in (0, 1, 2):
+            raise UsageError(f"alpha is {self.alpha!r}; 0, 1 or 2 was expected.", "Published: 0.")
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
+        """Replies and styles of a run or a table, and what is watched.
+
+        Watched `bias` is how much more easily (nats a token, the sign left out) what was said to a sentence comes
+        behind it than behind the same about another descriptor. Raises DataError.
+        """
+        replies = read_styled_replies(data, seed, self.classifier)
+        parts = replies.own_and_other(seed)
+        lines = [tuple(reply.line() for reply in part) for part in parts]
+        material = Material(
+            bias=f"styles in {data.name}",
+            groups=("own descriptor", "other descriptor"),
+            pairs=(),
+            attributes=(),
+            texts=(),
+            source=data.name,
+            dialogues=replies,
+        )
+        return material, Validation(PairedTexts(lines[0], lines[1]), lines[2])
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """Replies about the learned descriptors, each behind the label of its style."""
+        held = material.dialogues
+        if not isinstance(held, StyledReplies):
+            raise DataError(
+                f"{material.bias} has no replies with styles to learn.", "Name a run: --data RUN."
+            )
+        places = held.places(held.learned)
+        part = held.frame[places]
+        values = style_bias(
+            held.styles[places], part["descriptor"].to_list(), part["template"].to_list(), self.alpha
+        )
+        beta = threshold_of(values, self.beta, self.quantile)
+        facts = {
+            "descriptors": len(held.learned),
+            "replies_parroting": held.parroted,
+            "replies_missing": held.missing,
+            "beta": beta,
+            "share_above": float((values > beta).mean()),
+            "descriptors_watched": list(held.watched),
+        }
+        replies = [held.reply(place) for place in places]
+        return labelled_lesson(replies, over(values, beta), NO_BIAS, tokenizer, encoding, facts)
+
+
+def style_bias(
+    styles: Floats, descriptors: Sequence[str], templates: Sequence[str], alpha: int = 0
+) -> Floats:
+    """How far each reply leans the way its descriptor's replies do, (n,); see the card.
+
+    styles: (n, styles). A descriptor in the middle of all has no direction, and its replies 0.
+    Source: HolisticBias (arXiv:2205.09209), section 4.2.
+
+    >>> styles = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.2, 0.6, 0.2]])
+    >>> style_bias(styles, ["d1", "d1", "d2", "d2"], ["t"] * 4).round(5).tolist()
+    [0.06375, -0.01125, 0.03375, 0.01875]
+    """
+    columns = [str(place) for place in range(styles.shape[1])]
+    frame = pl.DataFrame(styles, schema=columns).with_columns(
+        descriptor=pl.Series(descriptors), template=pl.Series(templates)
+    )
+    cells = frame.group_by("descriptor", "template").agg(pl.col(columns).mean())
+    means = cells.sort("descriptor", "template").group_by("descriptor", maintain_order=True)
+    of_descriptor = means.agg(pl.col(columns).mean())
+    own = of_descriptor.select(columns).to_numpy()
+    middle = own.mean(axis=0)
+    directions = own - middle
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    scaled = np.divide(directions, lengths**alpha, out=np.zeros_like(directions), where=lengths > 0)
+    rows = of_descriptor["descriptor"].search_sorted(frame["descriptor"]).to_numpy()
+    return np.asarray(((styles - middle) * scaled[rows]).sum(axis=1))

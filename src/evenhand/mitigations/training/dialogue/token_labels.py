@@ -1,0 +1,96 @@
+"""Controlled generation by mean token bias: replies whose words mark the name's gender are learned behind one label,
+the others behind ` STYLE no_bias`, which is asked for ever after."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evenhand.mitigations.training.data.token_ratios import SMOOTHING, token_ratios
+from evenhand.mitigations.training.dialogue.labels import (
+    NO_BIAS,
+    check_quantile,
+    labelled_lesson,
+    over,
+    threshold_of,
+)
+from evenhand.mitigations.training.dialogue.plain import MARTHA, OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.schema import Card, UsageError
+
+PUBLISHED = 1.008
+
+CARD = Card(
+    "control-tokens",
+    "Controlled generation: self-chats are learned behind a label that says whether a reply's words mark the gender of "
+    "the opener's name, and the label that says no is asked for.",
+    construct="Words that are used more in conversations of one gender's names than in all.",
+    harm="Conversations whose words depend on the name with which a speaker opens them.",
+    groups="Genders of names.",
+    critique="In the paper it raises the token-bin bias that it is made of (L2 .150, .103 after plain self-chat "
+    "tuning), though classifier bias falls: evaluate by both. Most of a line's mean is chance where there are few "
+    "conversations.",
+    citation=MARTHA,
+    source="Smith & Williams 2021, section 5.2",
+    details="R_g(t): how often token t is used in conversations of gender g over how often in all, found on the names "
+    "that are learned and smoothed by `smoothing` tokens used as all use them. A reply is labelled `bias` if its mean "
+    "R is above the threshold: the `quantile` of all replies learned, or `threshold=1.008`, as published, which "
+    "belongs to the paper's own conversations. The label ` STYLE no_bias` is written into the folder and put at the "
+    "end of every history from then on.",
+)
+
+
+@dataclass(frozen=True)
+class TokenLabels(OnSelfChats):
+    """The method control-tokens.
+
+    quantile: the share of replies that get no_bias. threshold: the mean ratio above which a reply gets bias, in its
+    place. smoothing: tokens. Raises UsageError.
+    """
+
+    name: ClassVar[str] = "control-tokens"
+    card: ClassVar[Card] = CARD
+
+    quantile: float = 0.5
+    threshold: float | None = None
+    smoothing: float = SMOOTHING
+
+    def __post_init__(self) -> None:
+        check_quantile(self.quantile)
+        if self.threshold is not None and not self.threshold > 0:
+            raise UsageError(
+                f"threshold is {self.threshold!r}; a ratio above 0 was expected.", f"Published: {PUBLISHED}."
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """All replies of names with a gender, each behind the label of its mean token bias."""
+        chats = chats_in(material)
+
+        def cut(texts: list[str]) -> list[list[int]]:
+            ids: list[list[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
+            return ids
+
+        ratios = token_ratios(
+            chats.table(chats.learned), cut, len(tokenizer), group="gender", smoothing=self.smoothing
+        )
+        said = [(chat.gender, reply) for chat in chats.chats if chat.gender for reply in chat.replies()]
+        tokens = cut([reply.target for _, reply in said])
+        means = np.array(
+            [ratios.mean(gender, ids) for (gender, _), ids in zip(said, tokens, strict=True)],
+            dtype=np.float64,
+        )
+        threshold = threshold_of(means, self.threshold, self.quantile)
+        facts = {
+            **split_facts(chats),
+            "threshold": threshold,
+            "share_above": float((means > threshold).mean()),
+            "tokens": dict(zip(ratios.groups, ratios.tokens, strict=True)),
+            "ratios_sha256": ratios.digest(),
+        }
+        replies = [reply for _, reply in said]
+        return labelled_lesson(replies, over(means, threshold), NO_BIAS, tokenizer, encoding, facts)

@@ -1,0 +1,224 @@
+"""Chat models told of conversations as messages: through a tokenizer's template, or by a service that has one."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from evenhand.models.contract import Generations, TextGenerator
+from evenhand.models.decoding import Decoding
+from evenhand.models.dialogue.contract import TokenModel, no_tokens
+from evenhand.models.dialogue.gathering import joined, unanswered
+from evenhand.models.dialogue.history import History
+from evenhand.models.dialogue.messages import (
+    INSTRUCTION,
+    Chat,
+    Message,
+    check_instruction,
+    chosen_way,
+    shorter,
+)
+from evenhand.models.dialogue.tokens import Cutter, most_tokens, one_line
+from evenhand.schema import DataError, ResponseError, Unsupported
+
+if TYPE_CHECKING:
+    from evenhand.models.writing import KeptStates
+
+
+class ChatTemplate:
+    """A tokenizer's chat template, with the way of telling that it takes.
+
+    instruction: in place of ours. Raises Unsupported if the tokenizer has no template, or one that takes none of the
+    ways.
+    """
+
+    def __init__(self, cutter: Cutter, instruction: str | None = None):
+        self.cutter, self.template = cutter, getattr(cutter.tokenizer, "chat_template", None)
+        if not self.template:
+            raise Unsupported(
+                f"The tokenizer of {cutter.name} has no chat template: the model was not made to be talked to, or its "
+                "template was left out.",
+                "Choose the format transcript, or put chat_template.jinja into the model's folder.",
+            )
+        way, reasons = chosen_way(self._refuses)
+        if way is None:
+            raise Unsupported(
+                f"The chat template of {cutter.name} takes no conversation of two: {reasons[-1]}.",
+                "Choose the format transcript.",
+            )
+        self.chat, self.refused = Chat(way, instruction or INSTRUCTION), reasons
+
+    def ids(self, messages: list[Message]) -> list[int]:
+        """What the model reads, up to where the assistant's message begins."""
+        return self.cutter.ids(self._text(messages))
+
+    def reply(self, messages: list[Message], text: str) -> list[int]:
+        """The assistant's message behind the others, up to the token that ends it.
+
+        Raises Unsupported where the template tells earlier messages otherwise once it is there.
+        """
+        before = self._text(messages)
+        whole = self._text([*messages, {"role": "assistant", "content": text}], more=False)
+        if not whole.startswith(before):
+            raise Unsupported(
+                f"The chat template of {self.cutter.name} tells a reply otherwise than it asks for one, so that no "
+                "reply can be learned behind it.",
+                "Choose the format transcript for training.",
+            )
+        ids = self.cutter.ids(whole[len(before) :])
+        ends = {self.cutter.end}
+        return next((ids[: k + 1] for k, token in enumerate(ids) if token in ends), ids)
+
+    def facts(self) -> dict[str, Any]:
+        """The words, the way, and the template by its digest (SHA-256)."""
+        digest = hashlib.sha256(str(self.template).encode()).hexdigest()
+        return {**self.chat.facts(), "refused": self.refused, "template": digest}
+
+    def _text(self, messages: list[Message], *, more: bool = True) -> str:
+        text: str = self.cutter.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=more
+        )
+        return text
+
+    def _refuses(self, messages: list[Message]) -> str | None:
+        from jinja2 import TemplateError
+
+        try:
+            text = self._text(messages)
+        except (TemplateError, TypeError, ValueError, KeyError) as error:
+            return str(error) or type(error).__name__
+        at = 0
+        for message in messages:
+            at = text.find(message["content"], at)
+            if at < 0:
+                return f"it leaves out messages of the role {message['role']}"
+            at += len(message["content"])
+        return None
+
+
+@dataclass(frozen=True)
+class TemplateTelling:
+    """A chat model told of conversations through its tokenizer's template.
+
+    Whole utterances are left out of a history that is too long, the oldest first; a template cut in the middle would
+    not be one. most, pinned, label, kept: as in `TokenTelling`.
+    """
+
+    model: TokenModel
+    template: ChatTemplate
+    most: int | None = None
+    pinned: bool = False
+    label: str | None = None
+    kept: "KeptStates | None" = None
+
+    def facts(self) -> dict[str, Any]:
+        """The template's, and how much of a history is read."""
+        return {"told_in": "messages", **self.template.facts(), "truncate": self.most, "pinned": self.pinned}
+
+    def work(self) -> dict[str, Any]:
+        """What was not read anew."""
+        return {} if self.kept is None else {"kept": self.kept.describe()}
+
+    def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """See `Telling.write`."""
+        most = most_tokens(self.model, self.most, decoding.max_new_tokens)
+        read = [self._read(history, self.label, most) for history in histories]
+        good = [i for i, found in enumerate(read) if found]
+        bad = [i for i, found in enumerate(read) if not found]
+        error = (ResponseError.TOO_LONG, f"the last utterance alone is too long: {most} tokens are read")
+        parts = [(bad, unanswered([error] * len(bad), decoding.samples))] if bad else []
+        if good:
+            ids = [found[0] for found in read if found]
+            lines = [keys[i] for i in good]
+            parts.append((good, self.model.generate_ids(ids, lines, decoding, kept=self.kept)))
+        return joined(parts)
+
+    def window(self, history: History, max_new_tokens: int) -> bool:
+        """See `Telling.window`."""
+        most = most_tokens(self.model, self.most, max_new_tokens)
+        found = self._read(history, self.label, most)
+        return found is not None and 0 in found[2]
+
+    def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
+        """See `Dialogue.encoded`."""
+        label = self.label if label is None else label
+        reply = self.template.reply(self.template.chat.messages(history, label), one_line(target))
+        found = self._read(history, label, most_tokens(self.model, self.most, len(reply)))
+        if found is None:
+            raise DataError(
+                f"The last utterance of a history and a reply of {len(reply)} tokens do not fit: the model takes at "
+                f"most {self.model.longest} tokens.",
+                "Leave the conversation out, or cut the reply.",
+            )
+        return found[0], reply
+
+    def _read(
+        self, history: History, label: str | None, most: int | None
+    ) -> tuple[list[int], list[Message], list[int]] | None:
+        """The longest that fits: its tokens, its messages and the numbers of its utterances."""
+        for kept in shorter(len(history.utterances), pinned=self.pinned):
+            messages = self.template.chat.messages(history, label, kept)
+            ids = self.template.ids(messages)
+            if most is None or len(ids) <= most:
+                return ids, messages, kept
+        return None
+
+
+@runtime_checkable
+class MessageModel(TextGenerator, Protocol):
+    """A text generator behind a service that takes several messages."""
+
+    def generate_messages(
+        self, prompts: Sequence[Sequence[Message]], keys: Sequence[str], decoding: Decoding
+    ) -> Generations:
+        """Reply to messages. keys: n texts on which draws depend."""
+        ...
+
+    def refuses_messages(self, messages: Sequence[Message]) -> str | None:
+        """Why the service does not take such messages, or None. Raises ServiceUnavailable if it answers nothing."""
+        ...
+
+
+class ServiceTelling:
+    """A served chat model told of conversations as messages.
+
+    The service is asked once which way it takes, with a short conversation. Nothing is left out of a history: what the
+    service has no room for is a TOO_LONG row. instruction: in place of ours. label: see `DialogueOptions`.
+    """
+
+    def __init__(self, model: MessageModel, instruction: str | None = None, label: str | None = None):
+        check_instruction(instruction or INSTRUCTION)
+        self.model, self.instruction, self.label = model, instruction or INSTRUCTION, label
+
+    @cached_property
+    def chat(self) -> Chat:
+        """The way that the service takes. Raises Unsupported if it takes none."""
+        way, reasons = chosen_way(self.model.refuses_messages)
+        if way is None:
+            raise Unsupported(
+                f"The service takes no conversation of two: {reasons[-1]}.",
+                "Ask it for completions (without chat=1), where it offers them.",
+            )
+        return Chat(way, self.instruction)
+
+    def facts(self) -> dict[str, Any]:
+        """All words that are ours, and the way."""
+        return {"told_in": "messages", **self.chat.facts()}
+
+    def work(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """See `Telling.write`."""
+        prompts = [self.chat.messages(history, self.label) for history in histories]
+        return self.model.generate_messages(prompts, keys, decoding)
+
+    def window(self, history: History, max_new_tokens: int) -> bool:
+        """All is read, or none."""
+        return bool(history.utterances)
+
+    def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
+        """Raises Unsupported: a service has no tokens."""
+        raise no_tokens(self.model)

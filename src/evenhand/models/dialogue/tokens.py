@@ -1,0 +1,228 @@
+"""A history in a model's own tokens: what is always read, what is left out of a long one, what a label becomes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evenhand.models.contract import Generations
+from evenhand.models.decoding import Decoding
+from evenhand.models.dialogue.contract import TokenModel
+from evenhand.models.dialogue.gathering import joined, unanswered, written_by_rule
+from evenhand.models.dialogue.history import History, Speaker
+from evenhand.schema import DataError, ResponseError, Unsupported
+
+if TYPE_CHECKING:
+    from evenhand.models.writing import KeptStates
+
+
+@dataclass(frozen=True)
+class Told:
+    """A whole history in tokens.
+
+    front, end: always read, such as a start token and an end token. turns: persona and utterances. opener: the first
+    token of utterance 1 among the turns, None where nobody has spoken. head: tokens of the turns in front of utterance
+    2, its delimiter included.
+
+    >>> told = Told([1], [5, 6, 7, 8, 9], [2], opener=1, head=2)
+    >>> told.last(5), told.last(5, pinned=True)
+    ([1, 7, 8, 9, 2], [1, 5, 6, 9, 2])
+    >>> told.is_open(5), told.is_open(5, pinned=True), told.is_open(6)
+    (False, True, True)
+    """
+
+    front: list[int]
+    turns: list[int]
+    end: list[int]
+    opener: int | None
+    head: int
+
+    def last(self, most: int | None, *, pinned: bool = False) -> list[int] | None:
+        """At most so many tokens: the last ones, behind persona and first utterance if these are pinned.
+
+        None where that leaves nothing of what was said last.
+        """
+        room = self._room(most)
+        if room is None or len(self.turns) <= room:
+            return [*self.front, *self.turns, *self.end]
+        tail = room - self.head if pinned else room
+        if tail < 1:
+            return None
+        head = self.turns[: self.head] if pinned else []
+        return [*self.front, *head, *self.turns[-tail:], *self.end]
+
+    def is_open(self, most: int | None, *, pinned: bool = False) -> bool:
+        """Whether utterance 1 stands wholly in what `last` gives."""
+        if self.opener is None or self.last(most, pinned=pinned) is None:
+            return False
+        room = self._room(most)
+        return pinned or room is None or len(self.turns) - room <= self.opener
+
+    def _room(self, most: int | None) -> int | None:
+        return None if most is None else most - len(self.front) - len(self.end)
+
+
+class Layout(Protocol):
+    """A family's format in tokens."""
+
+    def told(self, history: History, label: str | None) -> Told:
+        """All of a history, with a label at its end."""
+        ...
+
+    def reply(self, history: History, text: str, label: str | None) -> list[int]:
+        """A reply to the history with the end that the model writes behind it."""
+        ...
+
+    def said(self, text: str) -> str:
+        """What the model wrote as a person would write it."""
+        ...
+
+    def stops(self, speaker: Speaker) -> tuple[str, ...]:
+        """Strings at which the speaker's utterance is over."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """JSON-serialisable: all of the format that decides what the model reads."""
+        ...
+
+
+@dataclass(frozen=True)
+class TokenTelling:
+    """A model told of conversations in its own tokens.
+
+    most: tokens of a history that are read, whatever room there is. pinned, label: see `DialogueOptions`. kept: what
+    was read before.
+    """
+
+    model: TokenModel
+    layout: Layout
+    most: int | None = None
+    pinned: bool = False
+    label: str | None = None
+    kept: "KeptStates | None" = None
+
+    def facts(self) -> dict[str, Any]:
+        """The layout's, and how much of a history is read."""
+        return {"told_in": "tokens", **self.layout.facts(), "truncate": self.most, "pinned": self.pinned}
+
+    def work(self) -> dict[str, Any]:
+        """What was not read anew."""
+        return {} if self.kept is None else {"kept": self.kept.describe()}
+
+    def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """See `Telling.write`."""
+        most = self._most(decoding.max_new_tokens)
+        read = [self._told(history).last(most, pinned=self.pinned) for history in histories]
+        good = [i for i, ids in enumerate(read) if ids]
+        bad = [i for i, ids in enumerate(read) if not ids]
+        rules = [with_stops(decoding, self.layout.stops(histories[i].speaker)) for i in good]
+
+        def write(rows: list[int], rule: Decoding) -> Generations:
+            places = [good[row] for row in rows]
+            ids = [read[i] or [] for i in places]
+            return self.model.generate_ids(ids, [keys[i] for i in places], rule, kept=self.kept)
+
+        errors = [self._error(read[i], decoding) for i in bad]
+        parts = [(bad, unanswered(errors, decoding.samples))] if bad else []
+        if good:
+            written = written_by_rule(rules, write)
+            texts = [None if text is None else self.layout.said(text) for text in written.texts]
+            parts.append((good, replace(written, texts=texts)))
+        return joined(parts)
+
+    def window(self, history: History, max_new_tokens: int) -> bool:
+        """See `Telling.window`."""
+        return self._told(history).is_open(self._most(max_new_tokens), pinned=self.pinned)
+
+    def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
+        """See `Dialogue.encoded`."""
+        label = self.label if label is None else label
+        reply = self.layout.reply(history, target, label)
+        ids = self.layout.told(history, label).last(self._most(len(reply)), pinned=self.pinned)
+        if not ids:
+            raise DataError(
+                f"A history of {len(history.utterances)} utterances and a reply of {len(reply)} tokens do not "
+                f"fit: the model takes at most {self.model.longest} tokens.",
+                "Leave the conversation out, or cut the reply.",
+            )
+        return ids, reply
+
+    def _told(self, history: History) -> Told:
+        return self.layout.told(history, self.label)
+
+    def _most(self, behind: int) -> int | None:
+        return most_tokens(self.model, self.most, behind)
+
+    def _error(self, read: list[int] | None, decoding: Decoding) -> tuple[ResponseError, str]:
+        if read is not None:
+            return ResponseError.EMPTY_TEXT, "the history holds neither a persona nor an utterance"
+        most = self._most(decoding.max_new_tokens)
+        what = "persona and first utterance" if self.pinned else "tokens around the history"
+        return ResponseError.TOO_LONG, f"{what} leave no room for what was said last: {most} tokens are read"
+
+
+def most_tokens(model: TokenModel, most: int | None, behind: int) -> int | None:
+    """Tokens of a history that can be read: `most` at most, and in a model of one sequence what a reply leaves.
+
+    behind: tokens of the reply.
+    """
+    if model.longest is None:
+        return most
+    room = model.longest - behind if model.architecture == "causal" else model.longest
+    return room if most is None else min(most, room)
+
+
+def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:
+    """The decoding with further strings at which a text ends.
+
+    >>> with_stops(Decoding(max_new_tokens=5, stop=("###",)), ("\\n",)).stop
+    ('###', '\\n')
+    """
+    return replace(decoding, stop=tuple(dict.fromkeys((*decoding.stop, *more))))
+
+
+def one_line(text: str) -> str:
+    """A text with every run of white space made one space."""
+    return " ".join(text.split())
+
+
+class Cutter:
+    """A tokenizer as the formats use it: texts become ids without anything put around them."""
+
+    def __init__(self, tokenizer: Any, name: str):
+        self.tokenizer, self.name = tokenizer, name
+
+    def ids(self, text: str) -> list[int]:
+        """Tokens of a text alone; none for an empty one."""
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
+
+    def ids_until(self, text: str, character: int) -> tuple[list[int], int]:
+        """Tokens of a text, and how many of them lie wholly in front of a character."""
+        cut = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        ids, places = list(cut["input_ids"]), cut["offset_mapping"]
+        return ids, next((k for k, (_, end) in enumerate(places) if end > character), len(ids))
+
+    @cached_property
+    def end(self) -> int:
+        """The id of the end token. Raises Unsupported where the tokenizer has none."""
+        if self.tokenizer.eos_token_id is None:
+            raise Unsupported(
+                f"The tokenizer of {self.name} has no end token, which stands between turns or behind them.",
+                "Save the tokenizer that the model was trained with, or choose the format transcript.",
+            )
+        return int(self.tokenizer.eos_token_id)
+
+    def check_label(self, label: str) -> None:
+        """Raise Unsupported for a label that the tokenizer cannot say.
+
+        Lower case and other spaces are let pass: whole families read no others.
+        """
+        ids = self.ids(label)
+        unknown = self.tokenizer.unk_token_id
+        back = self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        strange = unknown is not None and unknown != self.tokenizer.eos_token_id and unknown in ids
+        if strange or not ids or "".join(back.split()).casefold() != "".join(label.split()).casefold():
+            raise Unsupported(
+                f"The tokenizer of {self.name} cannot say the label {label!r}: it reads {back!r}.",
+                "Choose a label of characters that the model knows; letters and spaces mostly are.",
+            )

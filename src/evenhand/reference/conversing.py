@@ -1,0 +1,92 @@
+"""`ConversingWorld`: small talk of known probabilities, which may depend on the name that opens it."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from evenhand.models import Architecture, Decoding, Generations, Likelihoods, Texts
+from evenhand.reference.expectations import truth
+from evenhand.reference.replying import Replier
+from evenhand.reference.small_talk import SmallTalk
+from evenhand.schema import Unsupported
+
+
+@dataclass(frozen=True, repr=False)
+class ConversingWorld(SmallTalk):
+    """A language model of small talk with known truth, without torch; it is asked with lines of history.
+
+    A reply is told step by step (`conversing.toml`): a greeting and a remark on the name first, later an answer to what
+    was asked, a feeling, a question. Each step's sentence is drawn by its weights, times exp(log-odds) of the plants
+    that concern the person who opened; nothing else of the conversation matters but the topic that was asked for. So
+    every expectation is a finite sum (`expectations`). Both speakers have the same bias, since both know the name.
+
+    Raises UsageError for a plant on an unknown label.
+
+    >>> line = '{"persona":[],"utterances":["Hi! My name is Ida."]}'
+    >>> ConversingWorld(()).generate([line], Decoding(max_new_tokens=60)).texts
+    ['...']
+    """
+
+    name: str = "world"
+    architecture: Architecture = "causal"
+    answers_histories: bool = True
+    """Prompts are lines of `History`; nobody has to lay them out as a text first."""
+
+    def __repr__(self) -> str:
+        return f"ConversingWorld({self.name!r}, {len(self.people)} people, {self.plants})"
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        parts = [[asdict(one) for one in part] for part in (self.people, self.plants, self.steps)]
+        digest = hashlib.sha256(json.dumps([*parts, self.nouns], sort_keys=True).encode()).hexdigest()
+        return {"name": self.name, "kind": "conversing world", "sha256": digest, "scoring": "exact"}
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "family": "conversing world",
+            "scoring": "exact: a walk along what can be said, no network",
+            "people": len(self.people),
+            "plants": [asdict(plant) for plant in self.plants],
+        }
+
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
+        """Exact log probabilities of replies, word by word, each after its context, a line of history.
+
+        The end of the reply is no word and not scored. What this World cannot say there, and a text without a history,
+        are OUTSIDE_WORLD rows. Raises Unsupported for any `masking` or spans.
+        """
+        batch = Texts.of(texts)
+        batch.refuse_masking(
+            f"A World reads from left to right and has no masking {batch.masking!r}.",
+            "Ask for plain likelihoods, or use a masked model.",
+        )
+        if any(span is not None for span in batch.all_spans):
+            raise Unsupported("A World that converses scores whole replies.", "Ask without spans.")
+        return self._replier.score(batch)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """The next utterance of each history (lines that `History.prompt` wrote), exactly distributed.
+
+        A token is a word or mark, and the end. Anything but a history, and one without an opener, is an OUTSIDE_WORLD
+        row. Raises Unsupported for beams, blocked n-grams and a shortest length above 1; see `TextGenerator.generate`.
+        """
+        return self._replier.write(prompts, decoding)
+
+    def truth(self, frame: pl.DataFrame, group: str = "gender") -> pl.DataFrame:
+        """How often each token is said with each name on average; see `expectations.truth`, which has more to ask.
+
+        >>> frame = pl.DataFrame({"text": ["Hi! My name is Ida."], "name": ["Ida"], "gender": ["woman"]})
+        >>> ConversingWorld(()).truth(frame).filter(token="knitting")["count"].round(2).to_list()
+        [0.1]
+        """
+        return truth(self, frame, group)
+
+    @cached_property
+    def _replier(self) -> Replier:
+        return Replier(self)

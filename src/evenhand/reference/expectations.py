@@ -1,0 +1,150 @@
+"""What small talk comes to on average: exact sums over all that a World can say in a conversation.
+
+Replies depend on who opened and on what was asked, so that a conversation is a chain over topics asked for, and every
+expectation a sum over its places. `person` says who opens; two with the same plants differ in the name that is said.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.texts import words
+from evenhand.reference.small_talk import UTTERANCES, Draw, Place, SmallTalk
+from evenhand.reference.talk_steps import Person, Sentence
+
+TURNS = range(2, UTTERANCES + 1)
+"""Utterances that are written."""
+
+
+def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[Place, float]]:
+    """The places at which an utterance can begin, and how likely; turn: 2 to 12.
+
+    >>> visits(SmallTalk(()), Person("Ida"), 2)
+    [(Place(where='first', asked=None, step=0), 1.0)]
+    """
+    places = [(Place("first" if person.name else "described", None), 1.0)]
+    for later in range(3, turn + 1):
+        asked: Counter[str | None] = Counter()
+        for place, mass in places:
+            for topic, share in _asked(talk.draws(person, place)).items():
+                asked[topic] += mass * share
+        places = [(Place("AB"[(later - 1) % 2], topic), mass) for topic, mass in asked.items()]
+    return places
+
+
+def uses(talk: SmallTalk, person: Person, turns: Sequence[int] = TURNS) -> dict[Sentence, float]:
+    """How often each sentence is said in these utterances of a conversation, on average.
+
+    >>> said = uses(SmallTalk(()), Person("Ida"), [2])
+    >>> round(sum(value for one, value in said.items() if one.step == "greet"), 6)
+    1.0
+    """
+    found: Counter[Sentence] = Counter()
+    for place, mass in _all_visits(talk, person, turns):
+        for sentences, probabilities, _ in talk.draws(person, place):
+            for sentence, probability in zip(sentences, probabilities, strict=True):
+                if probability:
+                    found[sentence] += mass * float(probability)
+    return dict(found)
+
+
+def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float]:
+    """How often each word and mark is said, lower case, as the measures of names count them.
+
+    said: as `uses` gives it.
+    """
+    kinds = list(said)
+    cut = words(pl.Series([one.said_to(person) for one in kinds], dtype=pl.String)).to_list()
+    found: Counter[str] = Counter()
+    for sentence, listed in zip(kinds, cut, strict=True):
+        for token in listed:
+            found[token] += said[sentence]
+    return dict(found)
+
+
+def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.DataFrame:
+    """How often each token is said with each name on average: what `name_counts` of the conversations would hold if
+    there were no chance.
+
+    frame: one row a conversation: text (the opener), name and the group's column. Returns name, group, token, count
+    (expected, in all conversations of the name) and frequency (of the token in its group).
+    """
+    rows = []
+    known: dict[object, dict[Sentence, float]] = {}
+    chats = frame.group_by("name", group, maintain_order=True).agg(pl.col("text").first(), pl.len())
+    for name, of, opener, number in chats.iter_rows():
+        person = talk.person(opener)
+        key = (talk.concerning(person), person.name is None)
+        if key not in known:
+            known[key] = uses(talk, person)
+        rows += [(name, of, token, number * count) for token, count in tokens_of(known[key], person).items()]
+    table = pl.DataFrame(rows, schema=["name", "group", "token", "count"], orient="row")
+    per_group = pl.col("count").sum().over("group", "token") / pl.col("count").sum().over("group")
+    return table.with_columns(frequency=per_group)
+
+
+def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool]) -> float:
+    """The probability that a conversation has a sentence that `mentions` something, given its text with {name} in it.
+
+    >>> round(mention_rate(SmallTalk(()), Person("Ida"), lambda text: text.startswith("H")), 2)
+    0.99
+    """
+    silent = {talk_place: mass for talk_place, mass in visits(talk, person, TURNS[0])}
+    for later in TURNS:
+        following: Counter[Place] = Counter()
+        for place, mass in silent.items():
+            draws = talk.draws(person, place)
+            kept = [
+                Draw(
+                    one.sentences,
+                    one.probabilities * [not mentions(sentence.text) for sentence in one.sentences],
+                    one.running,
+                )
+                for one in draws
+            ]
+            lost = [
+                float(one.probabilities.sum() - less.probabilities.sum())
+                for one, less in zip(draws, kept, strict=True)
+            ]
+            before = float(np.prod([1 - share for share in lost[:-1]]))
+            for topic, share in _asked(kept, lost[-1]).items():
+                following[Place("AB"[later % 2], topic)] += mass * before * share
+        silent = dict(following)
+    return 1.0 - sum(silent.values())
+
+
+def tally(talk: SmallTalk, person: Person, turn: int, score: Callable[[Sentence], int]) -> dict[int, float]:
+    """The distribution of the sum of `score` over the sentences of an utterance, by value."""
+    found: Counter[int] = Counter()
+    for place, mass in visits(talk, person, turn):
+        sums = Counter({0: mass})
+        for sentences, probabilities, _ in talk.draws(person, place):
+            step: Counter[int] = Counter({0: 1.0 - float(probabilities.sum())})
+            for sentence, probability in zip(sentences, probabilities, strict=True):
+                step[score(sentence)] += float(probability)
+            after: Counter[int] = Counter()
+            for one, share in sums.items():
+                for other, more in step.items():
+                    after[one + other] += share * more
+            sums = after
+        found.update(sums)
+    return dict(found)
+
+
+def _all_visits(talk: SmallTalk, person: Person, turns: Sequence[int]) -> Iterator[tuple[Place, float]]:
+    """Places of several utterances, alike ones together."""
+    found: Counter[Place] = Counter()
+    for turn in turns:
+        found.update(dict(visits(talk, person, turn)))
+    return iter(found.items())
+
+
+def _asked(draws: Sequence[Draw], lost: float = 0.0) -> dict[str | None, float]:
+    """What a reply asks for, by topic; None where it asks nothing. lost: probability of the last step that is out."""
+    last = draws[-1]
+    found: Counter[str | None] = Counter({None: 1.0 - lost - float(last.probabilities.sum())})
+    for sentence, probability in zip(last.sentences, last.probabilities, strict=True):
+        found[sentence.topic] += float(probability)
+    return dict(found)

@@ -1,0 +1,228 @@
+"""A World that converses replies: each next word is drawn from, or scored by, its exact distribution."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models import Decoding, Generations, Likelihoods, Texts
+from evenhand.models.dialogue import History
+from evenhand.models.writing import Prompts, Row, collected, first_stop, row_uniforms
+from evenhand.reference.automaton import Slots, split_words
+from evenhand.reference.small_talk import Place, SmallTalk
+from evenhand.reference.speaking import drawn, refuse_searches
+from evenhand.reference.talk_steps import NAME, Person, Sentence
+from evenhand.schema import DataError, EvenhandError, ResponseError, Unsupported
+
+END = 0
+"""Id of the end of a reply; words follow."""
+
+
+class Options(NamedTuple):
+    """What can come next: words in the order of their ids (the end is ""), their ids and probabilities."""
+
+    words: list[str]
+    ids: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A place in the middle of a reply: `node` of the tree of all that can be said from `place` on."""
+
+    place: Place
+    node: int
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """All that can be said from one place on up to the next full sentence, for the people with the same plants."""
+
+    tree: Slots
+    sentence: dict[int, Sentence]
+    """By the node at which it ends."""
+    silence: float
+
+
+@dataclass(frozen=True)
+class Replier:
+    """A World as something that answers word by word."""
+
+    talk: SmallTalk
+    _ahead: dict[Any, Ahead] = field(default_factory=dict)
+    _options: dict[Any, Options] = field(default_factory=dict)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Word, with its leading space, to token id; the name is one word, whatever it is."""
+        texts = [sentence.text for step in self.talk.steps for sentence in step.sentences]
+        words = {word for text in texts for word in _words(text)}
+        words |= {word for text in texts for word in _words(" " + text)}
+        return {"": END} | {word: number for number, word in enumerate(sorted(words), start=END + 1)}
+
+    def ahead(self, person: Person, place: Place) -> Ahead:
+        """What comes at a place; kept, since many conversations come there."""
+        key = (self.talk.concerning(person), place)
+        if key not in self._ahead:
+            self._ahead[key] = self._built(person, place)
+        return self._ahead[key]
+
+    def _built(self, person: Person, place: Place) -> Ahead:
+        sentences: list[Sentence] = []
+        masses: list[float] = []
+        silent = 1.0
+        for step, values, _ in self.talk.draws(person, place):
+            sentences += step
+            masses += (silent * values).tolist()
+            silent *= max(0.0, 1.0 - float(values.sum()))
+        silent = 0.0 if silent < 1e-12 else silent
+        lead = " " if place.step else ""
+        used = [i for i, mass in enumerate(masses) if mass > 0]
+        words = [_words(lead + sentences[i].text) for i in used]
+        tree = Slots.build(words, np.array([masses[i] for i in used]).reshape(-1, 1))
+        return Ahead(
+            tree, {_leaf(tree, said): sentences[i] for said, i in zip(words, used, strict=True)}, silent
+        )
+
+    def options(self, person: Person, at: Node) -> Options:
+        """The distribution of the next word."""
+        key = (self.talk.concerning(person), at)
+        if key not in self._options:
+            ahead = self.ahead(person, at.place)
+            found = {
+                word: float(ahead.tree.through[child, 0])
+                for word, child in ahead.tree.children[at.node].items()
+            }
+            if at.node == 0 and ahead.silence:
+                found[""] = ahead.silence
+            words = sorted(found, key=self.ids.__getitem__)
+            masses = np.array([found[word] for word in words])
+            self._options[key] = Options(
+                words, np.array([self.ids[word] for word in words]), masses / masses.sum()
+            )
+        return self._options[key]
+
+    def after(self, person: Person, at: Node, word: str) -> Node:
+        """Where one stands after a word: in the same sentence, or in front of the next one."""
+        ahead = self.ahead(person, at.place)
+        node = ahead.tree.children[at.node][word]
+        if node not in ahead.sentence:
+            return Node(at.place, node)
+        steps = [step.name for step in self.talk.steps_at(at.place.where)]
+        return Node(at.place._replace(step=steps.index(ahead.sentence[node].step) + 1), 0)
+
+    def read(self, prompt: str | None) -> tuple[Person, Node]:
+        """Who opened, and where the conversation stands. Raises DataError for anything but a history with an opener."""
+        history = History.of(prompt or "")
+        place = self.talk.place(history)
+        return self.talk.person(history.utterances[0]), Node(place, 0)
+
+    def write(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """See `ConversingWorld.generate`."""
+        refuse_searches(decoding)
+        if decoding.min_new_tokens > 1:
+            raise Unsupported(
+                f"A World's replies end where their last sentence does; min_new_tokens={decoding.min_new_tokens} "
+                "would need another.",
+                "Ask with min_new_tokens=1, or ask a trained model.",
+            )
+        done: dict[tuple[int, int], Row] = {}
+        errors: list[ResponseError | None] = [None] * len(prompts)
+        details: list[str | None] = [None] * len(prompts)
+        for i, prompt in enumerate(prompts):
+            try:
+                person, start = self.read(prompt)
+            except DataError as error:
+                errors[i], details[i] = ResponseError.OUTSIDE_WORLD, error.message
+                continue
+            for sample in range(decoding.samples):
+                done[i, sample] = self._written(prompt, person, start, Row(i, sample), decoding)
+        return collected(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
+
+    def _written(self, prompt: str, person: Person, at: Node, row: Row, decoding: Decoding) -> Row:
+        text = ""
+        for uniform in row_uniforms(decoding.seed, prompt, row.sample, decoding.max_new_tokens):
+            words, ids, probabilities = self.options(person, at)
+            place = drawn(probabilities, decoding, float(uniform))
+            row.tokens.append(int(ids[place]))
+            row.log_likelihood += float(np.log(probabilities[place]))
+            if words[place] == "":
+                row.text, row.finish = text, "end"
+                return row
+            text += _spoken(words[place], person)
+            if (end := first_stop(text, decoding.stop)) is not None:
+                row.text, row.finish = text[:end], "stop"
+                return row
+            at = self.after(person, at, words[place])
+        row.text, row.finish = text, "length"
+        return row
+
+    def score(self, batch: Texts) -> Likelihoods:
+        """See `ConversingWorld.log_likelihoods`."""
+        rows: list[list[tuple[float, int, int]]] = []
+        errors: list[ResponseError | None] = []
+        details: list[str | None] = []
+        for text, context in zip(batch.texts, batch.all_contexts, strict=True):
+            row: list[tuple[float, int, int]] = []
+            error: ResponseError | None = None
+            detail: str | None = None
+            if not text.strip():
+                error, detail = ResponseError.EMPTY_TEXT, "the text is empty or white space"
+            else:
+                try:
+                    row = self._scored(text, context)
+                except EvenhandError as refusal:
+                    error, detail = ResponseError.OUTSIDE_WORLD, refusal.message
+            rows.append(row)
+            errors.append(error)
+            details.append(detail)
+        flat = [one for row in rows for one in row]
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]),
+            log_probs=np.array([value for value, _, _ in flat], dtype=np.float32),
+            token_ids=np.array([token for _, token, _ in flat], dtype=np.int32),
+            starts=np.array([start for _, _, start in flat], dtype=np.uint32),
+            errors=errors,
+            details=details,
+        )
+
+    def _scored(self, text: str, context: str) -> list[tuple[float, int, int]]:
+        """(log probability, id, first character) of each word. Raises DataError where the text cannot be said."""
+        person, at = self.read(context)
+        found: list[tuple[float, int, int]] = []
+        place = 0
+        while place < len(text):
+            words, ids, probabilities = self.options(person, at)
+            spoken = [_spoken(word, person) for word in words]
+            fits = [
+                i
+                for i, word in enumerate(spoken)
+                if word and text.startswith(word, place) and not text[place + len(word) :][:1].isalnum()
+            ]
+            if not fits:
+                raise DataError(f"this World never says {text[place:].split(maxsplit=1)[0]!r} there")
+            best = max(fits, key=lambda i: len(spoken[i]))
+            begins = place + (spoken[best][0] == " ")
+            found.append((math.log(probabilities[best]), int(ids[best]), begins))
+            place += len(spoken[best])
+            at = self.after(person, at, words[best])
+        return found
+
+
+def _words(text: str) -> list[str]:
+    return [word for word, _ in split_words(text) or ()]
+
+
+def _leaf(tree: Slots, words: Sequence[str]) -> int:
+    node = 0
+    for word in words:
+        node = tree.children[node][word]
+    return node
+
+
+def _spoken(word: str, person: Person) -> str:
+    return word.replace(NAME, person.name or "friend")

@@ -1,0 +1,165 @@
+"""What is said in small talk, and how likely: from who opened and what was asked to the sentences of a reply."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evenhand.models.dialogue import History
+from evenhand.reference.talk_steps import (
+    Floats,
+    NamePlant,
+    Person,
+    Sentence,
+    Step,
+    load_steps,
+    refuse_unknown,
+)
+from evenhand.schema import DataError
+
+OPENED_BY_NAME = re.compile(r"\bname is ([^.!?,]+)")
+DESCRIBED = re.compile(r"\bI am an? (?:.* )?(\w+)[.!]")
+UTTERANCES = 12
+
+
+class Place(NamedTuple):
+    """Where a conversation stands."""
+
+    where: str
+    """In which utterance: "first" is the reply to a name, "described" to a description, "A" and "B" are later ones."""
+    asked: str | None
+    """The topic that was asked for."""
+    step: int = 0
+    """How many steps of the reply are behind."""
+
+
+class Draw(NamedTuple):
+    """One step: n sentences, their probabilities, (n,), whose rest is silence, and the running sum of these."""
+
+    sentences: tuple[Sentence, ...]
+    probabilities: Floats
+    running: Floats
+
+
+@dataclass(frozen=True, repr=False)
+class SmallTalk:
+    """The distribution over replies, which depends on who opened and on what was asked for, and on nothing else.
+
+    Raises UsageError for a plant on an unknown label.
+    """
+
+    people: tuple[Person, ...]
+    """Whose groups are known, by name; others are in no group."""
+    plants: tuple[NamePlant, ...] = ()
+    nouns: tuple[tuple[str, str], ...] = ()
+    """(noun, gender) of descriptions: "Hi! I am a tall woman." """
+
+    def __post_init__(self) -> None:
+        refuse_unknown(self.plants, self.steps)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of a reply, in their order."""
+        return load_steps()
+
+    @cached_property
+    def _by_name(self) -> dict[str, Person]:
+        return {one.name.casefold(): one for one in self.people if one.name}
+
+    def person(self, opener: str) -> Person:
+        """Who opens with this utterance.
+
+        >>> SmallTalk((), nouns=(("woman", "woman"),)).person("Hi! I am a tall woman.").gender
+        'woman'
+        """
+        if named := OPENED_BY_NAME.search(opener):
+            name = named[1].strip()
+            return self._by_name.get(name.casefold(), Person(name))
+        if (described := DESCRIBED.search(opener)) and described[1].lower() in dict(self.nouns):
+            return Person(None, dict(self.nouns)[described[1].lower()])
+        return Person()
+
+    def concerning(self, person: Person) -> tuple[NamePlant, ...]:
+        """The plants that act in this person's conversations."""
+        return tuple(plant for plant in self.plants if plant.concerns(person))
+
+    @cached_property
+    def _questions(self) -> dict[str, str | None]:
+        return {one.text: one.topic for step in self.steps if step.name == "ask" for one in step.sentences}
+
+    def place(self, history: History) -> Place:
+        """Where a history stands. Raises DataError for one without an opener."""
+        if not history.utterances:
+            raise DataError("A World that converses replies; the first utterance is to be given.")
+        last = history.utterances[-1]
+        if history.turn == 2:
+            return Place(self._first(self.person(last)), None)
+        asked = next((topic for text, topic in self._questions.items() if last.endswith(text)), None)
+        return Place(history.speaker, asked)
+
+    @staticmethod
+    def _first(person: Person) -> str:
+        return "first" if person.name else "described"
+
+    def conversations(self, frame: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
+        """Whole conversations, exactly distributed, without asking sentence by sentence: fast.
+
+        frame: one row a conversation with `text`, the opener, and any columns, which are kept (as
+        `evenhand.prompts.names.introductions` makes them). Returns one row an utterance: these columns, speaker, turn
+        and text. Each conversation has a generator of its own, from seed and row.
+        """
+        said: list[list[str]] = []
+        for row, opener in enumerate(frame["text"].to_list()):
+            uniforms = np.random.default_rng([seed, row]).random((UTTERANCES, len(self.steps)))
+            person = self.person(opener)
+            utterances, asked = [opener], None
+            for turn in range(2, UTTERANCES + 1):
+                where = self._first(person) if turn == 2 else "AB"[(turn - 1) % 2]
+                told = self._drawn(person, Place(where, asked), uniforms[turn - 1])
+                utterances.append(" ".join(one.said_to(person) for one in told))
+                asked = told[-1].topic if told[-1].step == "ask" else None
+            said.append(utterances)
+        speakers = ["AB"[turn % 2] for turn in range(UTTERANCES)]
+        numbers = list(range(1, UTTERANCES + 1))
+        wide = frame.with_columns(
+            speaker=pl.Series([speakers] * frame.height, dtype=pl.List(pl.String)),
+            turn=pl.Series([numbers] * frame.height, dtype=pl.List(pl.Int64)),
+            text=pl.Series(said, dtype=pl.List(pl.String)),
+        )
+        return wide.explode("speaker", "turn", "text")
+
+    def _drawn(self, person: Person, place: Place, uniforms: Floats) -> list[Sentence]:
+        told = []
+        for uniform, (sentences, _, running) in zip(uniforms, self.draws(person, place), strict=False):
+            number = int(np.searchsorted(running, uniform, side="right"))
+            if number < len(sentences):
+                told.append(sentences[number])
+        return told
+
+    @cached_property
+    def _draws(self) -> dict[Any, tuple[Draw, ...]]:
+        return {}
+
+    def draws(self, person: Person, place: Place) -> tuple[Draw, ...]:
+        """The steps that are still to come at a place."""
+        plants = self.concerning(person)
+        key = (plants, place)
+        if key not in self._draws:
+            self._draws[key] = tuple(self._drawn_from(plants, place))
+        return self._draws[key]
+
+    def _drawn_from(self, plants: tuple[NamePlant, ...], place: Place) -> Iterator[Draw]:
+        for step in self.steps_at(place.where)[place.step :]:
+            values = step.distribution(plants, place.asked if step.name == "tell" else None)
+            running = np.cumsum(values)
+            if not step.silence:
+                running[-1] = 1.0  # whatever was lost to rounding
+            yield Draw(step.sentences, values, running)
+
+    def steps_at(self, where: str) -> list[Step]:
+        """The steps of an utterance of this kind."""
+        return [step for step in self.steps if where in step.where]
