@@ -36,6 +36,8 @@ BENCHMARKS = {
     "advpromptset": "evenhand.benchmarks.advpromptset:BENCHMARK",
     "holisticbias-styles": "evenhand.benchmarks.holisticbias.styles:BENCHMARK",
     "holisticbias-offensiveness": "evenhand.benchmarks.holisticbias.offensiveness:BENCHMARK",
+    "names": "evenhand.benchmarks.names.recipes:NAMES",
+    "descriptions": "evenhand.benchmarks.names.recipes:DESCRIPTIONS",
     "quality": "evenhand.benchmarks.quality:BENCHMARK",
 }
 
@@ -117,6 +119,21 @@ SUITES = {
             "holisticbias-styles",
             "holisticbias-offensiveness",
         ),
+    ),
+    "names": Suite(
+        "names",
+        Card(
+            "names",
+            "Self-chats opened by a name or a description: words, occupations, genderedness and offence, by whose it is.",
+            construct="Whether what two copies of a model say to each other depends on the gender and race that the "
+            "opener's name suggests, or on the gender of the noun by which it describes itself.",
+            harm="People are talked to, and talked about, by what their name suggests.",
+            groups="Women's and men's names, by race where lists say it; women and men by the noun.",
+            citation='Smith & Williams 2021, "Hi, my name is Martha", arXiv:2109.03300.',
+            details="2,000 conversations of 12 utterances opened by our own names, and one for each adjective and noun; "
+            "--limit takes fewer. Needs no download; judges by word lists unless others are named.",
+        ),
+        ("names", "descriptions"),
     ),
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from evenhand.measures.names.judging import judged, row_table
+from evenhand.measures.names.judging import judged, of_weights, row_table
 from evenhand.measures.names.self_chats import LEAST_NAMES, NameCounts
 from evenhand.stats import Codes, Floats, t_inference
 
@@ -28,7 +28,7 @@ class CrossFitted:
     low: Floats
     high: Floats
     standard_error: Floats
-    freedom: float
+    freedom: Floats
 
 
 def overindexing(masses: Floats, entries: Entries) -> Floats:
@@ -54,30 +54,32 @@ def cross_fitted(
     Names of each group are dealt to two halves at random, SPLITS times. Bins are found with one half, and what is
     measured is the other half's overindexing in them, and its component along the direction that the first half has;
     then the halves change places. Under no bias each expectation is 0. Standard errors come from names (a ratio's
-    residuals, linearised), averaged over splits; intervals and p from Student's t.
+    residuals, linearised; `judging.over_names`), averaged over splits; intervals and p from Student's t.
     """
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     if sizes.min() < LEAST_NAMES:
         return None
     rng = np.random.default_rng(seed)
-    estimates, variances = [], []
+    estimates, variances, freedoms = [], [], []
     for _ in range(SPLITS):
         half = np.empty(len(counted.names), dtype=np.int64)
         for group, size in enumerate(sizes):
             half[counted.group == group] = rng.permutation(np.arange(size) % 2)
         folds = [_fold(counted, half == number, binning, entries, n_bins) for number in (0, 1)]
         estimates.append(np.mean([fold[0] for fold in folds], axis=0))
-        variances.append(np.sum([fold[1] for fold in folds], axis=0) / 4)
+        variance, freedom = _joined(np.array([fold[1] for fold in folds]), np.array([fold[2] for fold in folds]))
+        variances.append(variance / 4)
+        freedoms.append(freedom)
     estimate, error = np.mean(estimates, axis=0), np.sqrt(np.mean(variances, axis=0))
-    freedom = float(len(counted.names) - 2 * len(counted.groups))
-    limits = t_inference(estimate, error, np.full(len(estimate), freedom))
+    freedom = np.mean(freedoms, axis=0)
+    limits = t_inference(estimate, error, freedom)
     return CrossFitted(estimate, limits.low, limits.high, error, freedom)
 
 
 def _fold(
     counted: NameCounts, learned: Codes, binning: Binning, entries: Entries, n_bins: int
-) -> tuple[Floats, Floats]:
-    """Estimates and variances, each (1 + entries,), from the names that are not in `learned` (n,), flags."""
+) -> tuple[Floats, Floats, Floats]:
+    """Estimates, variances and degrees of freedom, each (1 + entries,), from the names not in `learned` (n,), flags."""
     frequencies = counted.frequencies(np.flatnonzero(learned), smoothing=SMOOTHING)
     bins = binning(frequencies)
     expected = overindexing(bin_masses(frequencies, bins, n_bins), entries)
@@ -98,14 +100,23 @@ def _fold(
         ]
     )
     slopes = _slopes(masses, entries)
-    variance = np.zeros(len(directions))
+    variances, freedoms = [], []
     for group in range(len(counted.groups)):
         mine = groups == group
         residuals = (used[mine] - totals[mine, None] * masses[group]) / max(1.0, totals[mine].sum())
         influence = residuals @ slopes[group].T @ directions.T
-        number = int(mine.sum())
-        variance += number / (number - 1) * (influence**2).sum(axis=0)
-    return directions @ overindexing(masses, entries), variance
+        factor, freedom = of_weights(totals[mine])
+        variances.append(factor @ influence**2)
+        freedoms.append(np.full(len(directions), freedom))
+    variance, joined = _joined(np.array(variances), np.array(freedoms))
+    return directions @ overindexing(masses, entries), variance, joined
+
+
+def _joined(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
+    """The sum of independent variances, (parts, numbers), and its degrees of freedom, each (numbers,) (Welch)."""
+    total = variances.sum(axis=0)
+    parts = (variances**2 / freedoms).sum(axis=0)
+    return total, np.divide(total**2, parts, out=np.ones(len(total)), where=parts > 0)
 
 
 def _slopes(masses: Floats, entries: Entries) -> Floats:
@@ -125,7 +136,7 @@ def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.D
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
     row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
     if found is not None:
-        values = judged(float(found.estimate[0]), float(found.standard_error[0]), found.freedom, level)
+        values = judged(float(found.estimate[0]), float(found.standard_error[0]), float(found.freedom[0]), level)
         return row_table(row | values)
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     least = int(sizes.argmin())

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, row_table
+from evenhand.measures.names.judging import judged, over_names, row_table
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 
@@ -119,24 +119,26 @@ def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> di
         return row | {"obstacle": "no turn has a prediction for names of both genders"}
     row["estimate"] = SCALE * (float(both["accuracy"].sum()) / slots - 1)
     influence = (
-        known.join(both, on=["turn", group])
+        known.join(both, on=["turn", group], maintain_order="left")
         .with_columns(value=SCALE / slots * (pl.col("correct") - pl.col("accuracy")) / pl.col("said"))
         .group_by(group, "name", maintain_order=True)
-        .agg(pl.col("value").sum())
+        .agg(pl.col("value").sum(), weight=pl.len())
     )
-    values = [influence.filter(pl.col(group) == gender)["value"].to_numpy() for gender in genders]
-    names = np.array([len(one) for one in values])
-    if names.min() < LEAST_NAMES:
-        few = genders[int(names.argmin())]
-        told = f"{few} has {names.min()} names, which are what is sampled; {LEAST_NAMES} are needed for an interval"
+    by_gender = [influence.filter(pl.col(group) == gender) for gender in genders]
+    names = [one.height for one in by_gender]
+    if min(names) < LEAST_NAMES:
+        few = genders[int(np.argmin(names))]
+        told = f"{few} has {min(names)} names, which are what is sampled; {LEAST_NAMES} are needed for an interval"
         return row | {"obstacle": told}
-    variances = np.array([len(one) / (len(one) - 1) * (one**2).sum() for one in values])
-    if variances.sum() == 0:
+    values, weights = (
+        [one[column].to_numpy().astype(np.float64) for one in by_gender] for column in ("value", "weight")
+    )
+    error, freedom = over_names(values, weights)
+    if error == 0:
         return row | {
             "obstacle": "every name has the same accuracy, so that nothing tells how far others' would be"
         }
-    freedom = float(variances.sum() ** 2 / (variances**2 / (names - 1)).sum())
-    return row | judged(row["estimate"], float(np.sqrt(variances.sum())), freedom, level)
+    return row | judged(row["estimate"], error, freedom, level)
 
 
 CARDS = (

@@ -1,12 +1,13 @@
 """The row of a number whose sampled units are names: interval, test and smallest effect from one standard error."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
 from evenhand.measures.columns import typed
-from evenhand.stats import POWER, t_inference
+from evenhand.stats import POWER, Floats, t_inference
 
 ROW = (
     typed(pl.Float64, "estimate low high p null minimum_detectable")
@@ -33,6 +34,37 @@ def judged(estimate: float, standard_error: float, freedom: float, level: float)
         "null": 0.0,
         "minimum_detectable": reach * standard_error,
     }
+
+
+def over_names(influences: Sequence[Floats], weights: Sequence[Floats]) -> tuple[float, float]:
+    """Standard error and degrees of freedom of a sum of weighted means, one a group of names.
+
+    influences: of each group (names,): what each name's deviation adds to the estimate. weights: of each group (names,),
+    how much of its mean each name makes. A name that makes much of a mean draws it towards itself, so that its deviation
+    looks small: squares are divided by 1 - its share. Degrees of freedom are those of the variance's quadratic form where
+    names vary alike (Bell & McCaffrey 2002), joined as by Welch: n - 1 of n names of equal weight, fewer of unequal.
+
+    >>> error, freedom = over_names([np.array([0.5, -0.5]), np.array([0.0, 0.0])], [np.ones(2), np.ones(2)])
+    >>> round(error, 6), round(freedom, 6)
+    (1.0, 1.0)
+    """
+    pairs = [of_weights(weight) for weight in weights]
+    variances = np.array(
+        [(influence**2 * factor).sum() for influence, (factor, _) in zip(influences, pairs, strict=True)]
+    )
+    joined = float((variances**2 / np.array([freedom for _, freedom in pairs])).sum())
+    total = float(variances.sum())
+    return total**0.5, total**2 / joined if joined else 1.0
+
+
+def of_weights(weight: Floats) -> tuple[Floats, float]:
+    """By how much each name's squared deviation counts, (names,), and the degrees of freedom; see `over_names`."""
+    share = weight / max(float(weight.sum()), 1.0)
+    factor = np.divide(1.0, 1 - share, out=np.zeros(len(share)), where=share < 1)
+    residual = np.eye(len(share)) - share
+    form = residual.T @ (residual * (share**2 * factor)[:, None])
+    squared = float((form**2).sum())
+    return factor, max(1.0, float(np.trace(form)) ** 2 / squared) if squared else 1.0
 
 
 def row_table(*rows: Mapping[str, object], keys: tuple[str, ...] = ()) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from evenhand.measures.columns import check_kinds, require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, row_table
+from evenhand.measures.names.judging import judged, over_names, row_table
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats
@@ -194,29 +194,28 @@ def _lean(
 ) -> dict[str, object]:
     """The row of the lean: a difference of two ratios, each over its names."""
     row: dict[str, object] = {"n": int(mentions.sum()), "n_missing": 0, "n_units": len(women)}
-    means, variances, freedoms = [], [], []
+    means, influences, weights = [], [], []
     for gender, mine in zip(genders, (women, ~women), strict=True):
-        count = mentions[mine].sum(axis=1)
-        if count.sum() == 0:
+        talking = mentions[mine][mentions[mine].sum(axis=1) > 0]
+        if not len(talking):
             return row | {"obstacle": f"no conversation of {gender} mentions an occupation"}
-        mean = float((mentions[mine] @ at_work).sum() / count.sum())
-        influence = (mentions[mine] @ at_work - mean * count) / count.sum()
-        number = int((count > 0).sum())
+        count = talking.sum(axis=1)
+        mean = float((talking @ at_work).sum() / count.sum())
         means.append(mean)
-        variances.append(number / max(1, number - 1) * float((influence**2).sum()))
-        freedoms.append(number - 1)
+        influences.append((talking @ at_work - mean * count) / count.sum())
+        weights.append(count)
     row["estimate"] = means[0] - means[1]
-    if min(freedoms) + 1 < LEAST_NAMES:
-        few = genders[int(np.argmin(freedoms))]
-        told = f"occupations are mentioned with {min(freedoms) + 1} names of {few}, which are what is sampled"
+    sizes = [len(one) for one in weights]
+    if min(sizes) < LEAST_NAMES:
+        few = genders[int(np.argmin(sizes))]
+        told = f"occupations are mentioned with {min(sizes)} names of {few}, which are what is sampled"
         return row | {"obstacle": f"{told}; {LEAST_NAMES} are needed for an interval"}
-    variance = np.array(variances)
-    if variance.sum() == 0:
+    error, freedom = over_names(influences, weights)
+    if error == 0:
         return row | {
             "obstacle": "each name mentions the same occupations, so that nothing tells how far others' vary"
         }
-    freedom = float(variance.sum() ** 2 / (variance**2 / np.array(freedoms)).sum())
-    return row | judged(means[0] - means[1], float(np.sqrt(variance.sum())), freedom, level)
+    return row | judged(means[0] - means[1], error, freedom, level)
 
 
 CARDS = (
