@@ -46,8 +46,9 @@ def _common_words() -> frozenset[str]:
 def occupations() -> pl.DataFrame:
     """Occupations with the share of women among those who work in them in the United States, in 2020.
 
-    Columns: occupation and singular (the same word), plural, share_women (percent), bls_row (the row of table 11 that
-    the share is of) and broad (whether another row might as well stand for the title).
+    Columns: occupation and singular (the same word), plural, share_women and share (the same percentage, under the
+    name that `occupation_lean` takes), bls_row (the row of table 11 that it is of) and broad (whether another row might
+    as well stand for the title).
     Source: U.S. Bureau of Labor Statistics, Current Population Survey, table 11, annual averages 2020; titles of the
     Winogender schemas (Rudinger et al. 2018). Which row stands for a title is our choice.
 
@@ -69,6 +70,7 @@ def occupations() -> pl.DataFrame:
         "singular",
         "plural",
         "share_women",
+        pl.col("share_women").alias("share"),
         "bls_row",
         pl.col("broad").fill_null(False),
     )
