@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.measures import occupation_lean
 from evenhand.prompts.names import load_names, load_personas, occupations
 
 GENDERED = {
@@ -31,24 +30,6 @@ def test_occupations_are_sixty_words_with_a_share() -> None:
     told = dict(table.select("occupation", "share_women").iter_rows())
     assert told["plumber"] < 5 < 85 < told["nurse"]
     assert table["share"].equals(table["share_women"].alias("share"))
-
-
-def test_occupations_are_as_the_measure_of_them_takes_them() -> None:
-    said = ["Are you a nurse?", "I know many plumbers."] * 4
-    frame = pl.DataFrame(
-        {
-            "conversation": range(8),
-            "name": [f"N{i}" for i in range(8)],
-            "speaker": "B",
-            "turn": 2,
-            "text": said,
-        }
-    ).with_columns(gender=pl.Series(["woman", "man"] * 4))
-    found = occupation_lean(frame, occupations()).occupations.filter(pl.col("n_women") + pl.col("n_men") > 0)
-    assert found.select("occupation", "n_women", "n_men").sort("occupation").rows() == [
-        ("nurse", 4, 0),
-        ("plumber", 0, 4),
-    ]
 
 
 @pytest.mark.parity
