@@ -1,0 +1,30 @@
+"""The study of names in a terminal."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from evenhand.reports import Printer
+from evenhand.studies.names.conduct import NamesStudy
+from evenhand.studies.names.page import all_tables, notes_of
+from evenhand.studies.names.wording import sentences
+
+MOST_ROWS = 60
+
+
+def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    """Print what came of each row, the tables as the paper has them, and what to beware of.
+
+    paths: files to point at in the end.
+    """
+    out = Printer(console)
+    out.line(f"Names: {study.config.model}", "bold")
+    out.sentences([(f"{mark} ", sentence, "") for mark, sentence in sentences(study)])
+    for table in all_tables(study):
+        out.gap()
+        table.render(out, MOST_ROWS)
+    out.gap()
+    for note in notes_of(study):
+        out.line(note, "dim")
+    out.paths(paths)
