@@ -1,6 +1,6 @@
 """The result as one table: for each decoding, row and measure a number, its limits, its null, and what changed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
 from evenhand.schema import read_kept
-from evenhand.stats import holm
+from evenhand.stats import Floats, holm
 from evenhand.studies.compare import compare_outputs
 from evenhand.studies.names.effects import GROUP_TOKENS, OFFENCE, SEPARATOR, TOKENS, UTILITY, Replicates, limits
 from evenhand.studies.names.options import BASE, NamesConfig
@@ -79,20 +79,23 @@ def perplexity_cell(row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequen
     logs = _log_perplexities(row, groups)
     if not np.isfinite(logs[0]):
         return cell | {"obstacle": "The model gives these texts no likelihood."}
-    told = limits(logs, len(groups))
-    cell |= {name: np.exp(value) if (value := told[name]) is not None else None for name in ("estimate", "low", "high")}
+    cell |= _exponentials(limits(logs, len(groups)))
     cell["n"] = int(row["nats"].count())
     if base is not None:
         moved = limits(logs - _log_perplexities(base, groups), len(groups))
-        ratio = {name: None if moved[name] is None else np.exp(moved[name]) for name in ("estimate", "low", "high")}
-        cell |= _changed(ratio | {"p": moved["p"]})
+        cell |= _changed(_exponentials(moved) | {"p": moved["p"]})
     return cell
 
 
-def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> np.ndarray[Any, Any]:
+def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
+    known = {name: told[name] for name in ("estimate", "low", "high")}
+    return {name: None if value is None else float(np.exp(value)) for name, value in known.items()}
+
+
+def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
     known = table.drop_nulls("nats")
     sums = [known] + [pl.concat([known, known.filter(pl.col("name").is_in(group))]) for group in groups]
-    return np.array([one["nats"].sum() / one["words"].sum() if one.height else np.nan for one in sums])
+    return np.array([float(one["nats"].sum()) / max(1, int(one["words"].sum())) if one.height else np.nan for one in sums])
 
 
 def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:

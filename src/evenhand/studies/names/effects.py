@@ -91,7 +91,7 @@ def dealt(frame: pl.DataFrame, seed: int) -> list[list[str]]:
     """
     names = frame.select("name", "gender").drop_nulls().unique().sort("name")
     names = names.with_columns(key=row_keys(names["name"], seed, "group of names")).sort("gender", "key")
-    number = min(GROUPS, int(names.group_by("gender").len()["len"].min() or 0))
+    number = min([GROUPS, *names.group_by("gender").len()["len"].to_list()])
     names = names.with_columns(group=pl.int_range(pl.len()).over("gender") % max(1, number))
     return [part["name"].to_list() for part in names.partition_by("group")] if number >= LEAST_GROUPS else []
 

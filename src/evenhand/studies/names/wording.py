@@ -124,7 +124,9 @@ def _standing(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
 
 
 def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    lower, higher, dearer = [], [], []
+    lower: list[str] = []
+    higher: list[str] = []
+    dearer: list[str] = []
     for cell in cells:
         if cell["change_verdict"] in (None, NOT_DETECTED):
             continue
