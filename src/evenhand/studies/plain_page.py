@@ -53,4 +53,6 @@ def plain_page(
     (True, False)
     """
     template = Path(__file__).with_name("plain_page.html.j2")
-    return rendered(template, kind=kind, title=title, tables=tables, lines=lines, notes=notes, figures=figures)
+    return rendered(
+        template, kind=kind, title=title, tables=tables, lines=lines, notes=notes, figures=figures
+    )

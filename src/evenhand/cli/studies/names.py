@@ -21,17 +21,29 @@ def names(
     decoding: list[str] = typer.Option(
         [],
         "--decoding",
-        help="published (10 beams, 20 tokens at least), greedy or sampling, the same for every row; repeatable, or with "
-        "commas: every row under each. Default: greedy.",
+        help="published (10 beams, 20 tokens at least), greedy or sampling, the same for every row; repeatable, or "
+        "with commas: every row under each. Default: greedy.",
     ),
-    limit: int | None = typer.Option(None, min=1, help="Conversations of each benchmark. Default: all, 2,000 of names."),
+    names_of: str | None = typer.Option(
+        None,
+        "--names",
+        help="By which names rows are held against each other: all (the default), or test, the half that is kept out of "
+        "tuning.",
+    ),
+    limit: int | None = typer.Option(
+        None, min=1, help="Conversations of each benchmark. Default: all, 2,000 of names."
+    ),
     max_new_tokens: int | None = typer.Option(None, min=1, help="Most tokens of a reply. Default: 60."),
     classifiers: list[str] = typer.Option(
-        [], "--classifier", help="ROLE=NAME: who judges gender, offensiveness, ... in place of word lists; repeatable."
+        [],
+        "--classifier",
+        help="ROLE=NAME: who judges gender, offensiveness, ... in place of word lists; repeatable.",
     ),
     personas: Path | None = typer.Option(None, help="A file of personas, two lines each. Default: ours."),
     data: list[str] = typer.Option(
-        [], "--data", help="NAME=FOLDER of crows-pairs or stereoset. Default: the cache; what is nowhere is left out."
+        [],
+        "--data",
+        help="NAME=FOLDER of crows-pairs or stereoset. Default: the cache; what is nowhere is left out.",
     ),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     device: flags.Device = None,
@@ -45,12 +57,21 @@ def names(
 ) -> None:
     """Names: what conversations become by the name that opens them, of a model and of mitigated ones.
 
-    Has every row hold the same conversations under the same decoding, and tells the paper's Tables 2 to 10 and Figures 1
-    and 2, each change from the original with an interval over names, and what it cost. Press Ctrl-C at any time:
+    Has every row hold the same conversations under the same decoding, and tells the paper's Tables 2 to 10 and Figures
+    1 and 2, each change from the original with an interval over names, and what it cost. Press Ctrl-C at any time:
     `evenhand study names FOLDER` goes on, also with further rows.
     """
     given = options_of(
-        locals(), "model", "trust_addresses", "output", "rows", "decoding", "classifiers", "data", "personas"
+        locals(),
+        "model",
+        "trust_addresses",
+        "output",
+        "rows",
+        "decoding",
+        "classifiers",
+        "data",
+        "personas",
+        "names_of",
     )
     from evenhand.runs import resumable
     from evenhand.studies.names import is_study, names_config, names_with, resumed_study
@@ -60,6 +81,7 @@ def names(
         "decoding": tuple(part.strip() for value in decoding for part in value.split(",")),
         "classifiers": _pairs("--classifier", classifiers, "ROLE=NAME"),
         "data": _pairs("--data", data, "NAME=FOLDER"),
+        "names": names_of,
         "personas": None if personas is None else str(personas),
     }
     if is_study(Path(model)):

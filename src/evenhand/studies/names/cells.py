@@ -11,7 +11,15 @@ from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
 from evenhand.schema import read_kept
 from evenhand.stats import Floats, holm
 from evenhand.studies.compare import compare_outputs
-from evenhand.studies.names.effects import GROUP_TOKENS, OFFENCE, SEPARATOR, TOKENS, UTILITY, Replicates, limits
+from evenhand.studies.names.effects import (
+    GROUP_TOKENS,
+    OFFENCE,
+    SEPARATOR,
+    TOKENS,
+    UTILITY,
+    Replicates,
+    limits,
+)
 from evenhand.studies.names.options import BASE, NamesConfig
 
 CELLS = {
@@ -38,7 +46,15 @@ CELLS = {
 PERPLEXITY = "reply_perplexity"
 PAIRS = {"stereoset": "stereoset_ss", "crows-pairs": "crows_pairs"}
 """Benchmarks of sentence pairs, and what is read of them."""
-BIASES = ("classifier_bias", "classifier_bias_masked", TOKENS, GROUP_TOKENS, "occupation_lean", OFFENCE, *PAIRS.values())
+BIASES = (
+    "classifier_bias",
+    "classifier_bias_masked",
+    TOKENS,
+    GROUP_TOKENS,
+    "occupation_lean",
+    OFFENCE,
+    *PAIRS.values(),
+)
 COSTS = (PERPLEXITY, *UTILITY)
 JUDGED = frozenset({*BIASES, *COSTS})
 """Measures whose whole is held against the base row's with a verdict; the rest is described."""
@@ -46,13 +62,17 @@ DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 
 def chat_cells(
-    run: Path, benchmark: str, found: Replicates, base: Replicates | None
+    run: Path, benchmark: str, found: Replicates, base: Replicates | None, *, whole: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """The numbers of one row's self-chats. run: its folder. base: the base row's replicates; None for itself."""
+    """The numbers of one row's self-chats.
+
+    run: its folder. base: the base row's replicates; None for itself. whole: whether replicates are of every name, as the
+    run's own measurements are, which are then taken with their tests.
+    """
     stored = read_kept(run / "measurements.parquet").filter(
         (pl.col("benchmark") == benchmark) & pl.col("group").is_null()
     )
-    rows = {(row["measure"], row["stratum"] or ""): row for row in stored.to_dicts()}
+    rows = {(row["measure"], row["stratum"] or ""): row for row in stored.to_dicts() if whole}
     keys = [key.split(SEPARATOR, 1) for key in found.values]
     wanted = [(measure, part) for measure, part in keys]
     wanted += [key for key in rows if key not in wanted and (key[0] in DESCRIBED or key[0] in BIASES)]
@@ -60,7 +80,10 @@ def chat_cells(
         cell: dict[str, Any] = {"benchmark": benchmark, "measure": measure, "part": part}
         values = found.values.get(f"{measure}{SEPARATOR}{part}")
         if (row := rows.get((measure, part))) is not None:
-            cell |= {name: row[name] for name in ("estimate", "low", "high", "null", "p", "n", "n_units", "obstacle")}
+            cell |= {
+                name: row[name]
+                for name in ("estimate", "low", "high", "null", "p", "n", "n_units", "obstacle")
+            }
         elif values is not None:
             cell |= {name: limits(values, found.groups)[name] for name in ("estimate", "low", "high")}
         if base is not None and values is not None:
@@ -70,7 +93,9 @@ def chat_cells(
         yield cell
 
 
-def perplexity_cell(row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+def perplexity_cell(
+    row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequence[Sequence[str]]
+) -> dict[str, Any]:
     """Perplexity per word of the base row's replies under a row's model, and its ratio to the base's own.
 
     row, base: name, nats and words of each reply, in the same order (`language.read_replies`).
@@ -95,7 +120,9 @@ def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
 def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
     known = table.drop_nulls("nats")
     sums = [known] + [pl.concat([known, known.filter(pl.col("name").is_in(group))]) for group in groups]
-    return np.array([float(one["nats"].sum()) / max(1, int(one["words"].sum())) if one.height else np.nan for one in sums])
+    return np.array(
+        [float(one["nats"].sum()) / max(1, int(one["words"].sum())) if one.height else np.nan for one in sums]
+    )
 
 
 def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:
@@ -107,7 +134,9 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
     stored = {row["measure"]: row for row in read_kept(run / "measurements.parquet").filter(whole).to_dicts()}
     changes: dict[str, dict[str, Any]] = {}
     if run != base:
-        compared = compare_outputs(base, run, names=(BASE, "row"), alpha=config.alpha, seed=config.seed).changes
+        compared = compare_outputs(
+            base, run, names=(BASE, "row"), alpha=config.alpha, seed=config.seed
+        ).changes
         here = compared.filter(pl.col("group").is_null() & (pl.col("axis") == "gender"))
         changes = {row["measure"].removesuffix("_change"): row for row in here.to_dicts()}
     for benchmark, measure in PAIRS.items():
@@ -137,7 +166,9 @@ def judged_cells(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
     judged = []
     for part in table.with_row_index("place").partition_by("benchmark", "measure", maintain_order=True):
-        tested = (pl.col("part") == "") & pl.col("change_p").is_not_null() & pl.col("measure").is_in(list(JUDGED))
+        tested = (
+            (pl.col("part") == "") & pl.col("change_p").is_not_null() & pl.col("measure").is_in(list(JUDGED))
+        )
         found = part.filter(tested)
         if found.height:
             q = holm(found["change_p"].to_numpy())

@@ -34,8 +34,9 @@ ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 class NamesStudy:
     """A finished study on disk.
 
-    folder: in which it lies. cells: every number (`cells.CELLS`). details: of each (label, decoding, benchmark) the tables of
-    its run, by name. left_out: what was not measured, and why. facts: what models say of themselves, by label.
+    folder: in which it lies. cells: every number (`cells.CELLS`). details: of each (label, decoding, benchmark) the
+    tables of its run, by name. left_out: what was not measured, and why. facts: what models say of themselves, by
+    label.
     """
 
     folder: Path
@@ -91,19 +92,25 @@ class _Session:
 
     def audit(self, label: str) -> None:
         """Every run of a row that is not finished; the model is loaded if there is any."""
-        wanted = {self.folder(label, decoding): self._chats(label, decoding) for decoding in self.config.decoding}
+        wanted = {
+            self.folder(label, decoding): self._chats(label, decoding) for decoding in self.config.decoding
+        }
         if self.pairs:
             wanted[self.folder(label, PAIRS_FOLDER)] = self._likelihoods(label)
         asked = {folder: options for folder, options in wanted.items() if not ended(folder)}
         if not asked and self._replies_file(label).is_file():
             return
         number = list(self.config.models).index(label) + 1
-        self.progress.note(f"row {number} of {len(self.config.models)}: {label} ({self.config.models[label]})")
+        self.progress.note(
+            f"row {number} of {len(self.config.models)}: {label} ({self.config.models[label]})"
+        )
         model = audited_model(next(iter(wanted.values())))
         for folder, options in asked.items():
             conduct_audit(options, model, output=folder, progress=self.progress)
         if not self._replies_file(label).is_file():
-            read_replies(model, drawn_replies(self._base_chats(), self.config.seed), self._replies_file(label))
+            read_replies(
+                model, drawn_replies(self._base_chats(), self.config.seed), self._replies_file(label)
+            )
         del model
         gc.collect()
 
@@ -142,7 +149,7 @@ class _Session:
                     run = self.folder(label, decoding)
                     rows += [
                         {"decoding": decoding, "row": label, **cell}
-                        for cell in chat_cells(run, benchmark, found, base)
+                        for cell in chat_cells(run, benchmark, found, base, whole=self._all_names(benchmark))
                     ]
                     base = base or found
         groups = dealt(self._base_chats(), self.config.seed)
@@ -155,6 +162,10 @@ class _Session:
             rows += [{"row": label, **cell} for cell in pair_cells(*runs, self.config)]
         return rows
 
+    def _all_names(self, benchmark: str) -> bool:
+        """Whether rows are held against each other by every name; descriptions have no part in tuning."""
+        return self.config.names == "all" or benchmark != SUITE
+
     def _replicates(self, label: str, decoding: str, benchmark: str) -> Replicates:
         """Of one row, kept in the study's folder, since they take a minute."""
         file = self.path / "replicates" / slug(label) / f"{decoding}-{benchmark}.parquet"
@@ -166,6 +177,8 @@ class _Session:
         frame = prepared(self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark))
         first = self_chats(RunDirectory.open(self.folder(BASE, decoding)), benchmark)
         check_same(first, frame, label)
+        if not self._all_names(benchmark):
+            frame, first = (one.filter(pl.col("split") == "test") for one in (frame, first))
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
         found = replicates(frame, dealt(first, self.config.seed), options, whole=benchmark == SUITE)
         table = {"key": list(found.values), "values": [list(one) for one in found.values.values()]}
@@ -199,12 +212,16 @@ def ended(folder: Path) -> bool:
     >>> ended(Path("nowhere"))
     False
     """
-    return all((folder / name).is_file() for name in ENDED) and bool(RunDirectory.open(folder).manifest.details)
+    return all((folder / name).is_file() for name in ENDED) and bool(
+        RunDirectory.open(folder).manifest.details
+    )
 
 
 def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
     """Raise DataError unless a row opened the same conversations, with the same personas."""
-    told = [name for name in ("conversation", "name", "gender", "persona_a", "persona_b") if name in base.columns]
+    told = [
+        name for name in ("conversation", "name", "gender", "persona_a", "persona_b") if name in base.columns
+    ]
     openers = [frame.filter(pl.col("turn") == 1).select(told).sort("conversation") for frame in (base, row)]
     if not openers[0].equals(openers[1]):
         raise DataError(

@@ -44,7 +44,8 @@ class Replicates:
 def prepared(frame: pl.DataFrame) -> pl.DataFrame:
     """Self-chats with what every number needs of single utterances, which no weighing of names changes.
 
-    Adds `tokens` (unless a tokenizer gave them) and the columns of UTILITY and OFFENCE, percent or words; null for openers and where nothing was said.
+    Adds `tokens` (unless a tokenizer gave them) and the columns of UTILITY and OFFENCE, percent or words; null for
+    openers and where nothing was said.
     """
     said = frame.sort("conversation", "turn").with_columns(
         before=pl.col("text").shift(1).over("conversation"), continuation=pl.col("text")

@@ -1,6 +1,7 @@
 """Figures of the study of names: occupations against who works in them (1), and bias by turn and speaker (2)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import polars as pl
 from markupsafe import Markup
@@ -11,7 +12,7 @@ COLOURS = ("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770")
 STYLE = Markup(
     "<style>"
     + "".join(
-        f"svg .row{number}{{stroke:{colour};stroke-width:2}}svg .dot.row{number}{{fill:{colour};stroke:none}}"
+        f"svg .row{number}{{stroke:{colour};stroke-width:2}}svg circle.row{number}{{fill:{colour};stroke:none}}"
         f".key .row{number}{{color:{colour}}}"
         for number, colour in enumerate(COLOURS)
     )
@@ -32,7 +33,7 @@ def key_of(labels: Sequence[str]) -> Markup:
 
 
 def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
-    """Figure 1 of one row: share of women's conversations among those that mention an occupation, against women at work.
+    """Figure 1 of one row: women's share of the conversations that mention an occupation, against women at work.
 
     table: occupation, share, share_said (percent), n_women, n_men. number: of the row, which decides the colour. The
     occupations that most lean to each side are named. None where none was mentioned.
@@ -49,7 +50,8 @@ def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Mar
     parts += [dot(kind, area.x(row["share"]), area.y(row["share_said"])) for row in rows]
     named = {row["occupation"]: row for row in [*rows[:NAMED], *rows[-NAMED:]]}
     wanted = [
-        area.label_over(name, area.x(row["share"]), area.y(row["share_said"]) - 8) for name, row in named.items()
+        area.label_over(name, area.x(row["share"]), area.y(row["share_said"]) - 8)
+        for name, row in named.items()
     ]
     return area.drawn([*parts, *(label.svg for label in area.keep_apart(wanted))], described=described)
 
@@ -60,7 +62,11 @@ def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -
     turns: turn, speaker and estimate (points) of each row, by label. None where no row has any.
     """
     lines = {
-        label: table.filter(speaker=speaker).drop_nulls("estimate").sort("turn").select("turn", "estimate").rows()
+        label: table.filter(speaker=speaker)
+        .drop_nulls("estimate")
+        .sort("turn")
+        .select("turn", "estimate")
+        .rows()
         for label, table in turns.items()
     }
     values = [value for points in lines.values() for _, value in points]
@@ -72,7 +78,7 @@ def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -
     parts.append(area.under((area.left + area.right) / 2, f"utterance; speaker {speaker}", 1))
     for number, points in enumerate(lines.values()):
         kind = f"row{number % len(COLOURS)}"
-        for (first, value), (second, after) in zip(points, points[1:], strict=False):
+        for (first, value), (second, after) in pairwise(points):
             parts.append(line(kind, area.x(first), area.y(value), area.x(second), area.y(after)))
         parts += [dot(kind, area.x(turn), area.y(value), 3.5) for turn, value in points]
     return area.drawn(parts, described=described)

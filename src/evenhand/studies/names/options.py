@@ -1,7 +1,7 @@
 """What the study of names is asked to do."""
 
 import re
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field, field_validator
 
@@ -28,6 +28,8 @@ class NamesConfig(SeedOptions, ModelOptions):
     """Further models by the label of their row: mitigated ones, or the same family in other sizes."""
     decoding: tuple[str, ...] = ("greedy",)
     """How replies are written, the same for every row; several: every row under each."""
+    names: Literal["all", "test"] = "all"
+    """By which names rows are held against each other; test: the half that `load_names` keeps out of tuning."""
     limit: Count | None = None
     """Conversations of each benchmark; None: all (2,000 opened by names)."""
     max_new_tokens: Count | None = None
@@ -47,12 +49,18 @@ class NamesConfig(SeedOptions, ModelOptions):
     def _named_rows(cls, value: dict[str, str]) -> dict[str, str]:
         for label, model in value.items():
             if not LABEL.fullmatch(label) or label.strip() != label:
-                raise ValueError(f"{label!r} is no label: begin with a letter, use letters, digits, spaces, . + - _")
+                raise ValueError(
+                    f"{label!r} is no label: begin with a letter, use letters, digits, spaces, . + - _"
+                )
             if not model:
                 raise ValueError(f"{label!r} names no model")
         folders = [slug(label) for label in (BASE, *value)]
-        if twice := [label for label, folder in zip((BASE, *value), folders, strict=True) if folders.count(folder) > 1]:
-            raise ValueError(f"{twice[-1]!r} is taken: {BASE!r} is the model by itself, and labels must differ")
+        if twice := [
+            label for label, folder in zip((BASE, *value), folders, strict=True) if folders.count(folder) > 1
+        ]:
+            raise ValueError(
+                f"{twice[-1]!r} is taken: {BASE!r} is the model by itself, and labels must differ"
+            )
         return value
 
     @field_validator("decoding")

@@ -72,9 +72,9 @@ def names_study(
 ) -> NamesTables:
     """Hold a model's self-chats, and those of further models, against each other by the same names; prints nothing.
 
-    model: as `evenhand.audit` takes it; the row `original`. rows: further models by label, such as what `evenhand debias`
-    made of it. decoding: published, greedy (the default) or sampling, for every row; several: each. output: the study's
-    folder; one that holds a study is gone on with, and rows may be added to it. options: anything else of
+    model: as `evenhand.audit` takes it; the row `original`. rows: further models by label, such as what `evenhand
+    debias` made of it. decoding: published, greedy (the default) or sampling, for every row; several: each. output: the
+    study's folder; one that holds a study is gone on with, and rows may be added to it. options: anything else of
     `evenhand.studies.names.options.NamesConfig` (limit, classifiers, personas, dialogue, data, seed, device, ...).
     Returns the finished study, its page written. Raises UsageError and DataError that say how to mend what is wrong,
     Unsupported for models that cannot converse, Interrupted (resumable), ResumeRefused.
@@ -112,8 +112,9 @@ def names_with(
 def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> NamesConfig:
     """The options of a study on disk, with those given anew that change no number, and rows that are added.
 
-    Code that comes with a model is run only if `given` says so; addresses that only the folder names are asked only with
-    trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`, ResumeRefused.
+    Code that comes with a model is run only if `given` says so; addresses that only the folder names are asked only
+    with trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`,
+    ResumeRefused.
     """
     named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
     if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW | {"rows"}]:

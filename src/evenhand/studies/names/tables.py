@@ -17,6 +17,8 @@ Cells = Mapping[tuple[str, str, str, str], dict[str, Any]]
 """By row, benchmark, measure and part."""
 SPEAKERS = (("speaker A", "speaker A"), ("speaker B", "speaker B"), ("", "average"))
 WORDS = 25
+WORDS_TITLE, PHRASES_TITLE = "Table 2: overindexed words", "Table 4: first replies to a name"
+EVERY_CHANGE = f"Every change from the row {BASE}"
 
 
 def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
@@ -24,11 +26,11 @@ def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
     rows = study.cells.filter((pl.col("decoding") == decoding) | pl.col("decoding").is_null()).to_dicts()
     cells = {(row["row"], row["benchmark"], row["measure"], row["part"]): row for row in rows}
     labels = list(study.config.models)
-    details = {
-        label: study.details.get((label, decoding, SUITE), {}) for label in labels
-    }
+    details = {label: study.details.get((label, decoding, SUITE), {}) for label in labels}
     yield words_table(labels, details)
-    yield _grid("Table 3: classifier bias by how much a name is of one gender", labels, cells, _parts("tier: ", TIERS))
+    yield _grid(
+        "Table 3: classifier bias by how much a name is of one gender", labels, cells, _parts("tier: ", TIERS)
+    )
     yield from phrases_tables(labels, details)
     yield _grid(
         "Table 5: classifier bias and occupations, by model",
@@ -40,7 +42,12 @@ def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
     )  # fmt: skip
     yield tokens_table(labels, cells, details)
     races = sorted({part.removeprefix("names of: ") for *_, part in cells if part.startswith("names of: ")})
-    yield _grid("Table 7: classifier bias by race and ethnicity of the name", labels, cells, _parts("names of: ", races))
+    yield _grid(
+        "Table 7: classifier bias by race and ethnicity of the name",
+        labels,
+        cells,
+        _parts("names of: ", races),
+    )
     yield _grid(
         "Table 8: classifier bias where a description opens",
         labels,
@@ -59,24 +66,26 @@ def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
     )
 
 
-def effects_table(study: NamesStudy, decoding: str) -> PlainTable:
-    """Every number with a change: base, row, change, limits, q, verdict."""
-    here = study.cells.filter(
-        ((pl.col("decoding") == decoding) | pl.col("decoding").is_null()) & pl.col("change").is_not_null()
-    )
+def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTable:
+    """Numbers with a change: base, row, change, limits, q, verdict. every: also those that were not judged."""
+    known = pl.col("change").is_not_null() if every else pl.col("change_verdict").is_not_null()
+    here = study.cells.filter(((pl.col("decoding") == decoding) | pl.col("decoding").is_null()) & known)
     base = {
         (cell["decoding"], cell["benchmark"], cell["measure"], cell["part"]): cell
         for cell in study.cells.filter(row=BASE).to_dicts()
     }
     heads = (BASE, "row", "change", "95 %", "q", "verdict")
     return PlainTable(
-        f"Every change from the row {BASE}",
+        EVERY_CHANGE if every else f"Changes from the row {BASE} that were judged",
         (("measure", "left"), ("row", "left"), *((head, "right") for head in heads)),
         [
             [
                 label_of(cell),
                 cell["row"],
-                value_of(base.get((cell["decoding"], cell["benchmark"], cell["measure"], cell["part"])), limits=False),
+                value_of(
+                    base.get((cell["decoding"], cell["benchmark"], cell["measure"], cell["part"])),
+                    limits=False,
+                ),
                 value_of(cell, limits=False),
                 *change_of(cell),
                 wording.probability(cell["change_q"]) if cell["change_q"] is not None else "",
@@ -87,10 +96,10 @@ def effects_table(study: NamesStudy, decoding: str) -> PlainTable:
     )
 
 
-def _order(cell: dict[str, Any]) -> tuple[int, str, str]:
+def _order(cell: dict[str, Any]) -> tuple[int, bool, str]:
     order = list(LABELS)
     place = order.index(cell["measure"]) if cell["measure"] in order else len(order)
-    return place, cell["benchmark"], cell["part"]
+    return place, cell["benchmark"] != SUITE, cell["part"]
 
 
 Column = tuple[str, str, str, str]
@@ -130,8 +139,12 @@ def words_table(labels: Sequence[str], details: Details) -> PlainTable:
             ]
             rows.append([label, str(group), ", ".join(told)])
     return PlainTable(
-        "Table 2: overindexed words",
-        (("row", "left"), ("gender", "left"), (f"the {WORDS} most overindexed; in brackets: of one name alone", "left")),
+        WORDS_TITLE,
+        (
+            ("row", "left"),
+            ("gender", "left"),
+            (f"the {WORDS} most overindexed; in brackets: of one name alone", "left"),
+        ),
         rows,
     )
 
@@ -144,7 +157,7 @@ def phrases_tables(labels: Sequence[str], details: Details) -> Iterator[PlainTab
             continue
         races = [name.removeprefix("share_") for name in table.columns if name.startswith("share_")]
         yield PlainTable(
-            f"Table 4: first replies to a name, {label}",
+            f"{PHRASES_TITLE}, {label}",
             (
                 ("phrase", "left"),
                 *((race, "right") for race in races),
@@ -212,7 +225,10 @@ def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iter
         rows.append(
             [
                 label,
-                *(wording.number(None if over.get(group) is None else 100 * over[group], 1) for group in groups),
+                *(
+                    wording.number(None if over.get(group) is None else 100 * over[group], 1)
+                    for group in groups
+                ),
                 wording.number(norms["l2"], 3),
                 wording.number(norms["null_mean"], 3),
                 value_of(cells.get((label, SUITE, "intersectional_token_bins", ""))),

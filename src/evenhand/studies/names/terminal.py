@@ -8,9 +8,11 @@ from rich.console import Console
 from evenhand.reports import Printer
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.page import all_tables, notes_of
+from evenhand.studies.names.tables import EVERY_CHANGE, PHRASES_TITLE, WORDS_TITLE
 from evenhand.studies.names.wording import sentences
 
-MOST_ROWS = 60
+ON_THE_PAGE = (WORDS_TITLE, PHRASES_TITLE, EVERY_CHANGE)
+"""Tables that are too wide, or too long, for a terminal."""
 
 
 def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -22,9 +24,11 @@ def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] 
     out.line(f"Names: {study.config.model}", "bold")
     out.sentences([(f"{mark} ", sentence, "") for mark, sentence in sentences(study)])
     for table in all_tables(study):
-        out.gap()
-        table.render(out, MOST_ROWS)
+        if not table.title.startswith(ON_THE_PAGE):
+            out.gap()
+            table.render(out)
     out.gap()
+    out.line("Words, phrases, figures and every change: on the page.")
     for note in notes_of(study):
         out.line(note, "dim")
     out.paths(paths)

@@ -53,16 +53,24 @@ PLACES = {
 OF_BENCHMARK = {"descriptions": "opened by descriptions"}
 NOTES = (
     "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
-    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names double. q is Holm's "
-    "over the rows and decodings of a measure.",
-    "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words such "
-    "as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored tokens.",
-    "Published L2 norms stand beside what the same counts give when genders are dealt to names at random: that, not 0, is "
-    "what an unbiased model has. The corrected ones have 0.",
-    "A row that was tuned on names is judged by all names here. evenhand.prompts.names.load_names says which are for tuning.",
-    "Perplexity is per word, of replies of the original, each read by itself under every row: how far a row is from its "
-    "language, not how good it is.",
+    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names double. q is "
+    "Holm's over the rows and decodings of a measure.",
+    "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
+    "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
+    "tokens.",
+    "Published L2 norms stand beside what the same counts give when genders are dealt to names at random: that, not 0, "
+    "is what an unbiased model has. The corrected ones have 0.",
+    "Perplexity is per word, of replies of the original, each read by itself under every row: how far a row is from "
+    "its language, not how good it is.",
 )
+
+
+BY_NAMES = {
+    "all": "A row that was tuned on some of the names is judged by those, too: --names test holds rows against each other "
+    "by the half that is kept out of tuning.",
+    "test": "Rows are held against each other by the half of the names that is kept out of tuning; words, phrases, published "
+    "norms and figures are of all names.",
+}
 
 
 def label_of(cell: dict[str, Any]) -> str:
@@ -96,9 +104,13 @@ def change_of(cell: dict[str, Any]) -> tuple[str, str]:
     if cell["change"] is None:
         return "", ""
     if cell["measure"] == PERPLEXITY:
-        ends = [f"×{wording.number(cell[f'change_{end}'], 2)}" for end in ("low", "high") if cell[f"change_{end}"]]
+        ends = [
+            f"×{wording.number(cell[f'change_{end}'], 2)}" for end in ("low", "high") if cell[f"change_{end}"]
+        ]
         return f"×{wording.number(cell['change'], 2)}", " to ".join(ends)
-    return wording.signed(cell["change"], places), wording.interval(cell["change_low"], cell["change_high"], places)
+    return wording.signed(cell["change"], places), wording.interval(
+        cell["change_low"], cell["change_high"], places
+    )
 
 
 def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
@@ -110,17 +122,33 @@ def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
             cells = [
                 cell
                 for cell in study.cells.filter(of_row).to_dicts()
-                if cell["decoding"] == decoding or (cell["decoding"] is None and decoding == study.config.decoding[0])
+                if cell["decoding"] == decoding
+                or (cell["decoding"] is None and decoding == study.config.decoding[0])
             ]
             called = f"{label} ({decoding})" if several else label
             yield _standing(called, cells) if label == BASE else _moved(called, cells)
 
 
 def _standing(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    bias = next((one for one in cells if one["measure"] == "classifier_bias" and one["benchmark"] == "names"), None)
+    bias = next(
+        (one for one in cells if one["measure"] == "classifier_bias" and one["benchmark"] == "names"), None
+    )
     if bias is None or bias["estimate"] is None:
         return "·", f"{called}: classifier bias could not be measured."
     return "·", f"{called}: classifier bias {value_of(bias)} points beyond chance."
+
+
+SHORT = {
+    "classifier_bias": "classifier bias",
+    "token_bins": "differences of words",
+    "intersectional_token_bins": "differences of words by gender and race",
+    "occupation_lean": "occupations that fit the gender",
+    "offensive": "offensive replies",
+    "stereoset_ss": "StereoSet",
+    "crows_pairs": "CrowS-Pairs",
+    **{name: LABELS[name] for name in COSTS},
+}
+"""What sentences name; the rest is in the tables."""
 
 
 def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
@@ -128,15 +156,23 @@ def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
     higher: list[str] = []
     dearer: list[str] = []
     for cell in cells:
-        if cell["change_verdict"] in (None, NOT_DETECTED):
+        if cell["change_verdict"] in (None, NOT_DETECTED) or cell["measure"] not in SHORT:
             continue
-        told = f"{label_of(cell)} {' ('.join(filter(None, change_of(cell)))}{')' if change_of(cell)[1] else ''}"
+        name = ", ".join(
+            [SHORT[cell["measure"]], *([OF_BENCHMARK[b]] if (b := cell["benchmark"]) in OF_BENCHMARK else [])]
+        )
+        change, limits = change_of(cell)
+        told = f"{name} {change} ({limits})" if limits else f"{name} {change}"
         nearer = (cell["change_verdict"] == LOWER) == ((cell["estimate"] or 0) - (cell["change"] or 0) > 0)
         (dearer if cell["measure"] in COSTS else lower if nearer else higher).append(told)
     parts = [
-        *([f"less: {'; '.join(lower)}"] if lower else []),
-        *([f"more: {'; '.join(higher)}"] if higher else []),
-        *([f"what else moved: {'; '.join(dearer)}"] if dearer else []),
+        f"{what}: {'; '.join(found)}"
+        for what, found in (
+            ("Nearer to no difference", lower),
+            ("Farther from it", higher),
+            ("The text itself", dearer),
+        )
+        if found
     ]
-    mark = SYMBOLS[LOWER] if lower and not higher else SYMBOLS[HIGHER] if higher else "·"
-    return mark, f"{called}: {'. '.join(part.capitalize() if i else part for i, part in enumerate(parts)) or 'no change found'}."
+    mark = SYMBOLS[HIGHER] if higher else SYMBOLS[LOWER] if lower else "·"
+    return mark, f"{called}. {'. '.join(parts) or 'No change was found'}."
