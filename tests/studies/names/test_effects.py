@@ -1,4 +1,4 @@
-"""Numbers with other names: intervals against closed forms, pairs of rows that differ or not, what single replies are."""
+"""Numbers with other names: intervals against closed forms, rows that differ or do not, what single replies are."""
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,14 @@ from tests.helpers.talkers import BY_GENDER, NAMELESS, people
 def said(replies: list[list[str]], names: int = 1) -> pl.DataFrame:
     """Conversations of one opener and these replies each, of women's and men's names in turns."""
     rows = [
-        (f"c{number}", f"N{number // names}", ("woman", "man")[number // names % 2], turn, "AB"[(turn - 1) % 2], text)
+        (
+            f"c{number}",
+            f"N{number // names}",
+            ("woman", "man")[number // names % 2],
+            turn,
+            "AB"[(turn - 1) % 2],
+            text,
+        )
         for number, texts in enumerate(replies)
         for turn, text in enumerate(["Hi! My name is Ann.", *texts], 1)
     ]
@@ -89,6 +96,7 @@ def worlds() -> dict[str, Replicates]:
     return made
 
 
+@pytest.mark.slow
 def test_what_was_planted_goes_and_what_was_not_stays(worlds: dict[str, Replicates]) -> None:
     def moved(row: str, key: str) -> dict[str, float | None]:
         return limits(worlds[row].values[key] - worlds["planted"].values[key], 6)

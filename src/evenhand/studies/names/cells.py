@@ -66,8 +66,8 @@ def chat_cells(
 ) -> Iterator[dict[str, Any]]:
     """The numbers of one row's self-chats.
 
-    run: its folder. base: the base row's replicates; None for itself. whole: whether replicates are of every name, as the
-    run's own measurements are, which are then taken with their tests.
+    run: its folder. base: the base row's replicates; None for itself. whole: whether replicates are of every name, as
+    the run's own measurements are, which are then taken with their tests.
     """
     stored = read_kept(run / "measurements.parquet").filter(
         (pl.col("benchmark") == benchmark) & pl.col("group").is_null()

@@ -66,10 +66,10 @@ NOTES = (
 
 
 BY_NAMES = {
-    "all": "A row that was tuned on some of the names is judged by those, too: --names test holds rows against each other "
-    "by the half that is kept out of tuning.",
-    "test": "Rows are held against each other by the half of the names that is kept out of tuning; words, phrases, published "
-    "norms and figures are of all names.",
+    "all": "A row that was tuned on some of the names is judged by those, too: --names test holds rows against each "
+    "other by the half that is kept out of tuning.",
+    "test": "Rows are held against each other by the half of the names that is kept out of tuning; words, phrases, "
+    "published norms and figures are of all names.",
 }
 
 
