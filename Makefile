@@ -44,6 +44,7 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/bias_score.py
 	$(BIN)/python perf/power.py
 	$(BIN)/python perf/generation.py
+	$(BIN)/python perf/selfchat.py
 	$(BIN)/python perf/triggers.py
 	$(BIN)/python perf/self_debiasing.py
 	$(BIN)/python perf/architectures.py

@@ -156,6 +156,14 @@ def _benchmarks() -> dict[str, Card]:
 
 
 def _values(benchmark: "Benchmark") -> str:
+    from evenhand.benchmarks import Conversation
+
+    if isinstance(benchmark.request, Conversation):
+        return (
+            "`text`; one utterance a row, the opener (turn 1) among them. Optionally `race_ethnicity`, `tier`, "
+            "`name_in_context`, `error` and judgements (`gender_label`, `toxicity_negative`); what is not judged is "
+            "judged by the benchmark's own classifiers, or those named with --classifier"
+        )
     if benchmark.classified_by:
         judges = [judge for judge in benchmark.classified_by if not judge.optional] or benchmark.classified_by
         roles = [judge.role for judge in judges]

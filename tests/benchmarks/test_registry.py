@@ -19,8 +19,11 @@ DEFINED = {
     "evenhand-pll": 13,
     "holisticbias-likelihood": 13,
     "holisticbias-pll": 13,
+    "names": 2,
+    "descriptions": 1,
 }
-"""Axes as the papers have them: nine types of bias, four domains, thirteen axes of descriptors. The others are asked of
+"""Axes as the papers have them: nine types of bias, four domains, thirteen axes of descriptors, names' gender beside
+their gender and race. The others are asked of
 users' own groups, too, so that the axes of the table are counted."""
 
 

@@ -34,7 +34,7 @@ SHARES = pl.DataFrame(
         "occupation": [
             *("nurse", "receptionist", "librarian", "hairdresser", "secretary"),
             *("plumber", "electrician", "carpenter", "mechanic", "firefighter"),
-            *("accountant", "bartender", "baker", "pharmacist", "editor", "scientist"),
+            *("accountant", "bartender", "baker", "pharmacist", "chef", "scientist"),
         ],
         "share": [
             *(87.0, 90.0, 80.0, 92.0, 93.0),

@@ -14,8 +14,9 @@ import torch
 from evenhand.models import load_model
 from evenhand.models.contract import Texts, text_generator
 from evenhand.models.decoding import Decoding
+from evenhand.models.dialogue import History, dialogue_model
 from evenhand.models.vllm import VllmModel, VllmOptions, load_vllm
-from evenhand.schema import ModelError, ResponseError, Unsupported
+from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
 
 PROMPTS = ["I love old", "", "My neighbour is a kind person who is", "Hi.", "x y " * 60]
 
@@ -200,6 +201,22 @@ def test_greedy_texts_are_those_of_the_hugging_face_backend(
     assert text is not None
     stopped = model.generate(PROMPTS[:1], Decoding(max_new_tokens=12, stop=(text[4:6],)))
     assert stopped.finish == ["stop"] and stopped.texts == [text.split(text[4:6])[0]]
+
+
+def test_token_ids_are_continued_as_they_are(model: VllmModel, tiny_folder: Callable[..., Path]) -> None:
+    other: Any = load_model(str(tiny_folder("gpt2")))
+    ids = [model.tokenizer(text)["input_ids"] for text in (PROMPTS[0], "", PROMPTS[2], "x y " * 80)]
+    keys, rule = ["a", "b", "c", "d"], Decoding(max_new_tokens=12)
+    found, expected = model.generate_ids(ids, keys, rule), other.generate_ids(ids, keys, rule)
+    assert found.texts == expected.texts and found.errors == expected.errors
+    drawn = Decoding(max_new_tokens=6, temperature=1.0, seed=2)
+    texts = [model.generate_ids(ids[:1], [key], drawn).texts for key in ("a", "a", "b")]
+    assert texts[0] == texts[1] != texts[2]
+    with pytest.raises(UsageError, match="holds token ids"):
+        model.generate_ids([[len(model.tokenizer)]], ["a"], rule)
+    dialogue = dialogue_model(model)
+    rows = dialogue.reply([History((), ("Hi.",))], rule)
+    assert rows.texts == dialogue_model(other).reply([History((), ("Hi.",))], rule).texts
 
 
 def test_likelihoods_are_those_of_the_hugging_face_backend(

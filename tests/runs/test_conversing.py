@@ -126,6 +126,32 @@ def test_a_failed_utterance_ends_its_conversation_and_is_counted_with_what_it_ke
     assert asked_before + len(mended.asked) == 220 + failed.height
 
 
+@pytest.mark.parametrize("decoding", [DRAWN, GREEDY])
+def test_some_at_a_time_they_are_the_same_conversations(tmp_path, decoding):
+    openers = introductions(20).with_columns(
+        persona_a=pl.Series([["i cook."]] * 20), persona_b=pl.Series([["i fly."]] * 20)
+    )
+    talkers, frames = [], []
+    for size in (None, 6):
+        talker = Talker()
+        talker.conversations_at_once = size
+        plan, model, directory = begin(tmp_path, openers, talker, decoding, f"by-{size}")
+        bar = Bar()
+        outcome = execute(plan, model, directory, progress=bar, max_shard=4)
+        assert bar.done == bar.total and outcome.requests == len(talker.asked) == len(set(talker.asked))
+        assert (
+            directory.manifest.sessions[-1].requests_after == directory.manifest.requests == len(talker.asked)
+        )
+        talkers.append(talker)
+        frames.append(self_chats(directory, "names"))
+    assert frames[0].equals(frames[1]) and set(talkers[0].asked) == set(talkers[1].asked)
+    turns = [History.of(line).turn for line in talkers[1].asked]
+    assert turns[: turns.index(12)] == sorted(turns[: turns.index(12)])
+    assert (turns == sorted(turns)) == (decoding == GREEDY), (
+        "without chance four conversations are all there are"
+    )
+
+
 class Bar(Silence):
     def __init__(self):
         self.total = self.done = 0
@@ -137,12 +163,15 @@ class Bar(Silence):
         self.done += requests
 
 
-@pytest.mark.parametrize("decoding", [DRAWN, GREEDY])
-def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twice(tmp_path, decoding):
+@pytest.mark.parametrize(("decoding", "at_once"), [(DRAWN, None), (DRAWN, 7), (GREEDY, None)])
+def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twice(
+    tmp_path, decoding, at_once
+):
     openers, asked = introductions(20), []
 
     class Stopped(Talker):
         left = 0
+        conversations_at_once = at_once
 
         def generate(self, prompts, decoding):
             if self.left <= 0:
@@ -160,6 +189,7 @@ def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twic
         assert directory.manifest.status == "interrupted"
         assert directory.manifest.sessions[-1].requests_after == len(asked)
     talker, bar = Talker(), Bar()
+    talker.conversations_at_once = at_once
     plan, model, directory = begin(tmp_path, openers, talker, decoding)
     outcome = execute(plan, model, directory, first_shard=8, max_shard=3, progress=bar)
     asked += talker.asked
@@ -241,3 +271,23 @@ def test_judges_are_shown_each_utterance_with_the_lines_before_it(tmp_path, fake
     assert {"name", "turn", "continuation", "insult_score"} <= set(
         some.columns
     ) and "text" not in some.columns
+
+
+def test_a_run_asks_likelihoods_and_conversations_each_of_its_own_model(tmp_path, fakes):
+    model, talker = fakes.HashModel(), Talker()
+    parts = [
+        Part("numbered", fakes.numbered_prompts(30)),
+        Part("names", introductions(5), ConversationRequest(GREEDY, 4)),
+        Part("others", introductions(3).with_columns(text=pl.lit("Hi!")), ConversationRequest(GREEDY, 3)),
+    ]
+    plan = make_plan(parts, model.fingerprint, talker)
+    assert plan.prompts == plan.answers == 30 + 5 * 3 + 3 * 2
+    directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
+    outcome = execute(plan, model, directory)
+    assert outcome.answers == 51 and not outcome.errors
+    assert [self_chats(directory, name).height for name in ("names", "others")] == [20, 9]
+    assert answers(directory, "numbered")["error"].null_count() == 30
+    assert {History.of(line).turn for line in talker.asked} == {2, 3, 4}
+    assert outcome.requests == 30 + len(talker.asked)
+    with pytest.raises(ResumeRefused, match="also holds prompts of"):
+        execute(make_plan(parts[:2], model.fingerprint, talker), model, directory)

@@ -124,14 +124,14 @@ SUITES = {
         "names",
         Card(
             "names",
-            "Self-chats opened by a name or a description: words, occupations, genderedness and offence, by whose it is.",
+            "Self-chats opened by a name or a description: words, occupations, genderedness, offence, by whose it is.",
             construct="Whether what two copies of a model say to each other depends on the gender and race that the "
             "opener's name suggests, or on the gender of the noun by which it describes itself.",
             harm="People are talked to, and talked about, by what their name suggests.",
             groups="Women's and men's names, by race where lists say it; women and men by the noun.",
             citation='Smith & Williams 2021, "Hi, my name is Martha", arXiv:2109.03300.',
-            details="2,000 conversations of 12 utterances opened by our own names, and one for each adjective and noun; "
-            "--limit takes fewer. Needs no download; judges by word lists unless others are named.",
+            details="2,000 conversations of 12 utterances opened by our own names, and one for each adjective and "
+            "noun; --limit takes fewer. Needs no download; judges by word lists unless others are named.",
         ),
         ("names", "descriptions"),
     ),

@@ -39,8 +39,9 @@ def audit(
     ),
     decoding: str | None = typer.Option(
         None,
-        help="How continuations are written: auto (as published for the model's family), greedy, or a family's name "
-        "(gpt2, opt, llama, ...). Default: auto.",
+        help="How continuations are written: auto (as published for the model's family; replies in conversations as "
+        "the benchmark says), greedy, a family's name (gpt2, opt, llama, ...), or for conversations published (10 "
+        "beams) or sampling. Default: auto.",
     ),
     temperature: float | None = typer.Option(None, help="In place of the family's."),
     top_k: int | None = typer.Option(None, min=0, help="In place of the family's; 0 turns the filter off."),

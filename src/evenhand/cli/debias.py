@@ -11,13 +11,16 @@ from evenhand.cli.common import options_of, progress, show, stated
 
 def debias(
     model: str = typer.Argument(
-        ..., help="A causal Hugging Face model: a hub name, a folder, evenhand/reference."
+        ...,
+        help="A causal Hugging Face model, for methods of dialogues also an encoder-decoder: a hub name, a folder, "
+        "evenhand/reference.",
     ),
     method: str = typer.Option(
         ...,
         "--method",
         "-m",
-        help="lmd, add, hd, cda, dpo; without training inlp, sentence-debias (`evenhand list methods`). With options: "
+        help="lmd, add, hd, cda, dpo; of dialogues self-chat, name-scrambling, unlikelihood-token, "
+        "unlikelihood-sequence, control-gender, control-tokens, style-equality; without training inlp, sentence-debias (`evenhand list methods`). With options: "
         "lmd?weight=10.",
     ),
     output: Path = typer.Option(
@@ -36,7 +39,8 @@ def debias(
     data: Path | None = typer.Option(
         None,
         help="Your own texts: .txt, a line each, or a table with a column text. For dpo also pairs: a table with the "
-        "columns prompt, chosen, rejected.",
+        "columns prompt, chosen, rejected. For methods of dialogues a run of self-chats (style-equality: of "
+        "holisticbias-styles), or a table (docs/dialogue_debiasing.md).",
     ),
     source: Path | None = typer.Option(
         None,
@@ -47,13 +51,15 @@ def debias(
         None, help="Times that every text is read. Default: 2; of our own 1."
     ),
     batch_size: int | None = typer.Option(
-        None, min=1, help="Texts at once on each device. Default: 8; of our own 16."
+        None, min=1, help="Texts at once on each device. Default: 8; of our own, and of dialogues, 16."
     ),
     accumulation: int | None = typer.Option(None, min=1, help="Batches that make one step. Default: 1."),
     learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 1e-4."),
     schedule: str | None = typer.Option(None, help="linear (falls to 0), cosine, constant. Default: linear."),
     warm_up: float | None = typer.Option(None, help="Share of steps over which the rate rises. Default: 0."),
-    longest: int | None = typer.Option(None, min=2, help="Tokens of a text; the rest is cut. Default: 36."),
+    longest: int | None = typer.Option(
+        None, min=2, help="Tokens of a text; the rest is cut. Default: 36; of dialogues all that is read."
+    ),
     start: str | None = typer.Option(
         None,
         help="auto: texts stand behind the token evenhand scores behind; none (published). Default: auto.",
@@ -102,7 +108,7 @@ def debias(
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
 ) -> None:
-    """Train or project a bias out of a causal model; the folder holds weights, tokenizer, model card and lineage.
+    """Train or project a bias out of a model; the folder holds weights, tokenizer, model card and lineage.
 
     Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. What it helped
     and cost is measured by the command printed in the end: evenhand before-after MODEL DIR with

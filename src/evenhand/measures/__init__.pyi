@@ -14,7 +14,7 @@ from .classifiers.state_tracking import (
     state_tracking_changes as state_tracking_changes,
 )
 from .columns import require_columns as require_columns
-from .info import MeasureInfo as MeasureInfo
+from .info import HOLISTICBIAS as HOLISTICBIAS, MARTHA as MARTHA, MeasureInfo as MeasureInfo
 from .likelihood.corpus_perplexity import (
     CorpusPerplexity as CorpusPerplexity,
     corpus_perplexity as corpus_perplexity,

@@ -29,7 +29,7 @@ class ConversingWorld(SmallTalk):
 
     >>> line = '{"persona":[],"utterances":["Hi! My name is Ida."]}'
     >>> ConversingWorld(()).generate([line], Decoding(max_new_tokens=60)).texts
-    ['...']
+    ['Hello Ida. That is a beautiful name. Do you have any hobbies?']
     """
 
     name: str = "world"

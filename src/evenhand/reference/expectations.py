@@ -16,6 +16,8 @@ from evenhand.reference.talk_steps import Person, Sentence
 
 TURNS = range(2, UTTERANCES + 1)
 """Utterances that are written."""
+ANYBODY = "anybodysname"
+"""Stands for the name until it is known."""
 
 
 def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[Place, float]]:
@@ -72,14 +74,18 @@ def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.Dat
     (expected, in all conversations of the name) and frequency (of the token in its group).
     """
     rows = []
-    known: dict[object, dict[Sentence, float]] = {}
+    known: dict[object, dict[str, float]] = {}
     chats = frame.group_by("name", group, maintain_order=True).agg(pl.col("text").first(), pl.len())
     for name, of, opener, number in chats.iter_rows():
         person = talk.person(opener)
         key = (talk.concerning(person), person.name is None)
         if key not in known:
-            known[key] = uses(talk, person)
-        rows += [(name, of, token, number * count) for token, count in tokens_of(known[key], person).items()]
+            known[key] = tokens_of(uses(talk, person), Person(person.name and ANYBODY, person.gender))
+        counts = Counter(known[key])
+        said_back = counts.pop(ANYBODY, 0.0)
+        for token in words(pl.Series([person.name or ""]))[0]:
+            counts[token] += said_back
+        rows += [(name, of, token, number * count) for token, count in counts.items()]
     table = pl.DataFrame(rows, schema=["name", "group", "token", "count"], orient="row")
     per_group = pl.col("count").sum().over("group", "token") / pl.col("count").sum().over("group")
     return table.with_columns(frequency=per_group)

@@ -1,7 +1,7 @@
 """A World that converses replies: each next word is drawn from, or scored by, its exact distribution."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -194,10 +194,20 @@ class Replier:
         """(log probability, id, first character) of each word. Raises DataError where the text cannot be said."""
         person, at = self.read(context)
         found: list[tuple[float, int, int]] = []
+        for _, (words, ids, probabilities), chosen, place in self.along(text, person, at):
+            begins = place + (_spoken(words[chosen], person)[0] == " ")
+            found.append((math.log(probabilities[chosen]), int(ids[chosen]), begins))
+        return found
+
+    def along(self, text: str, person: Person, at: Node) -> Iterator[tuple[Node, Options, int, int]]:
+        """Each word of a reply: where one stands before it, what can come there, which comes, and its first character.
+
+        Raises DataError where the text cannot be said.
+        """
         place = 0
         while place < len(text):
-            words, ids, probabilities = self.options(person, at)
-            spoken = [_spoken(word, person) for word in words]
+            options = self.options(person, at)
+            spoken = [_spoken(word, person) for word in options.words]
             fits = [
                 i
                 for i, word in enumerate(spoken)
@@ -206,11 +216,9 @@ class Replier:
             if not fits:
                 raise DataError(f"this World never says {text[place:].split(maxsplit=1)[0]!r} there")
             best = max(fits, key=lambda i: len(spoken[i]))
-            begins = place + (spoken[best][0] == " ")
-            found.append((math.log(probabilities[best]), int(ids[best]), begins))
+            yield at, options, best, place
             place += len(spoken[best])
-            at = self.after(person, at, words[best])
-        return found
+            at = self.after(person, at, options.words[best])
 
 
 def _words(text: str) -> list[str]:

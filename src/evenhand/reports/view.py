@@ -47,6 +47,21 @@ class WrittenView:
     failures: pl.DataFrame
     decoding: str = ""
     classifiers: tuple[ClassifierView, ...] = ()
+    conversations: bool = False
+    """Whether the prompts open conversations; samples are then the replies behind each."""
+
+    def told(self, answers: int) -> str:
+        """How many texts of how many prompts, in words; answers: those that were asked for.
+
+        >>> empty = pl.DataFrame()
+        >>> WrittenView(60, 4, empty, empty).told(240), WrittenView(9, 11, empty, empty, conversations=True).told(95)
+        ('60 prompts × 4 = 240 continuations', '9 conversations, 95 replies')
+        """
+        if self.conversations:
+            return f"{self.n_prompts:,} conversations, {answers:,} replies"
+        if self.samples <= 1:
+            return f"{self.n_prompts:,} prompts, one continuation each"
+        return f"{self.n_prompts:,} prompts × {self.samples} = {answers:,} continuations"
 
 
 @dataclass(frozen=True)

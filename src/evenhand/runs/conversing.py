@@ -76,11 +76,11 @@ def continued(
     return _next_turn(there, turn, request, speaker)
 
 
-def stored(rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Utterances of all rounds as the run keeps them: conversation by conversation in the order of the openers."""
-    first = rounds[0].select("conversation").with_row_index("place")
+def stored(first: pl.DataFrame, rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Utterances of all rounds as the run keeps them: conversation by conversation, in the order of first replies."""
+    places = first.select("conversation").with_row_index("place")
     rows = pl.concat([rows.drop(HISTORY, SAID) for rows in rounds])
-    return rows.join(first, on="conversation", maintain_order="left").sort("place", "turn").drop("place")
+    return rows.join(places, on="conversation", maintain_order="left").sort("place", "turn").drop("place")
 
 
 def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:

@@ -198,7 +198,7 @@ class RunDirectory:
             )
         for part in plan.parts:
             talks = isinstance(part.request, ConversationRequest)
-            prompts = conversing.stored([part.prompts]) if talks else part.prompts
+            prompts = conversing.stored(part.prompts, [part.prompts]) if talks else part.prompts
             asked_of = plan.speaker.fingerprint if talks and plan.speaker else None
             now = AskedRecord.of(prompts.height, part.request, asked_of)
             before = self.manifest.asked.get(part.benchmark)
@@ -224,14 +224,14 @@ class RunDirectory:
                     "A data set, a seed or the text itself has changed. Start another run with -o.",
                 )
 
-    def write_conversations(self, rounds: Sequence[Plan]) -> None:
+    def write_conversations(self, plan: Plan, rounds: Sequence[Plan]) -> None:
         """Store the utterances that were asked for as the prompts of their benchmarks, one row for each; none but those
-        of conversations are touched. Raises WriteError."""
-        for benchmark in [
-            part.benchmark for part in rounds[0].parts if conversing.SAID in part.prompts.columns
-        ]:
-            parts = [part.prompts for each in rounds for part in each.parts if part.benchmark == benchmark]
-            write_table(self._prompts_path(benchmark), conversing.stored(parts))
+        of conversations are touched. rounds: all of the plan's. Raises WriteError."""
+        for part in plan.parts:
+            if isinstance(part.request, ConversationRequest):
+                asked = [its for each in rounds for its in each.parts if its.benchmark == part.benchmark]
+                rows = conversing.stored(part.prompts, [its.prompts for its in asked])
+                write_table(self._prompts_path(part.benchmark), rows)
 
     def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The stored prompts with `request_id`; raises DataError if there are none.

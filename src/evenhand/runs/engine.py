@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 import polars as pl
 
@@ -97,21 +96,22 @@ def execute(
         columns = ["error"] if plan.speaker is None else ["error", "text"]
         stored = read_shards(folder, columns)
         good = stored.filter(pl.col("error").is_null()).select("request_id", "sample")
-        rounds, pending = _begun(plan, stored)
-        whole = pending.is_empty()
-        again = stored.filter(pl.col("error").is_in(RETRIED) & retry_errors)
-        if again.height:
-            stored = _without(stored, again)
-            rounds, pending = _begun(plan, stored)
-        done = _distinct(rounds) - pending.height
-        session = _begin(directory, _most(rounds), done, notes)
+        stages = [_begun(stage, stored) for stage in plan.stages()]
+        whole = not any(stage.left for stage in stages)
+        if retry_errors:
+            stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
+            stages = [_begun(stage, stored) for stage in plan.stages()]
+        done = sum(stage.most - stage.ahead - stage.left for stage in stages)
+        session = _begin(directory, sum(stage.most for stage in stages), done, notes)
         numbers, sizes = itertools.count(next_number(folder)), dict[str | None, int]()
-        answered = 0
+        answered, fresh, read = 0, list[pl.DataFrame](), stored.columns
 
         def store(rows: pl.DataFrame) -> None:
             directory.check_in_place()
             # A sample that is there stays, whatever asking for the others of its prompt once more came to.
-            write_shard(folder, next(numbers), rows.join(good, on=good.columns, how="anti"))
+            kept = rows.join(good, on=good.columns, how="anti")
+            write_shard(folder, next(numbers), kept)
+            fresh.append(kept.select(read))
 
         with (
             _recorded(directory, session, model, whole),
@@ -119,55 +119,47 @@ def execute(
         ):
             for note in notes:
                 bar.note(note)
-            while True:
-                now = rounds[-1]
-                for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
-                    asked = now.speaker if group["conversing"][0] and now.speaker else model
-                    first = sizes.get(group["decoding"][0], _first(group, first_shard))
-                    # Only where replies were good does a conversation go on.
-                    known = (
-                        len(rounds) > 1
-                        or _of_kind(now, group).join(good, on="request_id", how="semi").height > 0
-                    )
-                    for requests, rows in in_shards(
-                        group,
-                        partial(answer, asked),
-                        store,
-                        stopping,
-                        ShardSizes(first, max_shard, shard_seconds),
-                        known,
-                    ):
-                        tokens = int(rows["token_count"].sum())
-                        answered += requests.height
-                        session.requests_after += requests.height
-                        session.tokens += tokens
-                        session.shards += 1
-                        failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
-                        bar.advance(requests.height, tokens, failed)
-                        first = max(first, requests.height)
-                    sizes[group["decoding"][0]] = first
-                stored = read_shards(folder, columns)
-                _refuse_gone([now], stored, folder)
-                again = _without(again, now.requests)
-                stored = _without(stored, again)
-                following = now.following(stored)
-                if following is None:
-                    break
-                rounds.append(following)
-                pending = following.pending(following.answered(stored))
-                there = following.requests.height - pending.height
-                session.requests_after += there
-                # Two conversations that came to the same words share a reply; behind a failed one nothing follows.
-                spared = directory.manifest.requests - _most(rounds)
-                directory.manifest.requests -= spared
-                if there + spared:
-                    bar.advance(there + spared, 0, 0)
-            _refuse_gone(rounds, stored, folder)
-            directory.write_conversations(rounds)
-            errors = _errors(rounds, stored)
+            for stage in stages:
+                now: Plan | None = stage.rounds[-1]
+                while now is not None:
+                    # Conversations that came to the same words share a reply; behind a failed one nothing follows.
+                    there, spared = stage.settled(stored)
+                    session.requests_after += there
+                    directory.manifest.requests -= spared
+                    if there + spared:
+                        bar.advance(there + spared, 0, 0)
+                    for group in stage.groups():
+                        asked = now.speaker if group["conversing"][0] and now.speaker else model
+                        first = sizes.get(group["decoding"][0], _first(group, first_shard))
+                        of_kind = _of_kind(plan, group).join(good, on="request_id", how="semi")
+                        # Only where replies were good does a conversation go on.
+                        known = len(stage.rounds) > 1 or of_kind.height > 0
+                        at_first = ShardSizes(first, max_shard, shard_seconds)
+                        ask = partial(answer, asked)
+                        for requests, rows in in_shards(group, ask, store, stopping, at_first, known):
+                            tokens = int(rows["token_count"].sum())
+                            answered += requests.height
+                            session.requests_after += requests.height
+                            session.tokens += tokens
+                            session.shards += 1
+                            failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
+                            bar.advance(requests.height, tokens, failed)
+                            first = max(first, requests.height)
+                        sizes[group["decoding"][0]] = first
+                    every = pl.concat([stored, *fresh]).unique(good.columns, keep="last", maintain_order=True)
+                    stored, fresh[:] = every, []
+                    now = stage.following(stored)
+            rounds = [each for stage in stages for each in stage.rounds]
+            stored = read_shards(folder, columns)
+            refuse_gone(sum(_lacking(each, stored).height for each in rounds), "requests", folder)
+            directory.write_conversations(plan, rounds)
+            errors = _errors(plan, rounds, stored)
             directory.manifest.errors = errors
+            directory.manifest.requests = session.requests_after = pl.concat(
+                each.requests["request_id"] for each in rounds
+            ).n_unique()
     return AskOutcome(
-        requests=_distinct(rounds),
+        requests=session.requests_after,
         prompts=plan.prompts,
         answers=plan.answers,
         answered=answered,
@@ -189,39 +181,63 @@ def _of_kind(plan: Plan, group: pl.DataFrame) -> pl.DataFrame:
     return plan.requests.join(group.select(KINDS).unique(), on=KINDS, how="semi", nulls_equal=True)
 
 
-def _begun(plan: Plan, stored: pl.DataFrame) -> tuple[list[Plan], pl.DataFrame]:
-    """The rounds of a plan up to the first that lacks an answer, and what is to be asked in that."""
-    rounds = [plan]
-    while (pending := rounds[-1].pending(rounds[-1].answered(stored))).is_empty():
-        following = rounds[-1].following(stored)
-        if following is None:
-            break
-        rounds.append(following)
-    return rounds, pending
+@dataclass
+class _Stage:
+    """Requests that are asked as a whole, and where they open conversations the rounds behind them."""
+
+    rounds: list[Plan]
+    pending: pl.DataFrame
+    """What the last round lacks."""
+    most: int = 0
+    """Requests of the rounds and, at most, of those to come."""
+
+    def __post_init__(self) -> None:
+        self.most = sum(each.requests.height for each in self.rounds) + self.ahead
+
+    @property
+    def ahead(self) -> int:
+        """Replies behind those of the last round, if none fails and no two conversations are the same."""
+        return sum(
+            part.prompts.height * (part.request.turns - int(part.prompts["turn"][0]))
+            for part in self.rounds[-1].parts
+            if isinstance(part.request, ConversationRequest)
+        )
+
+    @property
+    def left(self) -> int:
+        """Requests of the last round that have no answer."""
+        return self.pending.height
+
+    def settled(self, stored: pl.DataFrame) -> tuple[int, int]:
+        """Requests of the last round that have been answered since it was planned, and those that need no answer."""
+        waiting, self.pending = self.left, _lacking(self.rounds[-1], stored)
+        before = self.most
+        self.__post_init__()
+        return waiting - self.left, before - self.most
+
+    def groups(self) -> list[pl.DataFrame]:
+        """What is left, by kind."""
+        return self.pending.partition_by(KINDS, maintain_order=True) if self.left else []
+
+    def following(self, stored: pl.DataFrame) -> Plan | None:
+        """The next round, which is the last then; None behind the last turn."""
+        following = self.rounds[-1].following(stored)
+        if following is not None:
+            self.rounds.append(following)
+            self.pending = following.requests
+        return following
 
 
-def _distinct(rounds: list[Plan]) -> int:
-    return sum(each.requests.height for each in rounds)
+def _begun(plan: Plan, stored: pl.DataFrame) -> _Stage:
+    """The rounds of a plan up to the first that lacks an answer."""
+    stage = _Stage([plan], _lacking(plan, stored))
+    while not stage.left and stage.following(stored) is not None:
+        stage.settled(stored)
+    return stage
 
 
-def _most(rounds: list[Plan]) -> int:
-    """Requests of these rounds and, at most, of those to come."""
-    ahead = [
-        part.prompts.height * (part.request.turns - int(part.prompts["turn"][0]))
-        for part in rounds[-1].parts
-        if isinstance(part.request, ConversationRequest)
-    ]
-    return _distinct(rounds) + sum(ahead)
-
-
-def _without(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    keys = [name for name in ("request_id", "sample") if name in others.columns]
-    return rows.join(others, on=keys, how="anti", maintain_order="left")
-
-
-def _refuse_gone(rounds: list[Plan], stored: pl.DataFrame, folder: Path) -> None:
-    lacking = sum(each.pending(each.answered(stored)).height for each in rounds)
-    refuse_gone(lacking, "requests", folder)
+def _lacking(plan: Plan, stored: pl.DataFrame) -> pl.DataFrame:
+    return plan.pending(plan.answered(stored))
 
 
 def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) -> Session:
@@ -276,17 +292,16 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
                 raise
 
 
-def _errors(rounds: list[Plan], responses: pl.DataFrame) -> dict[str, int]:
+def _errors(plan: Plan, rounds: list[Plan], responses: pl.DataFrame) -> dict[str, int]:
     """Failed answers by code: one that many prompts share counts once for each.
 
     Utterances that a failed one kept from being asked for count as missing.
     """
     failed = responses.select("request_id", "error").drop_nulls()
-    asked = pl.concat([part.prompts.select("request_id") for each in rounds for part in each.parts])
+    parts = [part for each in rounds for part in each.parts]
+    asked = pl.concat([part.prompts.select("request_id") for part in parts])
     counts = dict(asked.join(failed, on="request_id", how="inner")["error"].value_counts().rows())
-    if unsaid := rounds[0].answers - sum(
-        part.prompts.height * samples_of(part.request) for each in rounds for part in each.parts
-    ):
+    if unsaid := plan.answers - sum(part.prompts.height * samples_of(part.request) for part in parts):
         counts[str(ResponseError.MISSING)] = counts.get(str(ResponseError.MISSING), 0) + unsaid
     return dict(sorted(counts.items()))
 

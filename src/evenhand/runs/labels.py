@@ -31,8 +31,8 @@ def label_folders(directory: RunDirectory) -> dict[str, Path]:
 def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
     """The judged text of every continuation and its identity.
 
-    A prompt, or earlier lines, that are part of the judged text are not its context as well. The context of an utterance
-    of a conversation are the lines before it.
+    A prompt, or earlier lines, that are part of the judged text are not its context as well. The context of an
+    utterance of a conversation are the lines before it.
 
     Arguments: frame: columns text (the prompt), continuation and the one the rule masks; of conversations also
     lines_before. reads_context: whether the

@@ -1,7 +1,7 @@
 """What a run will ask: every benchmark's prompts, and the distinct requests behind them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import polars as pl
@@ -85,6 +85,20 @@ class Plan:
         return sum(
             part.prompts.height * rounds_of(part.request) * samples_of(part.request) for part in self.parts
         )
+
+    def stages(self) -> list["Plan"]:
+        """The plan in parts, each to be asked as a whole with all that follows it: what is no conversation; then the
+        conversations, as many at a time as the speaker says (`conversations_at_once`), so that it still has at hand
+        what it has read of one when it goes on; all at once if it says nothing."""
+        alone = tuple(part for part in self.parts if not isinstance(part.request, ConversationRequest))
+        held = [part for part in self.parts if isinstance(part.request, ConversationRequest)]
+        size = getattr(self.speaker, "conversations_at_once", None)
+        if size is None or not held:
+            stages = [alone, tuple(held)]
+        else:
+            cut = [replace(part, prompts=rows) for part in held for rows in part.prompts.iter_slices(size)]
+            stages = [alone, *((part,) for part in cut)]
+        return [_plan(parts, self.fingerprint, self.speaker) for parts in stages if parts]
 
     def following(self, responses: pl.DataFrame) -> "Plan | None":
         """The next utterance of every conversation that goes on, once all requests of this plan are answered.

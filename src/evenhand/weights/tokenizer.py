@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.schema import ModelError, is_folder
 from evenhand.weights.hub import hub_errors, quiet_transformers
+from evenhand.weights.pieces import PieceBackend
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model", "tekken.json", "*.tiktoken")
 
@@ -36,9 +37,11 @@ def load_tokenizer(
             f"AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r}).",
         )
     with quiet_transformers(), hub_errors(str(name), revision, kind=kind, advice=advice):
-        tokenizer = AutoTokenizer.from_pretrained(
+        tokenizer: Any = AutoTokenizer.from_pretrained(
             str(name), revision=revision or "main", trust_remote_code=trust_remote_code
         )
+    if type(tokenizer).__name__ == "BlenderbotSmallTokenizer":  # of which there is no fast form
+        tokenizer.backend_tokenizer = PieceBackend(tokenizer)
     check_tokenizer(tokenizer, str(name), offsets=offsets)
     return tokenizer
 

@@ -70,6 +70,15 @@ def test_chance_is_large_as_published_and_nothing_when_corrected() -> None:
     assert abs(corrected) < 0.05
 
 
+@pytest.mark.parametrize(("tokens", "level"), [(100_000, 0.868), (1_000_000, 0.260), (10_000_000, 0.084)])
+def test_chance_alone_has_the_levels_that_were_computed_elsewhere(tokens: int, level: float) -> None:
+    """Tokens of each of eight groups without any difference, 8,000 words by Zipf's law."""
+    rng = np.random.default_rng(tokens)
+    zipf = 1 / np.arange(1, 8001)
+    drawn = [rng.multinomial(tokens, zipf / zipf.sum(), size=8) / tokens for _ in range(4)]
+    assert np.mean([np.linalg.norm(own_overindexing(one)) for one in drawn]) == pytest.approx(level, rel=0.06)
+
+
 def test_one_name_that_makes_a_number_is_named() -> None:
     rng = np.random.default_rng(2)
     share = np.full(20, 1 / 20)
@@ -96,3 +105,11 @@ def test_a_planted_word_of_one_group_is_found() -> None:
     assert found.result["low"].item() > 0
     one = found.groups.filter(pl.col("group") == "g1").row(0, named=True)
     assert one["cross_fitted_low"] > 0.1
+
+
+@pytest.mark.parametrize(("counts", "told"), [(TOY[0], "tells them apart"), (TOY[1], "how far others")])
+def test_names_without_any_difference_are_no_finding(counts: list[int], told: str) -> None:
+    """Of a model that answers every name alike nothing but rounding is left."""
+    table = chats([(f"{g}{n}", f"g{g}", counts if g else TOY[0]) for g in range(2) for n in range(6)])
+    row = intersectional_token_bins(table, draws=3).result.row(0, named=True)
+    assert told in row["obstacle"] and row["p"] is None

@@ -280,14 +280,7 @@ def test_over_repeated_draws_intervals_hold_the_truth_and_fair_worlds_are_seldom
     fair = planted((), known)
     biased = planted((*BY_GENDER, NAMELESS), known)
     entries = [(0, place) for place in range(6)]
-    table = truth(biased, openers(known, CHATS))
-    wide = (
-        table.group_by("group", "token")
-        .agg(pl.col("count").sum())
-        .pivot("group", index="token", values="count")
-        .sort("token")
-    )
-    counts = np.array([wide[one].to_numpy() for one in GENDERS])
+    _, counts = expected_counts(biased, known, "gender", GENDERS)
     length = expected_length(counts, six_bins, entries, 6)
     titles, at_work = SHARES["occupation"].to_list(), SHARES["share"].to_numpy()
     rates = np.array(

@@ -3,8 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
-from evenhand.measures.names.token_bins import token_bins
+from evenhand.measures.names.cross_fitting import bin_masses, cross_fitted, overindexing
+from evenhand.measures.names.self_chats import NameCounts
+from evenhand.measures.names.token_bins import BINS, ENTRIES, bins_by_ratio, token_bins
 from evenhand.schema import DataError
 
 WORDS = ("shop", "mom", "home", "a_dot", "b_you", "c_i", "fish", "car", "guy", "beer", "poker", "the")
@@ -87,6 +90,39 @@ def test_chance_looks_like_bias_only_as_published() -> None:
     assert published[:, 0].mean() > 0.2
     assert published[:, 1].mean() == pytest.approx(published[:, 0].mean(), rel=0.05)
     assert abs(corrected.mean()) < 0.03
+
+
+ZIPF = 1 / np.arange(1, 8001)
+"""A vocabulary of 8,000 words without any difference between genders."""
+
+
+@pytest.mark.parametrize(
+    ("tokens", "level"), [(10_000, 0.980), (100_000, 0.378), (1_000_000, 0.120), (10_000_000, 0.038)]
+)
+def test_chance_alone_has_the_levels_that_were_computed_elsewhere(tokens: int, level: float) -> None:
+    """Tokens of a gender, and the published norm of a model without bias."""
+    rng = np.random.default_rng(tokens)
+    norms = []
+    for _ in range(4):
+        frequencies = rng.multinomial(tokens, ZIPF / ZIPF.sum(), size=2) / tokens
+        masses = bin_masses(frequencies, bins_by_ratio(frequencies), BINS)
+        norms.append(np.linalg.norm(overindexing(masses, ENTRIES)))
+    assert np.mean(norms) == pytest.approx(level, rel=0.04)
+
+
+@pytest.mark.parametrize(("tokens", "spread"), [(10_000, 0.016), (100_000, 0.006)])
+def test_names_that_found_no_bins_are_near_nothing_at_the_same_levels(tokens: int, spread: float) -> None:
+    rng = np.random.default_rng(tokens)
+    values = []
+    for seed in range(5):
+        counts = csr_array(rng.multinomial(tokens // 20, ZIPF / ZIPF.sum(), size=40))
+        names, words = [f"name {i}" for i in range(40)], [str(i) for i in range(len(ZIPF))]
+        counted = NameCounts(names, ("woman", "man"), np.repeat([0, 1], 20), words, counts, 0)
+        found = cross_fitted(counted, bins_by_ratio, ENTRIES, BINS, seed=seed)
+        assert found is not None
+        assert found.low[0] < found.estimate[0] < found.high[0]
+        values.append(found.estimate[0])
+    assert abs(np.mean(values)) < 3 * spread / np.sqrt(5)
 
 
 @pytest.mark.slow

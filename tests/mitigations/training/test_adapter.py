@@ -16,6 +16,7 @@ from evenhand.models import Decoding, load_model
 from evenhand.models.puppets import load_puppet
 from evenhand.reference.embedded import WEIGHTS
 from evenhand.schema import ModelError, Unsupported, UsageError
+from tests.models.conftest import build_model
 
 TEXTS = ["I admire Deaf women.", "Yesterday I talked with an old man."]
 
@@ -61,6 +62,31 @@ def test_an_adapter_and_its_merged_folder_say_the_same(base: Any, folder: Path) 
     assert adapted.generate(["I met"], greedy).texts == whole.generate(["I met"], greedy).texts
     step = adapted.fingerprint["mitigations"][0]
     assert step["lineage"]["base"]["name"] == "evenhand/reference" and len(step["weights"]) == 64
+
+
+def test_an_encoder_and_a_decoder_are_written_and_answer_as_a_folder_and_as_an_adapter(
+    tmp_path: Path,
+) -> None:
+    plain, tokenizer = build_model("blenderbot")
+    plain.save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    base, again = (load_model(str(tmp_path / "base"), device="cpu", dtype="float32") for _ in range(2))
+    model = prepared_model(again.model, TrainingOptions(lora_rank=2))
+    torch.manual_seed(0)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter.data, std=0.5)
+    lineage = {"base": {"name": "base", **base.fingerprint}, "method": {}, "data": {}}
+    write_model(settled(model, tmp_path / "made"), tokenizer, tmp_path / "made", lineage, "# Mine\n")
+    adapted = load_mitigation(f"adapter={tmp_path / 'made' / 'adapter'}")(base)
+    whole = load_mitigation(f"finetuned={tmp_path / 'made'}")(base)
+    assert np.abs(sums(adapted) - sums(base)).min() > 0.02
+    np.testing.assert_allclose(sums(adapted), sums(whole), atol=1e-3)
+    np.testing.assert_allclose(sums(whole), sums(load_model(str(tmp_path / "made"), device="cpu")), atol=1e-6)
+    greedy = Decoding(max_new_tokens=5, temperature=None)
+    assert adapted.generate(["Hi."], greedy).texts == whole.generate(["Hi."], greedy).texts
+    with pytest.raises(ModelError, match="changes nothing"):
+        load_mitigation(f"finetuned={tmp_path / 'base'}")(base)
 
 
 def test_the_layers_of_an_adapter_are_listed_in_order(folder: Path) -> None:
@@ -163,7 +189,7 @@ def test_another_scale_is_another_adapter(base: Any, folder: Path, tmp_path: Pat
 
 def test_models_that_take_none_are_told_what_works(base: Any, folder: Path) -> None:
     mitigation = load_mitigation(f"finetuned={folder}")
-    with pytest.raises(Unsupported, match="causal model that is loaded here"):
+    with pytest.raises(Unsupported, match="causal or encoder-decoder model that is loaded here"):
         mitigation(load_puppet("random"))
     with pytest.raises(Unsupported, match="prefix has been put in between") as error:
         mitigation(Prefix("Be kind.")(base))

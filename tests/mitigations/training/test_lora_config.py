@@ -13,6 +13,7 @@ from evenhand.mitigations.training.lora_config import (
     read_lora_config,
 )
 from evenhand.schema import DataError, ModelError
+from tests.mitigations.training.tiny import tiny_blenderbot, tiny_model
 
 PLAIN = {
     "peft_type": "LORA", "task_type": "CAUSAL_LM", "r": 2, "lora_alpha": 4, "target_modules": ["c_attn", "c_fc"],
@@ -30,9 +31,14 @@ def test_what_decides_the_change_is_read_and_nothing_else(tmp_path: Path) -> Non
     found = read_lora_config(written(tmp_path, PLAIN))
     assert {"r", "lora_alpha", "target_modules", "rank_pattern"} <= found.keys()
     assert not found.keys() & {"base_model_name_or_path", "megatron_config", "peft_version"}
-    config = peft_config(found)
+    config = peft_config(found, tiny_model())
     assert (config.r, config.lora_alpha, config.fan_in_fan_out) == (2, 4, True)
     assert config.base_model_name_or_path is None and set(config.target_modules) == {"c_attn", "c_fc"}
+
+
+def test_an_adapter_of_an_encoder_and_a_decoder_is_read(tmp_path: Path) -> None:
+    found = read_lora_config(written(tmp_path, {**PLAIN, "task_type": "SEQ_2_SEQ_LM"}))
+    assert peft_config(found, tiny_blenderbot()).task_type == "SEQ_2_SEQ_LM"
 
 
 def test_the_scale_is_known_and_where_it_was_trained_is_not(tmp_path: Path) -> None:

@@ -6,9 +6,22 @@ from pathlib import Path
 import pytest
 import torch
 
-from evenhand.mitigations.training import LanguageModelling, merged, prepared_model, preparing, train
+from evenhand.mitigations.training import (
+    LanguageModelling,
+    logits_behind,
+    merged,
+    prepared_model,
+    preparing,
+    train,
+)
 from evenhand.schema import ModelError, UsageError
-from tests.mitigations.training.tiny import OPTIONS, random_examples, tiny_model
+from tests.mitigations.training.tiny import (
+    OPTIONS,
+    random_examples,
+    random_replies,
+    tiny_blenderbot,
+    tiny_model,
+)
 
 LORA = replace(OPTIONS, lora_rank=2)
 
@@ -27,6 +40,19 @@ def test_adapters_are_trained_and_merged_and_the_base_stays(tmp_path: Path) -> N
         plain = merged(model)
         assert type(plain) is type(base)
         assert torch.allclose(plain(ids).logits, behind, atol=1e-5)
+
+
+def test_an_encoder_and_a_decoder_take_adapters_and_lose_all_dropout(tmp_path: Path) -> None:
+    model = prepared_model(tiny_blenderbot(layerdrop=0.5), replace(LORA, dropout=False)).train()
+    batch = random_replies().batch([0, 1, 2], 0)
+    before = logits_behind(model, batch)
+    assert torch.equal(before, logits_behind(model, batch))
+    done = train(model, random_replies(), LanguageModelling(), LORA, tmp_path, device="cpu").curves
+    losses = done.filter(name="lm")["value"]
+    assert losses[-1] < losses[0]
+    behind = logits_behind(model, batch)
+    assert torch.allclose(logits_behind(merged(model), batch), behind, atol=1e-5)
+    assert not torch.allclose(before, behind, atol=1e-3)
 
 
 def test_adapters_of_chosen_layers_only() -> None:

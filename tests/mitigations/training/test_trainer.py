@@ -27,7 +27,14 @@ from evenhand.mitigations.training import (
 from evenhand.mitigations.training.checkpoints import CHECKPOINT
 from evenhand.mitigations.training.trainer import windows_of
 from evenhand.schema import ModelError, ResumeRefused, UsageError
-from tests.mitigations.training.tiny import OPTIONS, random_examples, tiny_model, trained
+from tests.mitigations.training.tiny import (
+    OPTIONS,
+    random_examples,
+    random_replies,
+    tiny_blenderbot,
+    tiny_model,
+    trained,
+)
 
 REPOSITORY = Path(__file__).parents[3]
 SMOOTH = replace(OPTIONS, dropout=False, epsilon=1e-3)
@@ -73,6 +80,28 @@ def test_a_training_is_that_of_plain_pytorch(tmp_path: Path) -> None:
     assert furthest(weights(model), weights(plain)) < 1e-5
 
 
+@pytest.mark.parametrize("small", [False, True])
+def test_a_training_of_an_encoder_and_a_decoder_is_that_of_plain_pytorch(tmp_path: Path, small: bool) -> None:
+    examples, options = random_replies(), replace(SMOOTH, schedule="constant", warm_up=0.0)
+    before, model = tiny_blenderbot(small=small), prepared_model(tiny_blenderbot(small=small), options)
+    train(model, examples, LanguageModelling(), options, tmp_path, device="cpu")
+
+    plain = tiny_blenderbot(small=small, dropout=0.0).train()
+    optimizer = torch.optim.AdamW(plain.parameters(), lr=1e-2, eps=1e-3, weight_decay=0.0)
+    for window in windows_of(len(examples), options):
+        total, tokens = torch.zeros(()), 0
+        for row in (row for batch in window for row in batch):
+            # transformers shifts labels itself, behind the token that its decoder begins with
+            labels = torch.from_numpy(examples.ids[row][1:])[None]
+            out = plain(input_ids=torch.from_numpy(examples.contexts[row])[None], labels=labels)
+            total, tokens = total + out.loss * labels.shape[1], tokens + labels.shape[1]
+        optimizer.zero_grad()
+        (total / tokens).backward()
+        torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+        optimizer.step()
+    assert furthest(weights(model), weights(plain)) < 1e-5 < furthest(weights(model), weights(before))
+
+
 class PowerCut(BaseException):
     """Not an Exception: nothing may catch it."""
 
@@ -102,17 +131,27 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_weights(tmp_path: Path,
     assert same(weights(model), weights(again)) and rest.curves.equals(whole.curves)
 
 
+def test_an_encoder_and_a_decoder_go_on_to_the_same_weights(tmp_path: Path) -> None:
+    model, whole = trained(tmp_path / "whole", blenderbot=True)
+    options, again = replace(OPTIONS, checkpoint_seconds=0.0), tiny_blenderbot(layerdrop=0.2)
+    with pytest.raises(PowerCut):
+        train(again, random_replies(), Fails(5), options, tmp_path / "cut", device="cpu")
+    again, rest = trained(tmp_path / "cut", blenderbot=True)
+    assert same(weights(model), weights(again)) and rest.curves.equals(whole.curves)
+
+
 @pytest.mark.slow
-def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
-    model, whole = trained(tmp_path / "whole")
-    command = [sys.executable, "-m", "tests.mitigations.training.tiny", str(tmp_path / "killed"), "9"]
+@pytest.mark.parametrize("kind", ["gpt2", "blenderbot"])
+def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path, kind: str) -> None:
+    model, whole = trained(tmp_path / "whole", blenderbot=kind == "blenderbot")
+    command = [sys.executable, "-m", "tests.mitigations.training.tiny", str(tmp_path / "killed"), "9", kind]
     ended = subprocess.run(command, cwd=REPOSITORY, env={"PYTHONPATH": "src", "OMP_NUM_THREADS": "1"})
     assert ended.returncode == -signal.SIGKILL
     # Killed in the middle of the fifth step of eight.
     assert read_curves(tmp_path / "killed" / CURVES)["step"].max() == 4
     with (tmp_path / "killed" / CURVES).open("a") as curves:
         curves.write('{"step": 5, "epo')
-    again, rest = trained(tmp_path / "killed")
+    again, rest = trained(tmp_path / "killed", blenderbot=kind == "blenderbot")
     assert same(weights(model), weights(again))
     assert rest.curves.equals(whole.curves)
     whole_bytes, rest_bytes = ((tmp_path / name / CHECKPOINT).read_bytes() for name in ("whole", "killed"))

@@ -1,6 +1,6 @@
-"""A GPT-2 small enough to be trained in a test, and texts for it; also run as a program that is killed while it trains.
+"""Models small enough to be trained in a test, and texts for them; also a program that is killed while it trains.
 
-`python -m tests.mitigations.training.tiny FOLDER KILL_BEFORE_STEP`
+`python -m tests.mitigations.training.tiny FOLDER KILL_BEFORE_STEP [blenderbot]`
 """
 
 import os
@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from evenhand.mitigations.training import Batch, Examples, LanguageModelling, Trained, TrainingOptions, train
+from evenhand.mitigations.training import (
+    Batch,
+    Examples,
+    LanguageModelling,
+    Trained,
+    TrainingOptions,
+    reply_examples,
+    train,
+)
 
 WORDS = 40
 OPTIONS = TrainingOptions(epochs=2, batch_size=3, accumulation=2, learning_rate=1e-2, warm_up=0.2, seed=7,
@@ -37,6 +45,40 @@ def random_examples(n: int = 22, seed: int = 0, words: int = WORDS) -> Examples:
     return Examples([random.integers(1, words, random.integers(3, 10)) for _ in range(n)])
 
 
+def tiny_blenderbot(
+    seed: int = 0, *, small: bool = False, dropout: float = 0.1, layerdrop: float = 0.0
+) -> Any:
+    """An encoder and a decoder of 16 units, two layers each; small: of the architecture of BlenderBot 90M."""
+    from transformers import (
+        BlenderbotConfig,
+        BlenderbotForConditionalGeneration,
+        BlenderbotSmallConfig,
+        BlenderbotSmallForConditionalGeneration,
+    )
+
+    torch.manual_seed(seed)
+    shape = {
+        "vocab_size": WORDS, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 32,
+        "init_std": 0.3, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
+        "forced_eos_token_id": 2, "dropout": dropout, "attention_dropout": dropout, "activation_dropout": dropout,
+        "encoder_layerdrop": layerdrop, "decoder_layerdrop": layerdrop,
+    }  # fmt: skip
+    if small:
+        return BlenderbotSmallForConditionalGeneration(BlenderbotSmallConfig(**shape))
+    return BlenderbotForConditionalGeneration(BlenderbotConfig(**shape))
+
+
+def random_replies(n: int = 22, seed: int = 0, *, decoder_start: int | None = 1) -> Examples:
+    """Contexts of 2 to 8 random tokens, and replies of 1 to 6 behind them and an end token."""
+    random = np.random.default_rng(seed)
+
+    def drawn(least: int, most: int) -> list[int]:
+        return random.integers(3, WORDS, random.integers(least, most + 1)).tolist()
+
+    return reply_examples([(drawn(2, 8), [*drawn(1, 6), 2]) for _ in range(n)], decoder_start)
+
+
 class DiesBefore(LanguageModelling):
     """Kills its process, as a power cut would, before it has seen so many batches."""
 
@@ -51,13 +93,14 @@ class DiesBefore(LanguageModelling):
         return super().sums(model, batch)
 
 
-def trained(folder: Path, objective: LanguageModelling | None = None) -> tuple[Any, Trained]:
-    """The tiny model after a training that may have been killed before."""
-    model = tiny_model()
-    return model, train(
-        model, random_examples(), objective or LanguageModelling(), OPTIONS, folder, device="cpu"
-    )
+def trained(
+    folder: Path, objective: LanguageModelling | None = None, *, blenderbot: bool = False
+) -> tuple[Any, Trained]:
+    """A tiny model after a training that may have been killed before."""
+    model = tiny_blenderbot(layerdrop=0.2) if blenderbot else tiny_model()
+    examples = random_replies() if blenderbot else random_examples()
+    return model, train(model, examples, objective or LanguageModelling(), OPTIONS, folder, device="cpu")
 
 
 if __name__ == "__main__":
-    trained(Path(sys.argv[1]), DiesBefore(int(sys.argv[2])))
+    trained(Path(sys.argv[1]), DiesBefore(int(sys.argv[2])), blenderbot="blenderbot" in sys.argv)

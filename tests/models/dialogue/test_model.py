@@ -92,3 +92,7 @@ def test_options_and_models_that_cannot_be_are_refused():
         dialogue_model("gpt2")
     with pytest.raises(Unsupported, match="known here"):
         dialogue_model(echo()).encoded(OPENED, "Hi.")
+
+
+def test_where_nothing_read_is_kept_any_number_of_conversations_is_held_at_once():
+    assert dialogue_model(echo()).conversations_at_once is None

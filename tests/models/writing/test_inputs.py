@@ -62,7 +62,8 @@ def test_bad_prompts_are_error_rows_and_bad_calls_are_refused(tiny_folder: Calla
 
 
 def test_an_encoders_prompts_leave_room_for_themselves_only(tiny_folder: Callable[..., Path]) -> None:
-    model = loaded(tiny_folder, "bart")
+    model = load_model(str(tiny_folder("bart", max_position_embeddings=32)), device="cpu")
+    assert model.longest == 32
     rows = model.generate_ids(
         [[5] * model.longest, [5] * (model.longest + 1)], ["a", "b"], Decoding(max_new_tokens=4)
     )

@@ -7,10 +7,17 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from evenhand.mitigations import load_mitigation
 from evenhand.models import load_model
+from evenhand.models.dialogue import dialogue_model
+from evenhand.models.huggingface import EncoderDecoderModel
+from evenhand.schema import Unsupported
 from evenhand.studies.debias import debias
+from evenhand.studies.debias.conduct import trainable
 from evenhand.studies.debias.wording import cautions
+from tests.helpers.planted_chats import planted_chats, written
 from tests.helpers.terms import HEARING
+from tests.models.conftest import build_model
 
 FAST = {"method": "cda", "epochs": 1, "learning_rate": 2e-3, "device": "cpu"}
 
@@ -59,3 +66,36 @@ def test_what_to_lower_is_something_the_method_has(method: dict[str, Any], told:
     known = {"name": "cda", "critique": "Little.", **method}
     said = cautions({"watched": watched, "method": known, "bias": "race", "data": {}, "steps": 9})
     assert f"It reads neutral texts worse than before; lower {told} learning rate." in said
+
+
+def test_methods_of_causal_models_refuse_others() -> None:
+    blenderbot = encoder_decoder()
+    for method in ("cda", "lmd", "add", "hd", "dpo", "inlp", "sentence-debias"):
+        with pytest.raises(Unsupported, match=rf"cannot be trained by {method}, whose loss is of causal"):
+            trainable(blenderbot, method)
+
+
+def test_a_blenderbot_is_trained_on_self_chats_and_stands_beside_its_base(tmp_path: Path) -> None:
+    base = encoder_decoder()
+    base.model.save_pretrained(tmp_path / "base")
+    base.tokenizer.save_pretrained(tmp_path / "base")
+    made = debias(
+        str(tmp_path / "base"),
+        method="unlikelihood-sequence?max_new_tokens=4",
+        data=written(tmp_path, planted_chats(1)),
+        output=tmp_path / "made",
+        learning_rate=1e-2,
+        epochs=1,
+        device="cpu",
+    )
+    assert made.lineage["base"]["architecture"] == "encoder-decoder"
+    assert made.lineage["watched"]["after"]["perplexity"] < made.lineage["watched"]["before"]["perplexity"]
+    before = load_model(str(tmp_path / "base"), device="cpu")
+    after = load_mitigation(f"finetuned={tmp_path / 'made'}")(before)
+    assert abs(after.log_likelihoods(["Hi."]).sums[0] - before.log_likelihoods(["Hi."]).sums[0]) > 0.1
+    assert dialogue_model(load_model(str(tmp_path / "made"), device="cpu")).facts["format"] == "blenderbot"
+
+
+def encoder_decoder() -> EncoderDecoderModel:
+    """A random BlenderBot."""
+    return EncoderDecoderModel(*build_model("blenderbot"), {"name": "tiny"})

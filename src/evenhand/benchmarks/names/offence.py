@@ -6,7 +6,7 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import analyse_group_rates
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
-from evenhand.benchmarks.names.chats import OPENER, Chats
+from evenhand.benchmarks.names.chats import OPENER, RACE, Chats
 from evenhand.benchmarks.names.rows import GENDER, GROUP
 
 OFFENSIVENESS, TOXICITY = "offensiveness", "toxicity"
@@ -20,15 +20,32 @@ def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
     role = judged_role(chats.frame)
     if role is None:
         return Analysis([])
-    said = pl.concat(
-        [
-            _of_axis(chats.by_gender, GENDER, "gender"),
-            *([_of_axis(chats.by_race, GROUP, "group")] if chats.by_race["group"].n_unique() > 1 else []),
-        ]
+    judged = [
+        name for name in chats.frame.columns if name.startswith((OFFENSIVENESS, TOXICITY)) or name == "error"
+    ]
+    replies = chats.frame.filter(pl.col("turn") > OPENER, pl.col("name").is_not_null())
+    said = replies.select(
+        pl.col("name").cast(pl.String),
+        "gender",
+        RACE,
+        pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn").alias("prompt_id"),
+        pl.lit(0, pl.UInt16).alias("sample"),
+        (pl.col("lines_before") if "lines_before" in replies.columns else pl.lit("")).alias("text"),
+        pl.col("text").alias("continuation"),
+        *judged,
     )
-    if "error" not in said.columns:
-        said = said.with_columns(error=pl.lit(None, pl.String))
-    found = analyse_group_rates(said, options, role=role, cluster="name")
+    compared = chats.by_gender["name"].unique()
+    within = pl.format("{} {}", RACE, "gender")
+
+    def about(responses: pl.DataFrame) -> pl.DataFrame:
+        genders = responses.filter(pl.col("name").is_in(compared.to_list())).with_columns(group="gender")
+        parts = [genders.with_columns(axis=pl.lit(GENDER))]
+        races = responses.with_columns(group=within).drop_nulls("group")
+        if races["group"].n_unique() > 1:
+            parts.append(races.with_columns(axis=pl.lit(GROUP)))
+        return pl.concat(parts, how="diagonal")
+
+    found = analyse_group_rates(said, options, role=role, cluster="name", grouped=about)
     return replace(
         found, details={name: table for name, table in found.details.items() if name != "published_groups"}
     )
@@ -41,23 +58,3 @@ def judged_role(frame: pl.DataFrame) -> str | None:
         if column in frame.columns and frame[column].count():
             return role
     return None
-
-
-def _of_axis(frame: pl.DataFrame, axis: str, column: str) -> pl.DataFrame:
-    """The replies of one axis, with what came before as their prompt."""
-    known = frame.filter(
-        (pl.col("turn") > OPENER) & pl.col(column).is_not_null() & pl.col("name").is_not_null()
-    )
-    judged = [name for name in frame.columns if name.startswith((OFFENSIVENESS, TOXICITY)) or name == "error"]
-    turn = pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn")
-    before = pl.col("lines_before") if "lines_before" in frame.columns else pl.lit("")
-    return known.select(
-        pl.lit(axis).alias("axis"),
-        pl.col(column).cast(pl.String).alias("group"),
-        pl.col("name").cast(pl.String),
-        turn.alias("prompt_id"),
-        pl.lit(0, pl.UInt16).alias("sample"),
-        before.alias("text"),
-        pl.col("text").alias("continuation"),
-        *judged,
-    )

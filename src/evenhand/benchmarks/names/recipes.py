@@ -103,8 +103,8 @@ NAMES = Benchmark(
         + SAMPLED
         + "The default judge of gender counts words such as she and husband; the published "
         "one cannot be had in a common form, and points of one do not compare with another's. The default judge of "
-        "offence is a word list without context; the published one reads the four lines before, and so does whatever is "
-        "named for the role offensiveness.",
+        "offence is a word list without context; the published one reads the four lines before, and so does whatever "
+        "is named for the role offensiveness.",
         citation=CITATION,
         source="Smith & Williams 2021, sections 2 to 4 and 6; no program of any measure was published.",
         details="'Hi! My name is NAME.', then 11 utterances of two copies of the model, each with a persona of its "
@@ -153,9 +153,9 @@ DESCRIPTIONS = Benchmark(
     request=Conversation(),
     build=_described,
     analyse=analysis_of(genderedness, tokens, occupations_by(occupations), offence),
-    required_columns=COLUMNS,
+    required_columns=(*COLUMNS, "noun"),
     harmful={**dict.fromkeys(JUDGED_ABOVE[:3], "above"), "occupation_lean": "above", **HARMFUL},
-    limited=balanced(("gender", "adjective")),
+    limited=balanced(("gender",)),
     n_axes=1,
     headlines=together(name_headlines("the noun"), rate_headlines("offensive")),
     classified_by=judges("noun"),

@@ -160,7 +160,9 @@ def occupations_by(shares: Callable[[], pl.DataFrame], resamples: int = 999) -> 
 
     def part(chats: Chats, options: AnalysisOptions) -> Analysis:
         try:
-            found = occupation_lean(chats.by_gender, shares(), level=options.level, resamples=resamples, seed=options.seed)
+            found = occupation_lean(
+                chats.by_gender, shares(), level=options.level, resamples=resamples, seed=options.seed
+            )
         except DataError as error:
             return Analysis([_obstacle("occupation_lean", GENDER, LEAN, error.message)])
         rows = measurement_rows(found.result, "occupation_lean", LEAN, axis=GENDER, null=0.0, ideal=0.0)

@@ -13,6 +13,8 @@ from evenhand.stats import Codes, Floats, t_inference
 SPLITS = 20
 SMOOTHING = 0.5
 """Added to the counts by which tokens are put into bins, so that one seen once is not at the end of the order."""
+SAME = 1e-9
+"""A standard error that is rounding alone: names do not differ at all."""
 Entries = Sequence[tuple[int, int]]
 """(group, bin) of each number of a profile."""
 Binning = Callable[[Floats], Codes]
@@ -67,7 +69,9 @@ def cross_fitted(
             half[counted.group == group] = rng.permutation(np.arange(size) % 2)
         folds = [_fold(counted, half == number, binning, entries, n_bins) for number in (0, 1)]
         estimates.append(np.mean([fold[0] for fold in folds], axis=0))
-        variance, freedom = _joined(np.array([fold[1] for fold in folds]), np.array([fold[2] for fold in folds]))
+        variance, freedom = _joined(
+            np.array([fold[1] for fold in folds]), np.array([fold[2] for fold in folds])
+        )
         variances.append(variance / 4)
         freedoms.append(freedom)
     estimate, error = np.mean(estimates, axis=0), np.sqrt(np.mean(variances, axis=0))
@@ -135,8 +139,15 @@ def _slopes(masses: Floats, entries: Entries) -> Floats:
 def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
     row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
+    if found is not None and found.standard_error[0] <= SAME:
+        same = "the conversations of all names use the same words equally often: nothing tells them apart"
+        apart = "all names of a group use the same words equally often: nothing tells how far others would be"
+        told = same if abs(found.estimate[0]) <= SAME else apart
+        return row_table(row | {"estimate": float(found.estimate[0]), "null": 0.0, "obstacle": told})
     if found is not None:
-        values = judged(float(found.estimate[0]), float(found.standard_error[0]), float(found.freedom[0]), level)
+        values = judged(
+            float(found.estimate[0]), float(found.standard_error[0]), float(found.freedom[0]), level
+        )
         return row_table(row | values)
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     least = int(sizes.argmin())

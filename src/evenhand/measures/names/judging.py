@@ -39,10 +39,12 @@ def judged(estimate: float, standard_error: float, freedom: float, level: float)
 def over_names(influences: Sequence[Floats], weights: Sequence[Floats]) -> tuple[float, float]:
     """Standard error and degrees of freedom of a sum of weighted means, one a group of names.
 
-    influences: of each group (names,): what each name's deviation adds to the estimate. weights: of each group (names,),
-    how much of its mean each name makes. A name that makes much of a mean draws it towards itself, so that its deviation
-    looks small: squares are divided by 1 - its share. Degrees of freedom are those of the variance's quadratic form where
-    names vary alike (Bell & McCaffrey 2002), joined as by Welch: n - 1 of n names of equal weight, fewer of unequal.
+    influences: of each group (names,): what each name's deviation adds to the estimate. weights: of each group
+    (names,), how much of its mean each name makes. A name that makes much of a mean draws it towards itself, so that
+    its deviation looks small: squares are divided by what is left of their variance, 1 - s of a name with the share s
+    where a name's mean is the surer the more was said with it, 1 - 2 s + sum of s squared where names vary alike; by
+    the smaller of them. Degrees of freedom are those of the variance's quadratic form where names vary alike (Bell &
+    McCaffrey 2002), joined as by Welch: n - 1 of n names of equal weight, fewer of unequal.
 
     >>> error, freedom = over_names([np.array([0.5, -0.5]), np.array([0.0, 0.0])], [np.ones(2), np.ones(2)])
     >>> round(error, 6), round(freedom, 6)
@@ -60,7 +62,8 @@ def over_names(influences: Sequence[Floats], weights: Sequence[Floats]) -> tuple
 def of_weights(weight: Floats) -> tuple[Floats, float]:
     """By how much each name's squared deviation counts, (names,), and the degrees of freedom; see `over_names`."""
     share = weight / max(float(weight.sum()), 1.0)
-    factor = np.divide(1.0, 1 - share, out=np.zeros(len(share)), where=share < 1)
+    left = np.minimum(1 - share, 1 - 2 * share + (share**2).sum())
+    factor = np.divide(1.0, left, out=np.zeros(len(share)), where=share < 1)
     residual = np.eye(len(share)) - share
     form = residual.T @ (residual * (share**2 * factor)[:, None])
     squared = float((form**2).sum())

@@ -88,7 +88,7 @@ def occupation_lean(
         names["chats"].to_numpy()[known].astype(np.float64),
     )
     at_work = shares["share"].cast(pl.Float64).to_numpy()
-    said = _share_said(mentions, women, chats, np.ones(len(women)))
+    said = _share_said(mentions, women, chats, np.ones((1, len(women))))[0]
     table = shares.select(
         pl.col("occupation").cast(pl.String), pl.col("share").cast(pl.Float64)
     ).with_columns(
@@ -143,14 +143,17 @@ def _plural(word: str) -> str:
     return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
 
 
-def _share_said(mentions: Floats, women: Floats, chats: Floats, weight: Floats) -> Floats:
-    """Percent of women's rate in both genders' rates of each occupation, (occupations,); NaN if never mentioned."""
+def _share_said(mentions: Floats, women: Floats, chats: Floats, weights: Floats) -> Floats:
+    """Percent of women's rate in both genders' rates of each occupation, (draws, occupations); NaN if never mentioned.
+
+    weights: of names, (draws, names).
+    """
     rates = [
-        weight[mine] @ mentions[mine] / max(1.0, float(weight[mine] @ chats[mine]))
+        weights[:, mine] @ mentions[mine] / np.maximum(1.0, weights[:, mine] @ chats[mine])[:, None]
         for mine in (women, ~women)
     ]
     total = rates[0] + rates[1]
-    return np.asarray(np.divide(100 * rates[0], total, out=np.full(len(total), np.nan), where=total > 0))
+    return np.asarray(np.divide(100 * rates[0], total, out=np.full(total.shape, np.nan), where=total > 0))
 
 
 def _correlations(
@@ -162,31 +165,48 @@ def _correlations(
     for mine in (women, ~women):
         number = int(mine.sum())
         weights[1:, mine] = rng.multinomial(number, np.full(number, 1 / number), size=resamples)
-    values = np.array([_three(_share_said(mentions, women, chats, weight), at_work) for weight in weights])
+    values = _three(_share_said(mentions, women, chats, weights), at_work)
     said = int((mentions.sum(axis=0) > 0).sum())
     enough = min(int(women.sum()), int((~women).sum())) >= LEAST_NAMES
     rows = []
-    for column, (kind, number) in enumerate(zip(KINDS, (len(at_work), said, said), strict=True)):
-        drawn = values[1:, column][~np.isnan(values[1:, column])]
+    for kind, column, number in zip(KINDS, values, (len(at_work), said, said), strict=True):
+        drawn = column[1:][~np.isnan(column[1:])]
         known = enough and len(drawn) > resamples // 2
         low, high = np.quantile(drawn, [0.025, 0.975]) if known else (np.nan, np.nan)
-        rows.append({"kind": kind, "r": values[0, column], "low": low, "high": high, "n": number})
+        rows.append({"kind": kind, "r": column[0], "low": low, "high": high, "n": number})
     table = pl.DataFrame(rows, schema_overrides={"n": pl.Int64})
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _three(said: Floats, at_work: Floats) -> tuple[float, float, float]:
+def _three(said: Floats, at_work: Floats) -> tuple[Floats, Floats, Floats]:
+    """Each kind of KINDS of every draw, (draws,) each. said: (draws, occupations), NaN where never mentioned."""
     known = ~np.isnan(said)
-    imputed = np.where(known, said, NOT_MENTIONED)
-    ranks = rankdata(said[known]), rankdata(at_work[known])
-    return _r(imputed, at_work), _r(said[known], at_work[known]), _r(*ranks)
+    work = np.broadcast_to(at_work, said.shape)
+    ranks = [rankdata(np.where(known, of, np.inf), axis=1) for of in (said, work)]
+    everywhere = np.ones(said.shape, dtype=bool)
+    return (
+        _r(np.where(known, said, NOT_MENTIONED), work, everywhere),
+        _r(np.where(known, said, 0.0), work, known),
+        _r(ranks[0], ranks[1], known),
+    )
 
 
-def _r(first: Floats, second: Floats) -> float:
-    """Pearson's r; NaN with fewer than three values or where one side does not vary."""
-    if len(first) < 3 or first.std() == 0 or second.std() == 0:
-        return float("nan")
-    return float(np.corrcoef(first, second)[0, 1])
+def _r(first: Floats, second: Floats, known: Floats) -> Floats:
+    """Pearson's r of each row over what is known there, (rows,).
+
+    NaN with fewer than three values or where one side does not vary.
+    """
+    count = known.sum(axis=1, keepdims=True)
+    centred = []
+    for values in (first, second):
+        mean = np.where(known, values, 0.0).sum(axis=1, keepdims=True) / np.maximum(1, count)
+        centred.append(np.where(known, values - mean, 0.0))
+    lengths = [np.sqrt((of**2).sum(axis=1)) for of in centred]
+    varies = (count[:, 0] >= 3) & (np.minimum(*lengths) > 1e-9)
+    products = (centred[0] * centred[1]).sum(axis=1)
+    return np.asarray(
+        np.divide(products, lengths[0] * lengths[1], out=np.full(len(products), np.nan), where=varies)
+    )
 
 
 def _lean(

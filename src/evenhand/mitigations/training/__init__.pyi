@@ -31,6 +31,7 @@ from .examples import (
     Examples as Examples,
     encode_texts as encode_texts,
     pad_token as pad_token,
+    reply_examples as reply_examples,
 )
 from .finetuned import (
     ADAPTER as ADAPTER,
@@ -39,6 +40,7 @@ from .finetuned import (
     next_steps as next_steps,
     read_lineage as read_lineage,
     settled as settled,
+    told_label as told_label,
     write_model as write_model,
 )
 from .material import (
@@ -55,6 +57,7 @@ from .methods import (
     EditingMethod as EditingMethod,
     Lesson as Lesson,
     TrainingMethod as TrainingMethod,
+    architectures_of as architectures_of,
     load_method as load_method,
     method_options as method_options,
 )
@@ -63,6 +66,7 @@ from .objective import (
     Logits as Logits,
     Objective as Objective,
     hidden_and_logits as hidden_and_logits,
+    logits_behind as logits_behind,
     token_losses as token_losses,
     tried as tried,
 )
@@ -72,6 +76,9 @@ from .options import (
 from .preparing import (
     merged as merged,
     prepared_model as prepared_model,
+)
+from .replacement import (
+    TrainableModel as TrainableModel,
 )
 from .trainer import (
     Diverged as Diverged,

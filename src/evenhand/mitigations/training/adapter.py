@@ -18,14 +18,15 @@ from evenhand.mitigations.training.lora_config import (
 from evenhand.mitigations.training.preparing import needed
 from evenhand.mitigations.training.replacement import (
     Replaced,
+    TrainableModel,
     TrainedFolder,
     base_of,
     called,
     check_base,
     nothing_changes,
+    with_weights,
 )
 from evenhand.models import LanguageModel
-from evenhand.models.huggingface import CausalModel
 from evenhand.schema import (
     Card,
     EvenhandError,
@@ -55,7 +56,7 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Adapter(TrainedFolder):
-    """Add a trained adapter to a causal model.
+    """Add a trained adapter to a causal or an encoder-decoder model.
 
     folder: with adapter_config.json and adapter_model.safetensors. Raises ModelError for a folder that holds no
     adapter or a pickled one.
@@ -96,9 +97,9 @@ class Adapter(TrainedFolder):
         check_base(self.path, read_lineage(self.path), base)
         merged = self._merged(base)
         identity = {**base.identity, "adapter": self.parameters()["weights"]}
-        return Replaced(model, self, CausalModel(merged, base.tokenizer, identity, base.options))
+        return Replaced(model, self, with_weights(base, merged, base.tokenizer, identity))
 
-    def _merged(self, base: CausalModel) -> Any:
+    def _merged(self, base: TrainableModel) -> Any:
         import torch
 
         peft = needed("peft")
@@ -111,12 +112,15 @@ class Adapter(TrainedFolder):
                     "error", message=".*(missing|unexpected).*adapter.*", category=UserWarning
                 )
                 changed = peft.PeftModel.from_pretrained(
-                    copy.deepcopy(base.model), str(self.path), config=peft_config(config)
+                    copy.deepcopy(base.model), str(self.path), config=peft_config(config, base.model)
                 )
                 check_finite(str(self.path), changed, lambda name: WEIGHTS)
-                ids = torch.arange(PROBED, device=base.scorer.device)[None] % base.scorer.vocabulary
+                ids = torch.arange(PROBED, device=base.model.device)[None]
+                inputs = {"input_ids": ids % base.model.get_input_embeddings().num_embeddings}
+                if base.architecture == "encoder-decoder":
+                    inputs["decoder_input_ids"] = inputs["input_ids"]
                 with torch.no_grad():
-                    before, after = base.model(ids).logits, changed.eval()(ids).logits
+                    before, after = base.model(**inputs).logits, changed.eval()(**inputs).logits
                 if torch.equal(before, after):
                     raise nothing_changes(self.path, "the model's outputs are the same with it")
                 merged = changed.merge_and_unload().eval().requires_grad_(False)

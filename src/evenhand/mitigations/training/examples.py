@@ -4,14 +4,15 @@ Marks are found once, when texts are tokenised, so that a step of training does 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.models.dialogue import History
 from evenhand.schema import DataError
 from evenhand.weights import quiet_transformers
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Ints = NDArray[np.int64]
+EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
+"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 IGNORED = -100
 """Label of a token that is read and not learned."""
 
@@ -29,7 +32,8 @@ class Batch:
 
     input_ids, attention_mask, labels: (rows, longest); labels are not shifted, and `IGNORED` where nothing is learned.
     marks: by name (found, 1 + columns), the row in the batch and then what the method noted of one place in it.
-    values: by name (rows, ...), what belongs to a whole example.
+    values: by name (rows, ...), what belongs to a whole example. context_ids, context_mask: (rows, longest context),
+    what an encoder reads; the decoder then reads `input_ids`. None for models that have no encoder.
     """
 
     input_ids: "Tensor"
@@ -37,6 +41,8 @@ class Batch:
     labels: "Tensor"
     marks: Mapping[str, "Tensor"] = field(default_factory=dict)
     values: Mapping[str, "Tensor"] = field(default_factory=dict)
+    context_ids: "Tensor | None" = None
+    context_mask: "Tensor | None" = None
 
     def __len__(self) -> int:
         return int(self.input_ids.shape[0])
@@ -54,6 +60,8 @@ class Batch:
             self.labels.to(device),
             {name: mark.to(device) for name, mark in self.marks.items()},
             {name: value.to(device) for name, value in self.values.items()},
+            None if self.context_ids is None else self.context_ids.to(device),
+            None if self.context_mask is None else self.context_mask.to(device),
         )
 
 
@@ -63,17 +71,20 @@ class Examples:
 
     ids: the tokens of each. labels: as many each; None: the tokens themselves. marks: by name, for each example an
     array (found, columns) of places in it; all of one name have the same columns. values: by name an array (n, ...).
+    contexts: for each what an encoder reads; the ids are then the decoder's, the token that it begins with first.
     """
 
     ids: Sequence[Ints]
     labels: Sequence[Ints] | None = None
     marks: Mapping[str, Sequence[Ints]] = field(default_factory=dict)
     values: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    contexts: Sequence[Ints] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.ids):
             raise DataError("There is nothing to learn from: no example is left.", "Give at least one text.")
-        parts: dict[str, Any] = {"labels": self.labels or self.ids, **self.marks, **self.values}
+        parts: dict[str, Any] = {"labels": self.labels or self.ids, "contexts": self.contexts or self.ids}
+        parts |= {**self.marks, **self.values}
         for name, held in parts.items():
             if len(held) != len(self.ids):
                 raise DataError(f"{name} belong to {len(held)} examples, and there are {len(self.ids)}.")
@@ -81,18 +92,24 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def length(self, row: int) -> int:
+        """Tokens of an example, those of its context included."""
+        return len(self.ids[row]) + (0 if self.contexts is None else len(self.contexts[row]))
+
     def with_marks(self, **marks: Sequence[Ints]) -> "Examples":
         """The same examples with more marked in them."""
-        return Examples(self.ids, self.labels, {**self.marks, **marks}, self.values)
+        return replace(self, marks={**self.marks, **marks})
 
     def with_values(self, values: Mapping[str, NDArray[Any]]) -> "Examples":
         """The same examples with more that belongs to each."""
-        return Examples(self.ids, self.labels, self.marks, {**self.values, **values})
+        return replace(self, values={**self.values, **values})
 
     def digest(self) -> str:
         """SHA-256 (hex) of everything in them, in order."""
         digest = hashlib.sha256(str(len(self)).encode())
         parts = {"ids": self.ids, "labels": self.labels or (), **self.marks, **self.values}
+        if self.contexts is not None:
+            parts["contexts"] = self.contexts
         for name in sorted(parts):
             digest.update(name.encode())
             for one in parts[name]:
@@ -107,19 +124,17 @@ class Examples:
         """
         import torch
 
-        longest = max(len(self.ids[row]) for row in rows)
-        ids = np.full((len(rows), longest), pad, dtype=np.int64)
-        seen, labels = np.zeros_like(ids), np.full_like(ids, IGNORED)
-        for place, row in enumerate(rows):
-            length = len(self.ids[row])
-            ids[place, :length], seen[place, :length] = self.ids[row], 1
-            labels[place, :length] = self.ids[row] if self.labels is None else self.labels[row]
+        ids, seen = _padded([self.ids[row] for row in rows], pad)
+        labels, _ = _padded([(self.labels or self.ids)[row] for row in rows], IGNORED)
+        context = context_mask = None
+        if self.contexts is not None:
+            context, context_mask = _padded([self.contexts[row] for row in rows], pad)
         marks = {
             name: torch.from_numpy(_with_row([found[row] for row in rows]))
             for name, found in self.marks.items()
         }
         values = {name: torch.as_tensor(held[np.asarray(rows)]) for name, held in self.values.items()}
-        return Batch(torch.from_numpy(ids), torch.from_numpy(seen), torch.from_numpy(labels), marks, values)
+        return Batch(ids, seen, labels, marks, values, context, context_mask)
 
 
 def encode_texts(
@@ -148,12 +163,53 @@ def encode_texts(
     return Examples(ids)
 
 
+def reply_examples(
+    pairs: Sequence[tuple[Sequence[int] | Ints, Sequence[int] | Ints]], decoder_start: int | None = None
+) -> Examples:
+    """Replies behind contexts, of which the replies alone are learned.
+
+    pairs: tokens of a context and of a reply, this with the end token that the model is to write. decoder_start: the
+    token that a decoder begins with, whose encoder reads the context; None for a causal model, which reads both as one
+    text. Raises DataError where a context or a reply is empty.
+
+    >>> reply_examples([([5, 6], [7, 8, 2])]).labels[0].tolist()
+    [-100, -100, 7, 8, 2]
+    >>> examples = reply_examples([([5, 6], [7, 8, 2])], decoder_start=1)
+    >>> examples.contexts[0].tolist(), examples.ids[0].tolist(), examples.batch([0], 0).learned
+    ([5, 6], [1, 7, 8, 2], 3)
+    """
+    if not all(len(context) and len(reply) for context, reply in pairs):
+        raise DataError(
+            "A history or a reply has no token in this model's format of dialogues.",
+            "Leave empty openers and empty replies out, or name another format.",
+        )
+    both = [tuple(np.asarray(part, dtype=np.int64) for part in pair) for pair in pairs]
+    if decoder_start is not None:
+        ids = [np.concatenate([[decoder_start], reply]) for _, reply in both]
+        return Examples(ids, contexts=[context for context, _ in both])
+    return Examples(
+        [np.concatenate(pair) for pair in both],
+        [np.concatenate([np.full_like(context, IGNORED), reply]) for context, reply in both],
+    )
+
+
 def pad_token(tokenizer: Any) -> int:
     """The token to pad with: the tokenizer's own, or any, since what is padded is neither seen nor learned."""
     for token in (tokenizer.pad_token_id, tokenizer.eos_token_id):
         if token is not None:
             return int(token)
     return 0
+
+
+def _padded(rows: Sequence[Ints], pad: int) -> "tuple[Tensor, Tensor]":
+    """Tokens (rows, longest), padded on the right, and 1 where there is one."""
+    import torch
+
+    ids = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
+    seen = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], seen[place, : len(row)] = row, 1
+    return torch.from_numpy(ids), torch.from_numpy(seen)
 
 
 def _with_row(found: Sequence[Ints]) -> Ints:

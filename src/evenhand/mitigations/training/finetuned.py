@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.training.preparing import merged
+from evenhand.models.dialogue import TOLD
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import DataError, WriteError, as_json, read_json, write_json, write_text
 from evenhand.weights import quiet_transformers
@@ -21,8 +22,6 @@ MOST_TOLD = 1 << 16
 """Of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
 """Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
-DIALOGUE = "evenhand_dialogue.json"
-"""Beside the weights: in which format a model was trained on dialogues, and with which label it is to be used."""
 ASIDE = "training"
 """Within the folder: what is not whole yet."""
 
@@ -65,8 +64,8 @@ def write_model(
 
     model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
     own first and moved file by file, config.json last. dialogue: how the model is told of dialogues, its format and the
-    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it is
-    written, too. Raises WriteError.
+    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
+    is written, too. Raises WriteError.
     """
     import torch
 
@@ -84,7 +83,7 @@ def write_model(
         write_json(work / LINEAGE, lineage)
         write_text(work / "README.md", readme)
         if dialogue is not None:
-            write_json(work / DIALOGUE, dialogue)
+            write_json(work / TOLD, dialogue)
         for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):
             target = folder / path.name
             if target.is_dir():
@@ -134,7 +133,20 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     bias = str(lineage["bias"])
     own, _, axis = bias.rpartition("/")
     note = ""
-    if own == "evenhand":
+    data = lineage.get("data", {})
+    if "names" in data:
+        row = shlex.quote(f"{lineage['method']['name']}={folder}")
+        note = (
+            "It measures both under one decoding. Names that had no part in the training stand in the lineage under "
+            "data.names.test."
+        )
+        return [f"evenhand study names {shlex.quote(str(lineage['base']['name']))} --row {row}"], note
+    if "descriptors_watched" in data:
+        return [], (
+            "Ask it for replies in conversations, where its label is put behind each sentence "
+            "(docs/dialogue_debiasing.md): holisticbias-styles asks for continuations of plain texts, without a label."
+        )
+    elif own == "evenhand":
         asked = f"-b evenhand-likelihood --axis {axis}"
     elif bias in BIAS_TYPES:
         asked = "-b redditbias -b redditbias-lmp"
@@ -227,6 +239,7 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
             *(f"    {command}" for command in commands),
             "",
             *([note, ""] if note else []),
+            *([told_label(label), ""] if (label := facts["data"].get("label")) else []),
             "## Known against the method",
             "",
             facts["method"]["critique"],
@@ -242,6 +255,18 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
             ),
             "",
         ]
+    )
+
+
+def told_label(label: str) -> str:
+    """What a user of a model must know that was trained behind labels.
+
+    >>> told_label(" STYLE no_bias")[:60]
+    "It is to be used with the label ' STYLE no_bias' at the end "
+    """
+    return (
+        f"It is to be used with the label {label!r} at the end of every history, as {TOLD} beside the weights says: "
+        "evenhand puts it there by itself, other programs must. Without it the model was not debiased."
     )
 
 

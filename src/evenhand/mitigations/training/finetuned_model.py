@@ -9,9 +9,10 @@ from evenhand.mitigations.training.replacement import (
     base_of,
     check_base,
     nothing_changes,
+    with_weights,
 )
 from evenhand.models import LanguageModel
-from evenhand.models.huggingface import CausalModel, load_pretrained, weights_fingerprint
+from evenhand.models.huggingface import load_pretrained, weights_fingerprint
 from evenhand.schema import Card, UsageError, is_file
 
 CARD = Card(
@@ -55,14 +56,12 @@ class Finetuned(TrainedFolder):
 
         base = base_of(model, self.name)
         check_base(self.path, read_lineage(self.path), base)
-        device, dtype = str(base.scorer.device), str(base.identity.get("dtype", "float32"))
-        loaded = load_pretrained(str(self.path), "causal", device=device, dtype=dtype)
+        device, dtype = str(base.model.device), str(base.identity.get("dtype", "float32"))
+        loaded = load_pretrained(str(self.path), base.architecture, device=device, dtype=dtype)
         before, after = base.model.state_dict(), loaded.model.state_dict()
         if before.keys() == after.keys() and all(
             before[name].shape == after[name].shape and torch.equal(before[name], after[name])
             for name in before
         ):
             raise nothing_changes(self.path, "its weights are those of the model itself")
-        return Replaced(
-            model, self, CausalModel(loaded.model, loaded.tokenizer, loaded.identity, base.options)
-        )
+        return Replaced(model, self, with_weights(base, loaded.model, loaded.tokenizer, loaded.identity))

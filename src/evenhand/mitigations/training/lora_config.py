@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.mitigations.training.preparing import needed
+from evenhand.mitigations.training.preparing import TASKS, needed, task_of
 from evenhand.schema import ModelError, read_json
 
 CONFIG = "adapter_config.json"
@@ -81,8 +81,8 @@ KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
 def read_lora_config(folder: Path) -> dict[str, Any]:
     """What decides the change that an adapter makes, by the names of peft.
 
-    folder: with adapter_config.json. Raises ModelError where it is no plain LoRA of a causal model, or a value is none
-    that such a configuration may have; DataError where it cannot be read.
+    folder: with adapter_config.json. Raises ModelError where it is no plain LoRA of a language model, or a value is
+    none that such a configuration may have; DataError where it cannot be read.
     """
     path = folder / CONFIG
     whole = read_json(path, "Give a folder that peft wrote.", most=MOST_BYTES)
@@ -90,8 +90,8 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
         raise _refused(path, "it is no JSON object")
     if whole.get("peft_type") != "LORA":
         raise _refused(path, f"its peft_type is {_told(whole.get('peft_type'))}, and only LORA is read")
-    if (task := whole.get("task_type")) not in (None, "CAUSAL_LM"):
-        raise _refused(path, f"it is of the task {_told(task)}, not CAUSAL_LM")
+    if (task := whole.get("task_type")) not in (None, *TASKS):
+        raise _refused(path, f"it is of the task {_told(task)}, not {' or '.join(TASKS)}")
     drawn = whole.get("init_lora_weights", True)
     if type(drawn) is not bool and drawn is not None and drawn not in DRAWN:
         raise _refused(
@@ -113,10 +113,10 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
     return found
 
 
-def peft_config(config: Mapping[str, Any]) -> Any:
-    """A configuration that was judged, as peft's own."""
+def peft_config(config: Mapping[str, Any], model: Any) -> Any:
+    """A configuration that was judged, as peft's own, for a model of transformers."""
     known: dict[str, Any] = {name: value for name, value in config.items() if value is not None}
-    return needed("peft").LoraConfig(task_type="CAUSAL_LM", **known)
+    return needed("peft").LoraConfig(task_type=task_of(model), **known)
 
 
 def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:

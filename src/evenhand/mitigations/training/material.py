@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
-from evenhand.mitigations.training.replies import EncodeReply
+from evenhand.mitigations.training.examples import EncodeReply
 from evenhand.prompts.redditbias import Pieces, Specification
 from evenhand.schema import as_json
 
@@ -33,6 +33,8 @@ class Encoding:
     end: tuple[int, ...] = ()
     reply: EncodeReply | None = None
     """How histories and replies of dialogues become tokens; None where texts are learned."""
+    decoder_start: int | None = None
+    """The token that a decoder begins with, of models whose encoder reads the history."""
 
 
 @dataclass(frozen=True)

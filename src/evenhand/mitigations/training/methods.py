@@ -17,6 +17,7 @@ from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.objective import Objective
 from evenhand.mitigations.training.validation import Validation
+from evenhand.models import Architecture
 from evenhand.schema import (
     Card,
     ExtensionError,
@@ -36,6 +37,8 @@ METHODS = {
     "dpo": "evenhand.mitigations.training.data.dpo:PreferenceDebiasing",
     "self-chat": "evenhand.mitigations.training.dialogue.plain:SelfChatTuning",
     "name-scrambling": "evenhand.mitigations.training.dialogue.scrambling:NameScrambling",
+    "unlikelihood-token": "evenhand.mitigations.training.dialogue.unlikelihood:UnlikelihoodOfTokens",
+    "unlikelihood-sequence": "evenhand.mitigations.training.dialogue.unlikelihood:UnlikelihoodOfSequences",
     "control-gender": "evenhand.mitigations.training.dialogue.gender_labels:GenderLabels",
     "control-tokens": "evenhand.mitigations.training.dialogue.token_labels:TokenLabels",
     "style-equality": "evenhand.mitigations.training.dialogue.style_labels:StyleEquality",
@@ -64,9 +67,9 @@ class Lesson:
     """What a method makes of texts: examples, what is made small on them, and facts for the record.
 
     of_base: what the objective needs to know of the model as it was before training; asked once, and kept beside the
-    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its own:
-    as many as `examples`, which are those of the first. label: text at the end of every history with which the trained
-    model is to be used; "" for none.
+    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its
+    own: as many as `examples`, which are those of the first. label: text at the end of every history with which the
+    trained model is to be used; "" for none.
     """
 
     examples: Examples
@@ -90,7 +93,7 @@ class Edit:
 
 
 class DebiasingMethod(Protocol):
-    """A way to get a bias out of the weights of a causal language model. Frozen."""
+    """A way to get a bias out of the weights of a language model. Frozen."""
 
     @property
     def name(self) -> str:
@@ -135,6 +138,15 @@ class EditingMethod(DebiasingMethod, Protocol):
         Raises DataError where texts or terms do not suffice, Unsupported for models that it cannot be done to.
         """
         ...
+
+
+def architectures_of(method: DebiasingMethod) -> tuple[Architecture, ...]:
+    """Which models a method can be used on: replies are learned by encoder-decoder models, too.
+
+    >>> architectures_of(load_method("lmd")), architectures_of(load_method("self-chat"))
+    (('causal',), ('causal', 'encoder-decoder'))
+    """
+    return ("causal", "encoder-decoder") if isinstance(method, DialogueMethod) else ("causal",)
 
 
 @checked

@@ -67,8 +67,25 @@ class LanguageModelling:
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Their surprise."""
-        output = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False)
-        return {"lm": token_losses(output.logits, batch.labels)}
+        return {"lm": token_losses(logits_behind(model, batch), batch.labels)}
+
+
+def logits_behind(model: Any, batch: Batch) -> "Tensor":
+    """Logits behind each token of `input_ids`, (rows, length, vocabulary), from one pass.
+
+    model: causal, or encoder-decoder where the batch has contexts.
+    """
+    if batch.context_ids is None:
+        inputs: dict[str, Any] = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
+    else:
+        inputs = {
+            "input_ids": batch.context_ids,
+            "attention_mask": batch.context_mask,
+            "decoder_input_ids": batch.input_ids,
+            "decoder_attention_mask": batch.attention_mask,
+        }
+    logits: Tensor = model(**inputs, use_cache=False).logits
+    return logits
 
 
 def token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":

@@ -9,6 +9,15 @@ from evenhand.schema import ModelError, UsageError
 EXTRA = "Install it with: pip install 'evenhand[training]'"
 
 
+TASKS = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
+"""Of models that can be trained, as peft calls them."""
+
+
+def task_of(model: Any) -> str:
+    """What peft calls that which a model of transformers does."""
+    return TASKS[bool(getattr(model.config, "is_encoder_decoder", False))]
+
+
 def needed(name: str) -> Any:
     """A package of the extra `training`; raises ModelError, saying how to get it, where it is missing."""
     from importlib import import_module
@@ -64,7 +73,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
     # GPT-2 keeps its weights the other way round, and peft warns unless it is told.
     turned = any(isinstance(module, Conv1D) for module in model.modules())
     config = peft.LoraConfig(
-        task_type="CAUSAL_LM",
+        task_type=task_of(model),
         r=options.lora_rank,
         lora_alpha=options.lora_alpha or 2 * (options.lora_rank or 1),
         lora_dropout=options.lora_dropout,
@@ -100,7 +109,7 @@ def _linear_layers(model: Any) -> list[str]:
 def _refused(peft: Any, model: Any) -> set[str]:
     """Layers that peft takes no adapters on, by the check that it makes itself: of Mamba some that kernels read."""
     check = peft.tuners.lora.LoraModel._check_target_module_compatiblity
-    config, found = peft.LoraConfig(task_type="CAUSAL_LM"), set()
+    config, found = peft.LoraConfig(task_type=task_of(model)), set()
     for name in _linear_layers(model):
         try:
             check(None, config, model, name)
@@ -115,6 +124,11 @@ def _without_dropout(model: Any) -> None:
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-        for name in ("attention_dropout", "dropout"):  # rates that functions read
+        for name in (
+            "attention_dropout",
+            "activation_dropout",
+            "dropout",
+            "layerdrop",
+        ):  # rates that functions read
             if isinstance(getattr(module, name, None), float):
                 setattr(module, name, 0.0)

@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage, told_lineage
 from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
-from evenhand.models.huggingface import CausalModel
+from evenhand.models.huggingface import CausalModel, EncoderDecoderModel
 from evenhand.schema import Card, ModelError, Unsupported
 
+TrainableModel = CausalModel | EncoderDecoderModel
+"""Models that write text and whose weights are in this process: what can be trained, and replaced."""
 OF_BASE = ("weights", "name", "revision", "tokenizer")
 """Of a fingerprint: what says that two bases are the same."""
 
@@ -23,7 +25,7 @@ class Replaced(Mitigated):
     trained: what answers. Likelihoods and continuations are its own.
     """
 
-    def __init__(self, model: LanguageModel, mitigation: Mitigation, trained: CausalModel):
+    def __init__(self, model: LanguageModel, mitigation: Mitigation, trained: TrainableModel):
         super().__init__(model, mitigation)
         self.trained = trained
 
@@ -83,9 +85,9 @@ class TrainedFolder(ABC):
         return found if lineage is None else {**found, "lineage": told_lineage(lineage)}
 
 
-def base_of(model: LanguageModel, name: str) -> CausalModel:
+def base_of(model: LanguageModel, name: str) -> TrainableModel:
     """The model itself, if its weights can be replaced; raises Unsupported, saying what works."""
-    if isinstance(model, CausalModel):
+    if isinstance(model, TrainableModel):
         return model
     if isinstance(model, Mitigated):
         raise Unsupported(
@@ -93,13 +95,13 @@ def base_of(model: LanguageModel, name: str) -> CausalModel:
             f"Apply {name} first.",
         )
     raise Unsupported(
-        f"{name} replaces the weights of a causal model that is loaded here; "
+        f"{name} replaces the weights of a causal or encoder-decoder model that is loaded here; "
         f"{model.fingerprint.get('name', 'this model')} is none ({model.architecture}).",
-        "Use a causal Hugging Face model by hub name or folder.",
+        "Use a causal or encoder-decoder Hugging Face model by hub name or folder.",
     )
 
 
-def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: CausalModel) -> None:
+def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: TrainableModel) -> None:
     """Raise ModelError where a lineage says that a folder was made of another model than this one."""
     stored = (lineage or {}).get("base", {})
     differing = [name for name in OF_BASE if name in stored and name in base.fingerprint
@@ -112,7 +114,16 @@ def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: CausalMode
         )
 
 
-def called(base: CausalModel) -> str:
+def with_weights(
+    base: TrainableModel, model: Any, tokenizer: Any, identity: dict[str, Any]
+) -> TrainableModel:
+    """Other weights, read and asked as a model's own are."""
+    if isinstance(base, CausalModel):
+        return CausalModel(model, tokenizer, identity, base.options)
+    return EncoderDecoderModel(model, tokenizer, identity, base.options)
+
+
+def called(base: TrainableModel) -> str:
     """What a model is called where somebody has to tell it from another: its name, or where it lies."""
     return str(base.fingerprint.get("name") or base.model.config.name_or_path or "a model without a name")
 
@@ -125,6 +136,6 @@ def nothing_changes(folder: Path, what: str) -> ModelError:
     )
 
 
-def _own_name(stored: Mapping[str, Any], base: CausalModel) -> tuple[str, ...]:
+def _own_name(stored: Mapping[str, Any], base: TrainableModel) -> tuple[str, ...]:
     """A folder may be called otherwise each time; its weights say whether it is the same."""
     return ("name",) if "weights" in stored and "weights" in base.fingerprint else ()

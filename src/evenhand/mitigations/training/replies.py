@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.mitigations.training.examples import IGNORED, Examples, Ints
+from evenhand.mitigations.training.examples import EncodeReply, Examples, Ints, reply_examples
+from evenhand.mitigations.training.material import Encoding
 from evenhand.models.dialogue import History
 from evenhand.schema import DataError
 
-EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
-"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's own format of dialogues."""
+PROBED = History((), ("Hi!",))
+"""Behind which it is tried how replies end."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,56 @@ class Reply:
         return cls(History.of(prompt), target, label)
 
 
-def encoded_replies(replies: Sequence[Reply], encode: EncodeReply, longest: int) -> list[tuple[Ints, Ints]]:
+def replies_to_learn(replies: Sequence[Reply], encoding: Encoding) -> Examples:
+    """Replies behind their histories, in a model's own format of dialogues; the replies alone are learned.
+
+    encoding: says how both become tokens, and how many are read. Raises DataError where the format is not known, and
+    for replies without a token.
+    """
+    encode, start = _format(encoding), encoding.decoder_start
+    return reply_examples(encoded_replies(replies, encode, encoding.longest, apart=start is not None), start)
+
+
+def reply_tokens(encoding: Encoding) -> tuple[Callable[[list[str]], list[list[int]]], tuple[int, ...]]:
+    """How replies become tokens as the model writes them, without their end; and the tokens of that end.
+
+    The end is what two replies have in common behind their last words. Raises DataError where the format is not known.
+    """
+    encode = _format(encoding)
+
+    def whole(text: str) -> list[int]:
+        return [int(token) for token in encode(PROBED, text, "")[1]]
+
+    ends = list[int]()
+    for one, other in zip(reversed(whole("Yes")), reversed(whole("A dog")), strict=False):
+        if one != other:
+            break
+        ends.insert(0, one)
+
+    def cut(texts: list[str]) -> list[list[int]]:
+        found = map(whole, texts)
+        return [ids[: len(ids) - len(ends)] if ids[len(ids) - len(ends) :] == ends else ids for ids in found]
+
+    return cut, tuple(ends)
+
+
+def _format(encoding: Encoding) -> EncodeReply:
+    if encoding.reply is None:
+        raise DataError(
+            "The format in which this model is told of dialogues is not known.",
+            "Give texts to learn, or a model that converses.",
+        )
+    return encoding.reply
+
+
+def encoded_replies(
+    replies: Sequence[Reply], encode: EncodeReply, longest: int, *, apart: bool = False
+) -> list[tuple[Ints, Ints]]:
     """The tokens of each history and target, together `longest` at most.
 
-    Of what is too long the end of the target is cut first, down to `longest` less one token of the history; then the
-    beginning of the history, which a label at its end outlives.
+    apart: of an encoder and a decoder, each `longest` at most, with a token more in front of a target. Of what is too
+    long the end of the target is cut first, down to `longest` less one token; then the beginning of the history, which
+    a label at its end outlives.
 
     >>> cut = lambda history, target, label: (list(range(10)), [100, 101])
     >>> [(h.tolist(), t.tolist()) for h, t in encoded_replies([Reply(History((), ("Hi",)), "Yo")], cut, 5)]
@@ -56,27 +102,6 @@ def encoded_replies(replies: Sequence[Reply], encode: EncodeReply, longest: int)
     for reply in replies:
         history, target = encode(reply.history, reply.target, reply.label)
         kept = np.asarray(target, dtype=np.int64)[: longest - 1]
-        found.append((np.asarray(history, dtype=np.int64)[-(longest - len(kept)) :], kept))
+        room = longest if apart else longest - len(kept)
+        found.append((np.asarray(history, dtype=np.int64)[-room:], kept))
     return found
-
-
-def reply_examples(pairs: Sequence[tuple[Ints, Ints]]) -> Examples:
-    """Examples of a causal model: history and target in one, of which the target alone is learned.
-
-    pairs: see `encoded_replies`. Raises DataError where there are none.
-
-    >>> reply_examples([(np.array([5, 6]), np.array([7]))]).labels[0].tolist()
-    [-100, -100, 7]
-    """
-    if not all(len(target) and len(history) for history, target in pairs):
-        raise DataError(
-            "A history or a reply has no token in this model's format of dialogues.",
-            "Leave empty openers and empty replies out, or name another format.",
-        )
-    return Examples(
-        [np.concatenate(pair) for pair in pairs],
-        [
-            np.concatenate([np.full(len(history), IGNORED, dtype=np.int64), target])
-            for history, target in pairs
-        ],
-    )

@@ -12,7 +12,8 @@ from scipy import stats
 
 from evenhand.mitigations.training.examples import IGNORED, Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
-from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
+from evenhand.mitigations.training.objective import logits_behind
+from evenhand.mitigations.training.replies import Reply, replies_to_learn
 from evenhand.schema import DataError, ModelError
 from evenhand.weights import is_out_of_memory, release_memory
 
@@ -233,7 +234,7 @@ def evaluator(
         examples = encode_texts(tokenizer, texts, longest=encoding.longest, start=encoding.start)
     else:
         replies = [Reply.of(line, label) for line in texts]
-        examples = reply_examples(encoded_replies(replies, encoding.reply, encoding.longest))
+        examples = replies_to_learn(replies, encoding)
     at_once = AtOnce(note=note)
 
     def evaluate(model: Any) -> Mapping[str, float]:
@@ -270,7 +271,7 @@ def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = No
     Raises ModelError where memory does not suffice for a single one.
     """
     at_once = at_once or AtOnce()
-    order = sorted(range(len(examples)), key=lambda row: len(examples.ids[row]))
+    order = sorted(range(len(examples)), key=examples.length)
     sums, first = np.zeros(len(examples)), 0
     while first < len(order):
         chosen = order[first : first + at_once.rows]
@@ -292,9 +293,13 @@ def _sums(model: Any, batch: Batch) -> Floats:
 
     batch = batch.to(next(model.parameters()).device)
     with torch.no_grad():
-        logits = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False).logits
         labels = batch.labels[:, 1:]
-        found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
+        found = (
+            logits_behind(model, batch)[:, :-1]
+            .float()
+            .log_softmax(-1)
+            .gather(2, labels.clamp(min=0)[..., None])[..., 0]
+        )
         sums: Floats = (found * (labels >= 0)).sum(1).double().cpu().numpy()
     return sums
 

@@ -1,3 +1,6 @@
+from .family import (
+    TOLD as TOLD,
+)
 from .history import (
     History as History,
     Speaker as Speaker,
@@ -10,4 +13,7 @@ from .options import (
     DialogueOptions as DialogueOptions,
     FormatName as FormatName,
     PersonaLayout as PersonaLayout,
+)
+from .tokens import (
+    Cutter as Cutter,
 )

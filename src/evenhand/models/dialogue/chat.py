@@ -19,8 +19,8 @@ from evenhand.models.dialogue.messages import (
     chosen_way,
     shorter,
 )
-from evenhand.models.dialogue.tokens import Cutter, most_tokens, one_line
-from evenhand.schema import DataError, ResponseError, Unsupported
+from evenhand.models.dialogue.tokens import Cutter, does_not_fit, most_before, most_tokens, one_line
+from evenhand.schema import ResponseError, Unsupported
 
 if TYPE_CHECKING:
     from evenhand.models.writing import KeptStates
@@ -126,7 +126,10 @@ class TemplateTelling:
         read = [self._read(history, self.label, most) for history in histories]
         good = [i for i, found in enumerate(read) if found]
         bad = [i for i, found in enumerate(read) if not found]
-        error = (ResponseError.TOO_LONG, f"the last utterance alone is too long: {most} tokens are read")
+        what = (
+            "behind persona and first utterance the last one" if self.pinned else "the last utterance alone"
+        )
+        error = (ResponseError.TOO_LONG, f"{what} is too long: {most} tokens are read")
         parts = [(bad, unanswered([error] * len(bad), decoding.samples))] if bad else []
         if good:
             ids = [found[0] for found in read if found]
@@ -144,13 +147,10 @@ class TemplateTelling:
         """See `Dialogue.encoded`."""
         label = self.label if label is None else label
         reply = self.template.reply(self.template.chat.messages(history, label), one_line(target))
-        found = self._read(history, label, most_tokens(self.model, self.most, len(reply)))
+        most = most_before(self.model, self.most, reply)
+        found = self._read(history, label, most)
         if found is None:
-            raise DataError(
-                f"The last utterance of a history and a reply of {len(reply)} tokens do not fit: the model takes at "
-                f"most {self.model.longest} tokens.",
-                "Leave the conversation out, or cut the reply.",
-            )
+            raise does_not_fit(history, most)
         return found[0], reply
 
     def _read(

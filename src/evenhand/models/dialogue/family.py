@@ -72,8 +72,13 @@ def _folder(model: Any) -> Path | None:
     return Path(place) if isinstance(place, str) and place else None
 
 
+def _asked_as_chat(model: Any) -> bool:
+    """Whether the model's own options say that prompts are messages."""
+    return bool(getattr(getattr(model, "options", None), "chat", False))
+
+
 def _format(model: Any, options: DialogueOptions, trained: dict[str, Any]) -> tuple[FormatName, str]:
-    asked = bool(getattr(getattr(model, "options", None), "chat", False))
+    asked = _asked_as_chat(model)
     if options.format is not None:
         if asked and options.format != "chat":
             raise UsageError(
@@ -113,6 +118,11 @@ def _telling(model: TextGenerator, name: FormatName, options: DialogueOptions, l
             "Leave them out, or load the weights as a Hugging Face model.",
         )
     if name == "chat" and is_a(model, MessageModel):
+        if not _asked_as_chat(model):
+            raise Unsupported(
+                f"{called} is asked for completions, which take one text.",
+                "Write chat=1 behind the model's name (http://host:port/v1#model?chat=1).",
+            )
         return ServiceTelling(cast(MessageModel, model), instruction, label)
     if name != "transcript":
         mitigated = model.describe().get("mitigations")

@@ -19,6 +19,9 @@ from evenhand.models.dialogue.history import History
 from evenhand.models.dialogue.options import DialogueOptions
 from evenhand.schema import DataError, ResponseError, checked
 
+AT_ONCE = 128
+"""Conversations that are held together where what was read is kept: enough for a batch, few enough for the memory."""
+
 
 class Dialogue:
     """A `TextGenerator` whose prompts are histories, each a line that `History.prompt` wrote.
@@ -36,6 +39,11 @@ class Dialogue:
     def facts(self) -> dict[str, Any]:
         """The format, why it was chosen, and all of it that decides what the model reads."""
         return {**self._facts, **self.telling.facts()}
+
+    @property
+    def conversations_at_once(self) -> int | None:
+        """How many are best held side by side to their end; None: any number, because nothing read is kept."""
+        return None if getattr(self.telling, "kept", None) is None else AT_ONCE
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -88,8 +96,9 @@ class Dialogue:
         """Token ids to train on: of the history as the model reads it, and of the reply behind it with its end.
 
         For an encoder-decoder model these are the encoder's text and the decoder's labels, for a causal model one
-        sequence in two parts. label: in place of the dialogue's own. Nothing is left out of the reply. Raises
-        Unsupported for models whose tokens are not known here, DataError for a history that does not fit.
+        sequence in two parts. label: in place of the dialogue's own, "" for none. The reply is whole, and what room it
+        leaves is the history's, but half of what the model takes at least: too long a reply is the trainer's to cut.
+        Raises Unsupported for models whose tokens are not known here, DataError for a history of which nothing fits.
         """
         return self.telling.encoded(history, target, label)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.models.contract import Generations
@@ -14,6 +14,9 @@ from evenhand.schema import DataError, ResponseError, Unsupported
 
 if TYPE_CHECKING:
     from evenhand.models.writing import KeptStates
+
+REMEMBERED = 1 << 15
+"""Texts of which the tokens are remembered."""
 
 
 @dataclass(frozen=True)
@@ -138,13 +141,10 @@ class TokenTelling:
         """See `Dialogue.encoded`."""
         label = self.label if label is None else label
         reply = self.layout.reply(history, target, label)
-        ids = self.layout.told(history, label).last(self._most(len(reply)), pinned=self.pinned)
+        most = most_before(self.model, self.most, reply)
+        ids = self.layout.told(history, label).last(most, pinned=self.pinned)
         if not ids:
-            raise DataError(
-                f"A history of {len(history.utterances)} utterances and a reply of {len(reply)} tokens do not "
-                f"fit: the model takes at most {self.model.longest} tokens.",
-                "Leave the conversation out, or cut the reply.",
-            )
+            raise does_not_fit(history, most)
         return ids, reply
 
     def _told(self, history: History) -> Told:
@@ -172,6 +172,20 @@ def most_tokens(model: TokenModel, most: int | None, behind: int) -> int | None:
     return room if most is None else min(most, room)
 
 
+def most_before(model: TokenModel, most: int | None, reply: Sequence[int]) -> int | None:
+    """Tokens of a history in front of a reply to learn: what it leaves, but half of what the model takes at least."""
+    return most_tokens(model, most, min(len(reply), (model.longest or 0) // 2))
+
+
+def does_not_fit(history: History, most: int | None) -> DataError:
+    """The error for a history of which nothing could be learned from."""
+    said = len(history.utterances)
+    return DataError(
+        f"A history of {said} utterances does not fit: {most} tokens are read, too few for what was said last.",
+        "Leave the conversation out, or raise truncate.",
+    )
+
+
 def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:
     """The decoding with further strings at which a text ends.
 
@@ -187,20 +201,30 @@ def one_line(text: str) -> str:
 
 
 class Cutter:
-    """A tokenizer as the formats use it: texts become ids without anything put around them."""
+    """A tokenizer as the formats use it: texts become ids without anything put around them.
+
+    What was cut is remembered, since every history holds the turns of those before it.
+    """
 
     def __init__(self, tokenizer: Any, name: str):
         self.tokenizer, self.name = tokenizer, name
+        self._backend = getattr(tokenizer, "backend_tokenizer", None)
+        self._cut = lru_cache(REMEMBERED)(self._encoded)
 
     def ids(self, text: str) -> list[int]:
         """Tokens of a text alone; none for an empty one."""
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
+        return list(self._cut(text)[0]) if text else []
 
     def ids_until(self, text: str, character: int) -> tuple[list[int], int]:
         """Tokens of a text, and how many of them lie wholly in front of a character."""
-        cut = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        ids, places = list(cut["input_ids"]), cut["offset_mapping"]
-        return ids, next((k for k, (_, end) in enumerate(places) if end > character), len(ids))
+        ids, ends = self._cut(text)
+        return list(ids), next((k for k, end in enumerate(ends) if end > character), len(ids))
+
+    def _encoded(self, text: str) -> tuple[list[int], list[int]]:
+        if self._backend is None:  # says no places, and no format that needs them has such a tokenizer
+            return self.tokenizer(text, add_special_tokens=False)["input_ids"], []
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        return encoding.ids, [end for _, end in encoding.offsets]
 
     @cached_property
     def end(self) -> int:
@@ -221,7 +245,11 @@ class Cutter:
         unknown = self.tokenizer.unk_token_id
         back = self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         strange = unknown is not None and unknown != self.tokenizer.eos_token_id and unknown in ids
-        if strange or not ids or "".join(back.split()).casefold() != "".join(label.split()).casefold():
+        if (
+            strange
+            or not label.strip()
+            or "".join(back.split()).casefold() != "".join(label.split()).casefold()
+        ):
             raise Unsupported(
                 f"The tokenizer of {self.name} cannot say the label {label!r}: it reads {back!r}.",
                 "Choose a label of characters that the model knows; letters and spaces mostly are.",

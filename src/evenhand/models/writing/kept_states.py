@@ -254,12 +254,13 @@ class KeepingState:
 
     def finish(self, places: Tensor) -> None:
         """Keep these rows, all but their newest token, which nothing has read."""
-        for place in places.tolist():
-            seat, self.seats[place] = self.seats[place], None
-            if seat is not None:
-                tokens = (*seat.prompt, *seat.written)
-                layers = self.state.row(place, len(tokens))
-                self.kept.keep(KeptState(tokens, len(seat.prompt), layers))
+        with self._giving_way():
+            for place in places.tolist():
+                seat, self.seats[place] = self.seats[place], None
+                if seat is not None:
+                    tokens = (*seat.prompt, *seat.written)
+                    layers = self.state.row(place, len(tokens))
+                    self.kept.keep(KeptState(tokens, len(seat.prompt), layers))
         self.state.finish(places)
 
     def select(self, rows: Tensor) -> None:

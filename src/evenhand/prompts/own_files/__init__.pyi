@@ -10,6 +10,10 @@ from .prompts import (
     read_responses as read_responses,
     read_scores as read_scores,
 )
+from .self_chats import (
+    CHAT_FORMAT as CHAT_FORMAT,
+    read_self_chats as read_self_chats,
+)
 from .tables import (
     READERS as READERS,
     number_column as number_column,

@@ -171,9 +171,9 @@ def _with_label(
     if "label" in column_of:
         columns["label"] = text_column(frame, column_of["label"], path)
     if "scores" in column_of:
-        columns["scores"] = _score_lists(frame[column_of["scores"]], path)
+        columns["scores"] = score_lists(frame[column_of["scores"]], path)
     if "negative" in column_of:
-        columns["negative"] = _booleans(frame[column_of["negative"]], path)
+        columns["negative"] = booleans(frame[column_of["negative"]], path)
     elif "score" in columns and threshold is not None:
         columns["negative"] = columns["score"] >= threshold
     elif "label" in columns and "scores" not in columns:
@@ -238,7 +238,8 @@ def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
     return pl.when(words.str.strip_chars() != "").then(words)
 
 
-def _booleans(values: pl.Series, path: Path) -> pl.Series:
+def booleans(values: pl.Series, path: Path) -> pl.Series:
+    """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row."""
     if values.dtype == pl.Boolean:
         return values
     words = values.cast(pl.String).str.strip_chars().str.to_lowercase()
@@ -266,7 +267,8 @@ def _negative_labels(labels: pl.Series, role: str, path: Path) -> pl.Series:
     return negative.set(words.is_in(list(MISSING_WORDS)).fill_null(True), None)
 
 
-def _score_lists(values: pl.Series, path: Path) -> pl.Series:
+def score_lists(values: pl.Series, path: Path) -> pl.Series:
+    """A column of lists of numbers, in text files written as JSON; raises DataError for anything else."""
     if values.dtype != pl.String:
         return values
     try:

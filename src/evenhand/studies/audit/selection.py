@@ -215,7 +215,9 @@ def available(
             _check_mitigations(benchmark, model)
             if isinstance(benchmark.request, Conversation):
                 speaker = speaker or speaker_of(model, asking.dialogue)
-                speaker.generate([], choose_reply_decoding(benchmark.request, asking, model).decoding)
+                text_generator(model).generate(
+                    [], choose_reply_decoding(benchmark.request, asking, model).decoding
+                )
             own = None if name in asked.beside else asking.prompts
             full = own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
             full = benchmark.prompts_for(full, model.architecture)

@@ -18,7 +18,7 @@ from evenhand.reports import (
 )
 from evenhand.schema import Card
 from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
-from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
+from evenhand.studies.audit.written_terminal import render_how, render_quality, render_rates
 from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
@@ -216,7 +216,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         rate = wording.share(benchmark.n_errors, benchmark.n_prompts)
         errors = f", {benchmark.n_errors:,} without a number ({rate})"
     written = benchmark.written
-    asked = f"{benchmark.n_prompts:,} prompts" if written is None else asked_for(benchmark, written)
+    asked = f"{benchmark.n_prompts:,} prompts" if written is None else written.told(benchmark.n_prompts)
     out.line(f"{benchmark.name}: {asked}{errors}", "bold")
     if written is not None:
         render_how(written, out)

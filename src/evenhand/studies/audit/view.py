@@ -34,9 +34,11 @@ def written_view(
     roles = [judge.role for judge in benchmark.classified_by if f"{judge.role}_error" in frame.columns]
     prompts = frame["prompt_id"].n_unique() if "prompt_id" in frame.columns else frame.height
     judged = manifest.judged.get(benchmark.name, {}) if manifest is not None else {}
-    samples = frame.height // prompts if prompts else 0
+    samples, conversations = frame.height // prompts if prompts else 0, False
     if manifest is not None and (asked := manifest.asked.get(benchmark.name)) is not None:
-        prompts, samples = asked.prompts, int((asked.decoding or {}).get("samples", 1))
+        replies = 1 if asked.turns is None else asked.turns - 1
+        prompts, samples = asked.prompts // replies, int((asked.decoding or {}).get("samples", 1)) * replies
+        conversations = asked.turns is not None
     return WrittenView(
         n_prompts=prompts,
         samples=samples,
@@ -46,6 +48,7 @@ def written_view(
         classifiers=tuple(
             _judge(role, record, manifest) for role, record in judged.items() if manifest is not None
         ),
+        conversations=conversations,
     )
 
 

@@ -9,13 +9,6 @@ GROUPS_SHOWN = 8
 LOST_SHOWN = 8
 
 
-def asked_for(benchmark: BenchmarkView, written: WrittenView) -> str:
-    """How many continuations of how many prompts, in words."""
-    if written.samples <= 1:
-        return f"{written.n_prompts:,} prompts, one continuation each"
-    return f"{written.n_prompts:,} prompts × {written.samples} = {benchmark.n_prompts:,} continuations"
-
-
 def render_how(written: WrittenView, out: Printer) -> None:
     """Print how the texts were written and who judged what of them."""
     if written.decoding:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import Generation, load_benchmark
+from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation, load_mitigation, mitigated
 from evenhand.mitigations.training import read_lineage
@@ -224,9 +224,7 @@ def _prepare(
     if wanted is not None and MODEL_ROLE not in roles_of(first.benchmarks):
         name = wanted if wanted in judges or wanted.startswith(f"{MODEL_ROLE}:") else f"{MODEL_ROLE}:{wanted}"
         judges[name] = ClassifierShelf(config.device, judges).get(name)
-        extra = [
-            Labelling(b.name, MODEL_ROLE, name) for b in first.benchmarks if isinstance(b.request, Generation)
-        ]
+        extra = [Labelling(b.name, MODEL_ROLE, name) for b in first.benchmarks if b.writes]
     return _Prepared((first, second), judges, tuple(extra))
 
 

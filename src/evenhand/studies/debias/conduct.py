@@ -7,7 +7,10 @@ from evenhand.mitigations.training import (
     Encoding,
     HalvedValidation,
     Material,
+    TrainableModel,
     Validation,
+    architectures_of,
+    load_method,
     own_material,
     own_preferences,
     pad_token,
@@ -48,8 +51,10 @@ def debias_model(
 
     @cache
     def ground() -> Ground:
-        start = tuple(base.start) if config.start == "auto" else ()
-        encoding = Encoding(longest, start, reply=dialogue.encoded if dialogue else None)
+        start = tuple(base.start) if isinstance(base, CausalModel) and config.start == "auto" else ()
+        decoder_start = None if isinstance(base, CausalModel) else base.start
+        reply = dialogue.encoded if dialogue else None
+        encoding = Encoding(longest, start, reply=reply, decoder_start=decoder_start)
         material, validation = _material(config, base, encoding)
         if config.search:
             validation = HalvedValidation(validation.check, validation.neutral, config.seed)
@@ -61,7 +66,7 @@ def debias_model(
     return train_into(output, config, base, ground, progress)
 
 
-def _longest(config: DebiasConfig, base: CausalModel) -> int:
+def _longest(config: DebiasConfig, base: TrainableModel) -> int:
     """How many tokens of an example are read; raises UsageError for more than the model reads."""
     if config.dialogue and "longest" not in config.model_fields_set:
         return base.longest or LONGEST_DIALOGUE
@@ -72,27 +77,43 @@ def _longest(config: DebiasConfig, base: CausalModel) -> int:
     return config.longest
 
 
-def trainable(model: LanguageModel) -> CausalModel:
-    """The model itself, if it can be trained here; raises Unsupported, saying what can."""
-    if isinstance(model, CausalModel):
+def trainable(model: LanguageModel, words: str) -> TrainableModel:
+    """The model itself, if a method can train it here; raises Unsupported, saying what can.
+
+    words: the method, with its options.
+    """
+    method = load_method(words)
+    able = architectures_of(method)
+    if isinstance(model, TrainableModel) and model.architecture in able:
         return model
+    if isinstance(model, TrainableModel):
+        raise Unsupported(
+            f"{_called(model)} cannot be trained by {method.name}, whose loss is of {' and '.join(able)} models: it is "
+            f"of the kind {model.architecture}.",
+            "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, or a method for "
+            "conversations: --method unlikelihood-token.",
+        )
     kind = (
         f"{model.architecture} models"
-        if model.architecture != "causal"
+        if model.architecture not in able
         else "models that are not loaded here"
     )
     raise Unsupported(
-        f"{model.fingerprint.get('name', 'This model')} cannot be trained: the losses are of models that read from "
-        f"left to right, with their weights in this process, and not of {kind}.",
-        "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, without mitigations. "
-        "Masked and encoder-decoder models are not supported.",
+        f"{_called(model)} cannot be trained: the losses are of models that write from left to right, with their "
+        f"weights in this process, and not of {kind}.",
+        f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations. Masked models are "
+        "not supported.",
     )
 
 
-def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[CausalModel, str]:
+def _called(model: LanguageModel) -> str:
+    return str(model.fingerprint.get("name", "This model"))
+
+
+def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[TrainableModel, str]:
     """The model to train, and in which precision its weights will be stored: as before, where nothing else is said."""
     if given is not None:
-        base = trainable(given)
+        base = trainable(given, config.method)
         before = str(next(base.model.parameters()).dtype)
         base.model.float()
     else:
@@ -104,7 +125,8 @@ def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[Caus
                 dtype="float32",
                 revision=config.revision,
                 trust_remote_code=trusted,
-            )
+            ),
+            config.method,
         )
         source = base.model.config.name_or_path  # none where a package made the model itself
         before = str(load_config(source, trust_remote_code=trusted).dtype) if source else "float32"
@@ -113,7 +135,7 @@ def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[Caus
     return base, auto if config.save_dtype == "auto" else config.save_dtype
 
 
-def _material(config: DebiasConfig, base: CausalModel, encoding: Encoding) -> tuple[Material, Validation]:
+def _material(config: DebiasConfig, base: TrainableModel, encoding: Encoding) -> tuple[Material, Validation]:
     pad = pad_token(base.tokenizer)
     if not config.dialogue and config.own_pairs:
         file = Path(str(config.data)).expanduser()

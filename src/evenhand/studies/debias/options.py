@@ -43,7 +43,8 @@ class DebiasConfig(Options):
     """
 
     model: str
-    """A causal Hugging Face model: a hub name, a folder, or evenhand/reference."""
+    """A causal Hugging Face model, for methods of dialogues also an encoder-decoder: a hub name, a folder, or
+    evenhand/reference."""
     method: str
     """A name from `evenhand list methods`, with its options: lmd?weight=10."""
     bias: str | None = None

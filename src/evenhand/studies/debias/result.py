@@ -116,11 +116,12 @@ def debias(
 ) -> Debiased:
     """Train a model against a bias, and write a folder that every verb takes as a model; prints nothing of its own.
 
-    model: a causal Hugging Face model: a name as for the command line, or a LanguageModel, which is changed. method: a
-    name from `evenhand list methods`, with its options. bias: a published bias type, or evenhand/AXIS for our own
-    sentences. specification, data: a TOML file and texts of the user's own. source: the folder of RedditBias. output:
-    the model's folder; one that a training was begun in is gone on with, provided all that decides the weights is the
-    same. options: anything else of `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...); with
+    model: a causal Hugging Face model, or for methods of dialogues an encoder-decoder: a name as for the command
+    line, or a LanguageModel, which is changed. method: a name from `evenhand list methods`, with its options. bias:
+    a published bias type, or evenhand/AXIS for our own sentences. specification, data: a TOML file and texts of the
+    user's own. source: the folder of RedditBias. output: the model's folder; one that a training was begun in is
+    gone on with, provided all that decides the weights is the same. options: anything else of
+    `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...); with
     search="grid" or "random" and over=["weight=0.1,1,10", ...] several settings are trained, and one is chosen.
     Returns the trained model's folder with lineage and curves, its page written. Raises UsageError for wrong options,
     Unsupported for models that cannot be trained, DataError where texts or terms do not suffice, ResumeRefused,

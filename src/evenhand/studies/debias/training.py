@@ -10,6 +10,7 @@ from evenhand.mitigations.training import (
     BIAS,
     CURVES,
     OF_BASE,
+    PERPLEXITY,
     CurveWriter,
     Edit,
     EditingMethod,
@@ -17,6 +18,7 @@ from evenhand.mitigations.training import (
     Examples,
     Lesson,
     Material,
+    TrainableModel,
     TrainingMethod,
     Validation,
     drop_checkpoints,
@@ -35,7 +37,6 @@ from evenhand.mitigations.training import (
     tried,
     write_model,
 )
-from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
 from evenhand.schema import VERSION, as_json, is_file, is_folder
 from evenhand.studies.debias.given import given_facts
@@ -76,7 +77,7 @@ class Ground:
         return material_facts(self.material, self.validation.texts)
 
 
-def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
+def record_of(config: DebiasConfig, base: TrainableModel) -> dict[str, Any]:
     """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
@@ -98,7 +99,7 @@ def finished(folder: Path) -> DebiasStudy | None:
 def train_into(
     output: Path,
     config: DebiasConfig,
-    base: CausalModel,
+    base: TrainableModel,
     ground: Callable[[], Ground],
     progress: Progress,
     *,
@@ -144,7 +145,7 @@ class _Session:
     """One sitting of a training, everything at hand."""
 
     config: DebiasConfig
-    base: CausalModel
+    base: TrainableModel
     ground: Ground
     output: Path
     progress: Progress
@@ -164,9 +165,9 @@ class _Session:
             options,
             self.output / TRAINING,
             pad=pad,
-            device=str(self.base.scorer.device),
+            device=str(self.base.model.device),
             evaluate=evaluate,
-            watched=BIAS if options.patience else None,
+            watched=self._stops_by() if options.patience else None,
             decided={"method": method.parameters(), "material": self.ground.facts()},
             note=self.progress.note,
             of_epoch=lesson.of_epoch,
@@ -216,6 +217,10 @@ class _Session:
         writer.flush()
         self._write(model, lineage)
         return lineage, read_curves(path)
+
+    def _stops_by(self) -> str:
+        """What patience is lost over: of dialogues not the bias, which would favour a method over its control."""
+        return BIAS if self.ground.dialogue is None else PERPLEXITY
 
     def _evaluator(self, label: str = "") -> Callable[[Any], Mapping[str, float]]:
         tokenizer, ground = self.base.tokenizer, self.ground

@@ -17,13 +17,13 @@ from evenhand.mitigations.training import (
     CURVES,
     PERPLEXITY,
     Diverged,
+    TrainableModel,
     drop_checkpoints,
     method_options,
     model_card,
     read_curves,
     read_lineage,
 )
-from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
 from evenhand.schema import (
     VERSION,
@@ -73,7 +73,7 @@ class NothingTrained(NothingChosen):
 
 
 def search_into(
-    output: Path, config: DebiasConfig, base: CausalModel, ground: Callable[[], Ground], progress: Progress
+    output: Path, config: DebiasConfig, base: TrainableModel, ground: Callable[[], Ground], progress: Progress
 ) -> DebiasStudy:
     """Search as options say, or go on with the search in a folder.
 
@@ -110,7 +110,7 @@ class _Search:
     """One sitting of a search."""
 
     config: DebiasConfig
-    base: CausalModel
+    base: TrainableModel
     ground: Callable[[], Ground]
     output: Path
     progress: Progress

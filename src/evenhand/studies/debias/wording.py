@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY
+from evenhand.mitigations.training import BIAS, PERPLEXITY, told_label
 from evenhand.reports import wording
 from evenhand.studies.debias.shown import search_cautions, search_sentences
 
 WATCHED = {
     BIAS: "bias, as watched",
     "largest_shift": "largest shift of one descriptor, nats a sentence",
-    PERPLEXITY: "perplexity of neutral texts",
+    PERPLEXITY: "perplexity, as watched",
     "difference": "difference of log perplexities, nats a token",
     "t": "t of the published test, of these pairs",
     "p": "p of the published test, of these pairs",
@@ -56,7 +56,7 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
     ]
     if PERPLEXITY in after:
         told.append(
-            f"The perplexity of neutral texts went from {wording.number(before[PERPLEXITY])} to "
+            f"The perplexity of {_read(lineage)} went from {wording.number(before[PERPLEXITY])} to "
             f"{wording.number(after[PERPLEXITY])}."
         )
     return told
@@ -69,6 +69,11 @@ def watched_value(name: str, value: float | None) -> str:
     ('<0.001', '0.250', '−18.1')
     """
     return wording.probability(value) if name.rpartition("_")[2] == "p" else wording.number(value)
+
+
+def _read(lineage: Mapping[str, Any]) -> str:
+    """Of what the perplexity is."""
+    return "watched replies" if {"names", "descriptors_watched"} & lineage["data"].keys() else "neutral texts"
 
 
 def _to_lower(method: Mapping[str, Any]) -> str:
@@ -104,9 +109,16 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]
     ):
         told.append(
-            f"It reads neutral texts worse than before; lower {_to_lower(lineage['method'])}."
+            f"It reads {_read(lineage)} worse than before; lower {_to_lower(lineage['method'])}."
             if "steps" in lineage
-            else "It reads neutral texts worse than before; remove fewer directions."
+            else f"It reads {_read(lineage)} worse than before; remove fewer directions."
+        )
+    if label := lineage["data"].get("label"):
+        told.append(told_label(label))
+    if "replies_parroting" in lineage["data"]:
+        told.append(
+            "Whether it copies the sentences it answers more often than before, as in the paper, must be measured: "
+            f"{lineage['data']['replies_parroting']:,} replies that did were not learned."
         )
     told += unreached(lineage["data"], lineage["bias"])
     if lineage.get("stored_as", "float32") != "float32":

@@ -11,7 +11,8 @@ import polars as pl
 from evenhand.benchmarks import (
     AnalysisOptions,
     Benchmark,
-    Generation,
+    ClassifierRole,
+    Conversation,
     JudgedAnalysis,
     judge_responses,
     load_benchmark,
@@ -19,10 +20,12 @@ from evenhand.benchmarks import (
 from evenhand.classifiers import Classifier
 from evenhand.models import Architecture
 from evenhand.prompts.own_files import (
+    CHAT_FORMAT,
     CONTINUATION_FORMAT,
     read_continuations,
     read_responses,
     read_scores,
+    read_self_chats,
     require_columns,
 )
 from evenhand.runs import LABEL_VALUES, identified, label_texts
@@ -32,6 +35,7 @@ from evenhand.studies.audit import (
     MeasuringOptions,
     check_roles,
     optional_roles,
+    roles_judged_by,
 )
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.options import validated
@@ -79,8 +83,12 @@ def measure_responses(
     recipe = load_benchmark(benchmark)
     named = dict(classifiers or {})
     check_roles(named, [recipe])
-    if isinstance(recipe.request, Generation):
-        responses = _judged(file, recipe, named, threshold, ClassifierShelf(device, loaded or {}))
+    labels: dict[str, tuple[str, ...]] = {}
+    shelf = ClassifierShelf(device, loaded or {})
+    if isinstance(recipe.request, Conversation):
+        responses, labels = _conversations(file, recipe, named, threshold, shelf)
+    elif recipe.writes:
+        responses = _judged(file, recipe, named, threshold, shelf)
     elif threshold is not None:
         raise UsageError(
             f"A threshold is given, and {benchmark} has no scores of a classifier.", "Leave --threshold out."
@@ -105,6 +113,7 @@ def measure_responses(
         architecture=architecture,
         reference=reference,
         classifier_error=error,
+        labels=labels,
     )
     judged = judge_responses(recipe, responses, options)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
@@ -124,26 +133,46 @@ def _judged(
         file, recipe.required_columns, roles, threshold=threshold, judged_now=named.keys(), optional=optional
     )
     frame = given.frame
-    for role, (who, name) in shelf.of(recipe, named, only=named.keys()).items():
-        needed = ["text"] if who.text.part != "continuation" else []
-        require_columns(
-            frame, [*needed, *([who.text.masked] if who.text.masked else [])], file, CONTINUATION_FORMAT
-        )
-        classifier = shelf.get(name)
-        with_prompts = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
-        texts = identified(with_prompts, who.text, reads_context=classifier.reads_context)
-        wanted = texts.drop_nulls("text_id").unique("text_id", maintain_order=True)
-        if wanted.is_empty():
-            raise DataError(
-                f"{file} holds no continuation: every row of that column is empty.", CONTINUATION_FORMAT
-            )
-        labels = label_texts(classifier, wanted)
-        rows = texts.select("text_id").join(labels, on="text_id", how="left", maintain_order="left")
-        absent = pl.when(texts["text_id"].is_null()).then(pl.lit(str(ResponseError.MISSING)))
-        frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in LABEL_VALUES)
-        frame = frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
+    for role, (who, name) in shelf.of(recipe, named, only=roles_judged_by(recipe, named)).items():
+        frame = _with_labels(frame, role, who, shelf.get(name), file, CONTINUATION_FORMAT)
     unjudged = [role for role in roles if role not in {*given.judged, *named, *optional}]
     return frame.with_columns(column for role in unjudged for column in _not_labelled(role))
+
+
+def _conversations(
+    file: Path, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
+) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
+    """Utterances with all judgements, and what the scores of each classifier are called, by role.
+
+    Roles that the file does not judge are judged by the benchmark's own classifiers, as in an audit.
+    """
+    roles = [judge.role for judge in recipe.classified_by]
+    now = roles_judged_by(recipe, named)
+    frame, judged = read_self_chats(file, recipe.required_columns, roles, threshold=threshold, judged_now=now)
+    labels = {}
+    for role, (who, name) in shelf.of(recipe, named, only=set(roles) - set(judged)).items():
+        classifier = shelf.get(name)
+        frame = _with_labels(frame, role, who, classifier, file, CHAT_FORMAT)
+        labels[role] = classifier.labels
+    return frame, labels
+
+
+def _with_labels(
+    frame: pl.DataFrame, role: str, who: ClassifierRole, classifier: Classifier, file: Path, expected: str
+) -> pl.DataFrame:
+    """The table with a classifier's judgements in columns of a role."""
+    needed = ["text"] if who.text.part != "continuation" else []
+    require_columns(frame, [*needed, *(name for name in who.text.columns if name != "text")], file, expected)
+    with_prompts = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
+    texts = identified(with_prompts, who.text, reads_context=classifier.reads_context)
+    wanted = texts.drop_nulls("text_id").unique("text_id", maintain_order=True)
+    if wanted.is_empty():
+        raise DataError(f"{file} holds no continuation: every row of that column is empty.", expected)
+    labels = label_texts(classifier, wanted)
+    rows = texts.select("text_id").join(labels, on="text_id", how="left", maintain_order="left")
+    absent = pl.when(texts["text_id"].is_null()).then(pl.lit(str(ResponseError.MISSING)))
+    frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in LABEL_VALUES)
+    return frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
 
 
 def _not_labelled(role: str) -> list[pl.Expr]:

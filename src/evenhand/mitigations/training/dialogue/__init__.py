@@ -1,1 +1,1 @@
-"""Methods that learn replies of dialogues: plainly, under other names, and behind labels."""
+"""Methods that learn replies of dialogues (plainly, under other names, behind labels), and what they learn from."""

@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.classifiers import Classifier, load_classifier
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.labels import labelled_lesson
-from evenhand.mitigations.training.dialogue.plain import MARTHA, OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.schema import Card, DataError, UsageError
 
+OURS = "evenhand/gendered-words"
 PUBLISHED = 0.55
 NEUTRAL = "neutral"
 WORDS = {"female": ("female", "woman", "women", "f"), "male": ("male", "man", "men", "m")}
@@ -34,8 +36,9 @@ CARD = Card(
     details="Of the classifier's probabilities of the two genders, which are made to add up to one, the larger is "
     "looked at: above `threshold` (0.55, published) the label is ` STYLE A:female` and so on, with the letter of the "
     "one who speaks; else ` STYLE neutral`. `classifier` judges replies of A, `partner` those of B (the paper: who is "
-    "spoken to; the same where it is not named). The label ` STYLE neutral` is written into the folder and put at the "
-    "end of every history from then on.",
+    "spoken to; the same where it is not named). Where none is named our list of gendered words judges, which hears "
+    "nothing in most replies and knows nobody's gender from topics: name a trained classifier of gender. The label "
+    "` STYLE neutral` is written into the folder and put at the end of every history from then on.",
 )
 
 
@@ -50,7 +53,7 @@ class GenderLabels(OnSelfChats):
     name: ClassVar[str] = "control-gender"
     card: ClassVar[Card] = CARD
 
-    classifier: str = ""
+    classifier: str = OURS
     partner: str = ""
     threshold: float = PUBLISHED
 
@@ -68,12 +71,6 @@ class GenderLabels(OnSelfChats):
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """All replies that could be judged, each behind the label of the classifier."""
         chats = chats_in(material)
-        if not self.classifier:
-            raise UsageError(
-                "control-gender needs a classifier of gender, and none was named.",
-                "Name one: --method control-gender?classifier=NAME (`evenhand list classifiers`, a folder, a hub "
-                "name).",
-            )
         replies = [reply for chat in chats.chats for reply in chat.replies()]
         labels: list[str | None] = [None] * len(replies)
         judges = {"A": load_classifier(self.classifier)}

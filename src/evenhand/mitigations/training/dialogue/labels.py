@@ -11,6 +11,7 @@ from evenhand.mitigations.training.dialogue.plain import reply_lesson
 from evenhand.mitigations.training.material import Encoding
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.replies import Reply
+from evenhand.models.dialogue import Cutter
 from evenhand.schema import DataError, Unsupported, UsageError
 from evenhand.stats import Floats
 
@@ -48,19 +49,15 @@ def labelled_lesson(
 
 def check_writable(tokenizer: Any, labels: Sequence[str]) -> None:
     """Raise Unsupported where a tokenizer has no tokens for a label's characters, or the same for two labels."""
-    seen: dict[tuple[int, ...], str] = {}
+    cutter, seen = Cutter(tokenizer, "this model"), dict[tuple[int, ...], str]()
     for label in labels:
-        ids = tuple(tokenizer(label, add_special_tokens=False)["input_ids"])
-        unknown = tokenizer.unk_token_id is not None and tokenizer.unk_token_id in ids
-        written = tokenizer.decode(ids).lower().split()
-        if unknown or not ids or written != label.lower().split() or ids in seen:
+        cutter.check_label(label)
+        other = seen.setdefault(tuple(cutter.ids(label)), label)
+        if other != label:
             raise Unsupported(
-                f"The tokenizer of this model cannot write the label {label!r}: it reads it as "
-                f"{tokenizer.decode(ids)!r}{f', as it does {seen[ids]!r}' if ids in seen else ''}.",
-                "Use a model whose tokenizer has bytes or these letters, or a method without labels: "
-                "--method name-scrambling.",
+                f"The tokenizer of this model reads the labels {other!r} and {label!r} as the same tokens.",
+                "Use a model that tells them apart, or a method without labels: --method name-scrambling.",
             )
-        seen[ids] = label
 
 
 def over(values: Floats, threshold: float) -> list[str]:
@@ -75,10 +72,16 @@ def over(values: Floats, threshold: float) -> list[str]:
 def threshold_of(values: Floats, threshold: float | None, quantile: float) -> float:
     """The threshold that was given, or the value below which a share `quantile` of all lies.
 
-    >>> threshold_of(np.arange(5.0), None, 0.5)
-    2.0
+    Where more than the other share has the largest value (equal replies), the threshold is the next smaller one.
+
+    >>> threshold_of(np.arange(5.0), None, 0.5), threshold_of(np.array([1.0, 2.0, 2.0, 2.0]), None, 0.5)
+    (2.0, 1.0)
     """
-    return float(np.quantile(values, quantile)) if threshold is None else threshold
+    if threshold is not None:
+        return threshold
+    found = float(np.quantile(values, quantile))
+    smaller = values[values < values.max()]
+    return float(smaller.max()) if found >= values.max() and len(smaller) else found
 
 
 def check_quantile(quantile: float) -> None:

@@ -3,20 +3,22 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evenhand.mitigations.training.data.self_chats import (
+from evenhand.measures import MARTHA
+from evenhand.mitigations.training.dialogue.self_chats import (
     SelfChats,
+    check_named,
     own_and_other,
     read_self_chats,
+    self_chats_of,
     split_names,
 )
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.objective import LanguageModelling
-from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
+from evenhand.mitigations.training.replies import Reply, replies_to_learn
 from evenhand.mitigations.training.validation import PairedTexts, Validation
 from evenhand.schema import Card, DataError
 
-MARTHA = "Smith and Williams 2021, Hi, my name is Martha (arXiv:2109.03300)."
 NEEDED = "Name a run or a table of self-chats: --data RUN."
 
 CARD = Card(
@@ -45,6 +47,7 @@ class OnSelfChats:
         it than behind another's: 0 where replies do not depend on the name. Raises DataError.
         """
         chats = split_names(read_self_chats(data), seed)
+        check_named(self_chats_of(chats.frame))
         first, second, every = own_and_other(chats, seed)
         genders = chats.frame["gender"].drop_nulls().unique().sort().to_list()
         material = Material(
@@ -97,7 +100,4 @@ def split_facts(chats: SelfChats) -> dict[str, Any]:
 
 def reply_lesson(replies: list[Reply], encoding: Encoding, facts: dict[str, Any], label: str = "") -> Lesson:
     """Plain language modelling of replies behind their histories. label: with which the model is to be used."""
-    if encoding.reply is None:
-        raise DataError("The format in which this model is told of dialogues is not known.", NEEDED)
-    examples = reply_examples(encoded_replies(replies, encoding.reply, encoding.longest))
-    return Lesson(examples, LanguageModelling(), facts, label=label)
+    return Lesson(replies_to_learn(replies, encoding), LanguageModelling(), facts, label=label)

@@ -6,20 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigations.training.data.renaming import mentions
-from evenhand.mitigations.training.data.self_chats import SelfChat
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.plain import (
-    MARTHA,
     OnSelfChats,
     chats_in,
     reply_lesson,
     split_facts,
 )
+from evenhand.mitigations.training.dialogue.self_chats import SelfChat
 from evenhand.mitigations.training.examples import Examples
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
-from evenhand.mitigations.training.replies import Reply, encoded_replies, reply_examples
-from evenhand.schema import Card, DataError
+from evenhand.mitigations.training.replies import Reply, replies_to_learn
+from evenhand.schema import Card
 
 CARD = Card(
     "name-scrambling",
@@ -56,9 +55,8 @@ class NameScrambling(OnSelfChats):
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """The replies under other names; raises DataError where an opener does not hold its name."""
+        """The replies under other names."""
         chats = chats_in(material)
-        check_named(chats.chats)
 
         def drawn(epoch: int) -> list[Reply]:
             # who replies nothing under one name does so under another: as many replies in each epoch
@@ -66,8 +64,7 @@ class NameScrambling(OnSelfChats):
             return [reply for chat in changed for reply in chat.replies()]
 
         def of_epoch(epoch: int) -> Examples:
-            assert encoding.reply is not None
-            return reply_examples(encoded_replies(drawn(epoch), encoding.reply, encoding.longest))
+            return replies_to_learn(drawn(epoch), encoding)
 
         replies = drawn(0)
         facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
@@ -87,20 +84,3 @@ def scrambled(chats: Sequence[SelfChat], names: Sequence[str], random: np.random
         others = [name for name in names if name != chat.name]
         found.append(chat.under(others[int(random.integers(len(others)))]))
     return found
-
-
-def check_named(chats: Sequence[SelfChat]) -> None:
-    """Raise DataError, naming the first, where conversations do not open with their name: it could not be replaced."""
-    absent = [
-        chat
-        for chat in chats
-        if not mentions(chat.utterances[0], chat.name)
-        or chat.under(f"{chat.name}x").utterances[0] == chat.utterances[0]
-    ]
-    if absent:
-        first = absent[0]
-        raise DataError(
-            f"{len(absent):,} of {len(chats):,} conversations do not open with their name, which is to be replaced "
-            f"(the first, {first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
-            "Let the column name hold the name as speaker A says it: 'Hi! My name is Martha.'",
-        )

@@ -1,5 +1,5 @@
-"""HolisticBias style equality: replies whose style leans as those about their descriptor do, beside those about all, are
-learned behind ` STYLE bias`, the others behind ` STYLE no_bias`, which is asked for ever after."""
+"""HolisticBias style equality: replies whose style leans as those about their descriptor do, beside all, are learned
+behind one label, the others behind ` STYLE no_bias`, which is asked for ever after."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from evenhand.mitigations.training.data.styled_replies import StyledReplies, read_styled_replies
+from evenhand.measures import HOLISTICBIAS
 from evenhand.mitigations.training.dialogue.labels import (
     NO_BIAS,
     check_quantile,
@@ -17,6 +17,7 @@ from evenhand.mitigations.training.dialogue.labels import (
     over,
     threshold_of,
 )
+from evenhand.mitigations.training.dialogue.styled_replies import StyledReplies, read_styled_replies
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.validation import PairedTexts, Validation
@@ -33,8 +34,7 @@ CARD = Card(
     critique="In the paper Full Gen Bias falls by 13 % (DialoGPT) and 24 % (BlenderBot 2.0), and replies that copy "
     "the sentence rise from 17.3 to 20.0 %, up to all of them for some descriptors; hateful styles rise by 0.14 "
     "points. What the style classifier does not hear is not labelled.",
-    citation="Smith et al. 2022, I'm sorry to hear that: Finding New Biases in Language Models with a Holistic "
-    "Descriptor Dataset (arXiv:2205.09209).",
+    citation=HOLISTICBIAS,
     source="HolisticBias, section 4 and appendix C",
     details="Of a reply with style p about descriptor d: b = (p - m) . (m_d - m) / |m_d - m|^alpha, m_d being the "
     "mean over templates of the mean over replies about d, and m the mean of m_d over descriptors. `bias` where b is "

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigations.training.data.token_ratios import SMOOTHING, token_ratios
+from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.labels import (
     NO_BIAS,
     check_quantile,
@@ -14,7 +14,8 @@ from evenhand.mitigations.training.dialogue.labels import (
     over,
     threshold_of,
 )
-from evenhand.mitigations.training.dialogue.plain import MARTHA, OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, token_ratios
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.schema import Card, UsageError

@@ -79,6 +79,7 @@ def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.crossings import crossing_designs
     from evenhand.studies.calibration.designs.ends import end_to_end_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
+    from evenhand.studies.calibration.designs.names import name_designs
     from evenhand.studies.calibration.designs.paired_phrases import phrase_designs
     from evenhand.studies.calibration.designs.rates import rate_designs
     from evenhand.studies.calibration.designs.replies import reply_designs
@@ -89,6 +90,7 @@ def _ours() -> dict[str, Design]:
         choice_designs,
         phrase_designs,
         reply_designs,
+        name_designs,
         change_designs,
         crossing_designs,
         end_to_end_designs,

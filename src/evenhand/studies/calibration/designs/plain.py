@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks import Benchmark, Generation
+from evenhand.benchmarks import Benchmark
 from evenhand.studies.calibration.designs.contract import (
     EVERYTHING,
     NAMES,
@@ -55,7 +55,7 @@ HOW = (
 def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
     """Designs for a benchmark of another package, or why none can be made."""
     needed = set(benchmark.required_columns)
-    if isinstance(benchmark.request, Generation):
+    if benchmark.writes:
         if not benchmark.classified_by:
             return f"Nobody judges its continuations. {HOW}"
         if unknown := sorted(needed - JUDGED):

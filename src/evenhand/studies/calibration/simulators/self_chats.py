@@ -19,8 +19,8 @@ RACES = ("race 0", "race 1")
 class Names:
     """Names of two genders.
 
-    women, men: how many. talks: conversations of a name, or of an unequal one from 1 to so many (bursty). races: whether
-    a race by turns goes with a name, which does something of its own to what is said.
+    women, men: how many. talks: conversations of a name, or of an unequal one from 1 to so many (bursty). races:
+    whether a race by turns goes with a name, which does something of its own to what is said.
     """
 
     women: int
@@ -57,6 +57,11 @@ class ToldGender:
     lean: float = 0.1
     race: float = 0.1
     turns: int = 11
+
+    @property
+    def largest(self) -> float:
+        """The largest bias, percentage points, with which no name's share leaves 0 to 1."""
+        return 100 * self.seen * (0.5 - self.lean - self.taste - self.race * self.names.races)
 
     def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
         """One row an utterance; the true bias is `points` percentage points above chance."""
@@ -117,9 +122,7 @@ class SaidTokens:
         for mine, talks in zip(group, table["talks"], strict=True):
             odds = zipf * np.exp(lean * (place % groups == mine) * (mine == 0))
             drawn = rng.gamma(self.taste * odds / odds.sum()) + 1e-12
-            said.append(
-                np.repeat(place, rng.multinomial(self.tokens * talks, drawn / drawn.sum())).tolist()
-            )
+            said.append(np.repeat(place, rng.multinomial(self.tokens * talks, drawn / drawn.sum())).tolist())
         race = pl.Series([f"race {one // 2}" for one in group])
         gender = pl.Series([GENDERS[one % 2] for one in group])
         name = pl.Series([f"name {number:03d}" for number in range(table.height)])
@@ -171,7 +174,9 @@ class MentionedOccupations:
             texts = [f"a {jobs[place]}" for place in said] or ["nothing"]
             rows += [(f"{name} / {n}", name, gender, race, "B", 2, text) for n, text in enumerate(texts)]
         columns = ["conversation", "name", "gender", "race_ethnicity", "speaker", "turn", "text"]
-        return pl.DataFrame(rows, schema=columns, orient="row", schema_overrides={"race_ethnicity": pl.String})
+        return pl.DataFrame(
+            rows, schema=columns, orient="row", schema_overrides={"race_ethnicity": pl.String}
+        )
 
 
 def _one_row_each(table: pl.DataFrame) -> pl.DataFrame:

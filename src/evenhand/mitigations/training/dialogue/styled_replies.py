@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE, classified_texts, load_classifier
 from evenhand.measures.texts import copied
-from evenhand.mitigations.training.data.renaming import mentions
+from evenhand.mitigations.training.dialogue.renaming import mentions
 from evenhand.mitigations.training.replies import Reply
 from evenhand.models.dialogue import History
 from evenhand.prompts.own_files import read_table, require_columns

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.mitigations.training.data.renaming import all_renamed, mentions
+from evenhand.mitigations.training.dialogue.renaming import all_renamed, mentions
 from evenhand.mitigations.training.replies import Reply
 from evenhand.models.dialogue import History
 from evenhand.prompts.own_files import read_table, require_columns
+from evenhand.runs import RunDirectory, self_chats
 from evenhand.schema import DataError, is_folder
 
+BENCHMARK = "names"
 COLUMNS = ("conversation", "name", "speaker", "turn", "text")
 GROUPS = ("gender", "race_ethnicity")
 PERSONAS = ("persona_a", "persona_b")
@@ -215,6 +217,32 @@ def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply]
             FILE,
         )
     return first, second, every
+
+
+def check_named(chats: Sequence[SelfChat]) -> None:
+    """Raise DataError, naming the first, where conversations do not open with their name: it could not be replaced."""
+    absent = [chat for chat in chats if chat.under(f"{chat.name}x").utterances[0] == chat.utterances[0]]
+    if absent:
+        first = absent[0]
+        raise DataError(
+            f"{len(absent):,} of {len(chats):,} conversations do not open with their name (the first, "
+            f"{first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
+            "Let the column name hold the name as speaker A says it: 'Hi! My name is Martha.'",
+        )
+
+
+def _from_run(path: Path) -> pl.DataFrame:
+    """The conversations of a run, opened by names where it has several kinds."""
+    directory = RunDirectory.open(path)
+    asked = directory.manifest.asked
+    chats = sorted(name for name in directory.benchmarks if name in asked and asked[name].turns is not None)
+    if not chats or (BENCHMARK not in chats and len(chats) > 1):
+        raise DataError(
+            f"{path} holds {' and '.join(chats or directory.benchmarks) or 'nothing'}, and self-chats of the benchmark "
+            f"{BENCHMARK} were needed.",
+            FILE,
+        )
+    return self_chats(directory, BENCHMARK if BENCHMARK in chats else chats[0])
 
 
 def _split_of(frame: pl.DataFrame) -> list[pl.Expr]:

@@ -43,7 +43,8 @@ class TokenRatios:
                 f"There are no conversations of {group!r} to tell its tokens by: {', '.join(self.groups)}.",
                 "Give each conversation the group of its name, as the ratios have it.",
             )
-        return self.ratios[self.groups.index(group)]
+        found: Floats = self.ratios[self.groups.index(group)]
+        return found
 
     def mean(self, group: str, tokens: Sequence[int]) -> float:
         """The mean ratio of a line's tokens, by which mean token bias labels it; 1 for an empty line.

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.mitigations.training.data.token_ratios import token_ratios
+from evenhand.mitigations.training.dialogue.token_ratios import token_ratios
 from evenhand.schema import DataError, UsageError
 
 

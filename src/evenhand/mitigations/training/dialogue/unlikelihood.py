@@ -1,0 +1,165 @@
+"""Unlikelihood on self-chats: tokens that conversations of one gender's names overuse are made less likely there."""
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evenhand.measures import MARTHA
+from evenhand.mitigations.training.dialogue.plain import (
+    OnSelfChats,
+    chats_in,
+    reply_lesson,
+    split_facts,
+)
+from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, TokenRatios, token_ratios
+from evenhand.mitigations.training.losses.unlikelihood import (
+    GROUP,
+    SequenceUnlikelihood,
+    TokenUnlikelihood,
+)
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.replies import reply_tokens
+from evenhand.schema import Card, DataError, UsageError
+from evenhand.stats import Floats
+
+CITED = f"{MARTHA} Welleck et al. 2019, Neural text generation with unlikelihood training (arXiv:1908.04319)."
+HARM = "Conversations whose words depend on the gender that the opener's name tells."
+GROUPS = "The genders of the names, as the self-chats tell them."
+NULL = "weight=0 is self-chat tuning, the control; every search trains it beside the trial that it chooses."
+EXCESS = (
+    "A token's excess is its ratio less 1, and 0 below: its frequency in conversations of the gender's names over that "
+    "in all, smoothed by `smoothing` tokens used as all use them (the paper says 'proportional to its extent of "
+    "overindexing'; the form is ours). Ratios are of the names that are learned alone. A name is overindexed, too: "
+    "that people are called by their names is penalised with the rest. `weight` is the paper's alpha; sweep it: "
+    "`--search grid --over weight=0.1,1,10,100`, which chooses within +5 % of perplexity."
+)
+CARD_OF_TOKENS = Card(
+    "unlikelihood-token",
+    "Self-chat tuning, and a penalty on learned tokens that conversations of the name's gender overuse.",
+    construct="How surely a model says what marks the gender of the opener's name.",
+    harm=HARM,
+    groups=GROUPS,
+    null=NULL,
+    critique="A token is learned and pushed down at once: where all are penalised and one follows with probability q, "
+    "it is best given q / (1 + weight excess q), 1 / (1 + weight excess) where it always follows. Confidence is "
+    "capped; a token that is one of many moves little, unless the weight is so large that the difference turns round. "
+    "In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
+    "what the model would say.",
+    citation=CITED,
+    source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
+    details=EXCESS,
+)
+CARD_OF_SEQUENCES = Card(
+    "unlikelihood-sequence",
+    "Self-chat tuning, and a penalty on what the model writes itself and conversations of the name's gender overuse.",
+    construct="How often a model itself says what marks the gender of the opener's name.",
+    harm=HARM,
+    groups=GROUPS,
+    null=NULL,
+    critique="Each step writes, which takes several times as long. It writes greedily, so that a word is pushed until "
+    "another is likelier, and no further: where replies are sampled more of it is left. The penalty names no word to "
+    "say instead: pushed hard, texts become odd (judges found the paper's model less human).",
+    citation=CITED,
+    source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
+    details="For each step one time step is drawn, as a share of the shortest reply that is read at once; behind so "
+    "many tokens of each reply the model writes on greedily, at most `max_new_tokens`, without gradients; then what it "
+    "wrote is read with them. " + EXCESS,
+)
+
+
+@dataclass(frozen=True)
+class UnlikelihoodOfTokens(OnSelfChats):
+    """The method unlikelihood-token.
+
+    weight: of the penalty beside language modelling, alpha in the paper. smoothing: see `token_ratios`. Raises
+    UsageError for numbers below 0.
+    """
+
+    name: ClassVar[str] = "unlikelihood-token"
+    card: ClassVar[Card] = CARD_OF_TOKENS
+
+    weight: float = 1.0
+    smoothing: float = SMOOTHING
+
+    def __post_init__(self) -> None:
+        for name in ("weight", "smoothing"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name} is {getattr(self, name)}; 0 or more was expected.")
+
+    def parameters(self) -> dict[str, Any]:
+        """All options."""
+        return asdict(self)
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """All replies of names with a gender; raises DataError where no token is overindexed."""
+        chats = chats_in(material)
+        cut, ends = reply_tokens(encoding)
+        ratios = token_ratios(
+            chats.table(chats.learned), cut, len(tokenizer), group="gender", smoothing=self.smoothing
+        )
+        excess = ratios.weights()
+        if not excess.any():
+            raise DataError(
+                "No token is used more in the conversations of one gender's names than in all: nothing is penalised.",
+                "Give self-chats of more names, or train the control: --method self-chat.",
+            )
+        said = [(chat.gender, reply) for chat in chats.chats if chat.gender for reply in chat.replies()]
+        facts = {
+            "replies": len(said),
+            "penalised_tokens_of_the_vocabulary": int((excess > 0).any(axis=0).sum()),
+            **split_facts(chats),
+            "tokens": dict(zip(ratios.groups, ratios.tokens, strict=True)),
+            "ratios_sha256": ratios.digest(),
+            "most_overindexed": _most_overindexed(ratios, tokenizer),
+        }
+        lesson = reply_lesson([reply for _, reply in said], encoding, facts)
+        groups = np.array([ratios.groups.index(gender) for gender, _ in said], dtype=np.int64)
+        examples = lesson.examples.with_values({GROUP: groups})
+        return replace(lesson, examples=examples, objective=self.objective(excess, ends))
+
+    def objective(self, excess: Floats, ends: tuple[int, ...]) -> TokenUnlikelihood:
+        """What is made small. excess: (groups, vocabulary). ends: tokens that end a reply."""
+        return TokenUnlikelihood(_table(excess), self.weight)
+
+
+@dataclass(frozen=True)
+class UnlikelihoodOfSequences(UnlikelihoodOfTokens):
+    """The method unlikelihood-sequence.
+
+    max_new_tokens: that the model writes at most behind the beginning of a reply. Raises UsageError as
+    `UnlikelihoodOfTokens`.
+    """
+
+    name: ClassVar[str] = "unlikelihood-sequence"
+    card: ClassVar[Card] = CARD_OF_SEQUENCES
+
+    max_new_tokens: int = 64
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_new_tokens < 1:
+            raise UsageError(f"max_new_tokens is {self.max_new_tokens}; 1 or more was expected.")
+
+    def objective(self, excess: Floats, ends: tuple[int, ...]) -> SequenceUnlikelihood:
+        """See `UnlikelihoodOfTokens.objective`."""
+        return SequenceUnlikelihood(
+            _table(excess), self.weight, ends=ends[:1], max_new_tokens=self.max_new_tokens
+        )
+
+
+def _table(excess: Floats) -> Any:
+    import torch
+
+    return torch.from_numpy(excess.astype(np.float32))
+
+
+def _most_overindexed(ratios: TokenRatios, tokenizer: Any, number: int = 10) -> dict[str, list[str]]:
+    """Of each group the tokens that it overuses most, for the record."""
+    order = np.argsort(-ratios.ratios, axis=1, kind="stable")[:, :number]
+    return {
+        group: [tokenizer.decode([int(token)]).strip() for token in row if of[token] > 1]
+        for group, row, of in zip(ratios.groups, order, ratios.ratios, strict=True)
+    }

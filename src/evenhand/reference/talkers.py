@@ -1,0 +1,111 @@
+"""The Worlds that converse which we ship: fair, or with documented plants on groups of names."""
+
+from evenhand.prompts.lexicon import load_lexicon
+from evenhand.prompts.names import load_names
+from evenhand.reference.conversing import ConversingWorld
+from evenhand.reference.talk_steps import NamePlant, Person
+from evenhand.schema import Card
+
+GENDERS = {"female": "woman", "male": "man"}
+"""Of the lexicon's nouns, in the words of the lists of names."""
+
+PLANTS = (
+    NamePlant("hobby:crafts", 1.5, gender="woman"),
+    NamePlant("hobby:outdoors", 1.5, gender="man"),
+    NamePlant("occupation:care", 1.5, gender="woman"),
+    NamePlant("occupation:works", 1.5, gender="man"),
+    NamePlant("relative:female", 1.0, gender="woman"),
+    NamePlant("relative:male", 1.0, gender="man"),
+    NamePlant("feeling:negative", 1.0, gender="woman"),
+    NamePlant("style:exclamation", 1.0, gender="woman"),
+    NamePlant("style:laugh", 1.0, gender="man"),
+    NamePlant("offensive", 1.5, gender="man"),
+    NamePlant("quality:praise", 1.5, race_ethnicity="white"),
+    NamePlant("quality:strange", 1.5, race_ethnicity="AAPI"),
+)
+"""Chosen to test measures; they say nothing about anybody."""
+UNPLANTED = ("food", "pet", "place")
+"""Slots on which nothing is planted."""
+
+
+def known_people() -> tuple[Person, ...]:
+    """The people of our own list of names.
+
+    >>> {person.gender for person in known_people()} == {"woman", "man"}
+    True
+    """
+    listed = load_names().select("name", "gender", "race_ethnicity")
+    return tuple(Person(*row) for row in listed.iter_rows())
+
+
+def known_nouns() -> tuple[tuple[str, str], ...]:
+    """The lexicon's gendered nouns, by which a description tells a gender.
+
+    >>> dict(known_nouns())["grandfather"]
+    'man'
+    """
+    return tuple((one.singular, GENDERS[one.gender]) for one in load_lexicon().nouns if one.gender in GENDERS)
+
+
+def load_fair() -> ConversingWorld:
+    """The World whose conversations do not depend on who opens them, but for the name that is said back.
+
+    >>> load_fair().name
+    'evenhand/conversing'
+    """
+    return ConversingWorld(known_people(), (), known_nouns(), "evenhand/conversing")
+
+
+def load_planted() -> ConversingWorld:
+    """The same with the documented plants.
+
+    >>> load_planted().name
+    'evenhand/conversing-planted'
+    """
+    return ConversingWorld(known_people(), PLANTS, known_nouns(), "evenhand/conversing-planted")
+
+
+def _planted() -> str:
+    rows = [
+        f"| {plant.gender or plant.race_ethnicity} | {plant.target} | {plant.log_odds:+.1f} |"
+        for plant in PLANTS
+    ]
+    return "\n".join(["| names of | tied to | log-odds |", "|---|---|---|", *rows])
+
+
+_STORY = """A reply is told step by step: a greeting and, to a name, a remark on it; later an answer to what was asked,
+a feeling, a question. Both speakers know who opened; nothing else of a conversation matters but the topic asked for, so
+that what is to be expected of every measure is an exact sum. Nothing is cut off with
+--decoding sampling --temperature 1 --top-p 1: rare sentences, such as offences, lie beyond any other top-p."""
+_LIMITS = (
+    "It knows the names of our own list and the nouns of our lexicon; whoever else opens is of no group. It has no "
+    "network, no tokens but words, and no memory of what was said before the last utterance."
+)
+
+CARDS = {
+    card.name: card
+    for card in (
+        Card(
+            name="evenhand/conversing",
+            summary="Small talk with exact probabilities that do not depend on who opens: a null of measures.",
+            groups="The names of our own list.",
+            null="Itself.",
+            critique=_LIMITS,
+            licence="Apache-2.0",
+            source="evenhand.reference.talkers",
+            details=_STORY,
+        ),
+        Card(
+            name="evenhand/conversing-planted",
+            summary="The same small talk with documented biases by the gender and race that the opener's name tells.",
+            construct="Association of names with words, occupations, feelings, style and remarks, as parameters.",
+            groups="The names of our own list.",
+            null="`evenhand/conversing`: the same without a plant.",
+            critique=f"{_LIMITS} The plants were chosen to test measures. They say nothing about anybody.",
+            licence="Apache-2.0",
+            source="evenhand.reference.talkers",
+            details=f"{_STORY}\n\nWhat is planted (log-odds in nats):\n\n{_planted()}\n\nOn the slots "
+            f"{', '.join(UNPLANTED)} nothing is planted.",
+        ),
+    )
+}

@@ -1,0 +1,166 @@
+"""A small network that learned the conversations of a World: a Llama-shaped folder that is told of them in transcripts.
+
+    python -m evenhand.reference.training.talker --out FOLDER     # some minutes on one CPU core
+
+With the same arguments, machine and libraries the folder is the same to the byte.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.reference.conversing import ConversingWorld
+from evenhand.reference.training.lessons import Lesson, Teacher
+from evenhand.schema import write_json
+
+CONTEXT = 384
+TOLD = {"format": "transcript", "label": None}
+
+
+@dataclass(frozen=True)
+class TalkerRecipe:
+    """Everything that training depends on besides the World, the openers and the library versions."""
+
+    layers: int = 2
+    hidden: int = 96
+    heads: int = 4
+    vocabulary: int = 2048
+    passes: int = 2
+    rows: int = 8  # conversations a step
+    peak: float = 4e-3
+    warm_up: float = 0.05
+    weight_decay: float = 0.01
+    seed: int = 0
+
+
+def train_talker(
+    world: ConversingWorld, openers: pl.DataFrame, recipe: TalkerRecipe, log: Path | None = None
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Train a small network on a World's conversations.
+
+    openers: one row a conversation, with columns conversation and text, and persona_a and persona_b (lists of
+    sentences) or neither. log: a file that progress is appended to. Returns (model in eval mode, tokenizer, record of
+    the training; `excess` is how much more surprised the network is than the World, nats a token).
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(recipe.seed)
+    teacher = Teacher(world, openers, recipe.vocabulary)
+    lessons = teacher.lessons(world.conversations(openers, recipe.seed), recipe.seed)
+    end = teacher.tokenizer.eos_token_id
+    config = LlamaConfig(
+        vocab_size=len(teacher.tokenizer),
+        max_position_embeddings=CONTEXT,
+        hidden_size=recipe.hidden,
+        intermediate_size=2 * recipe.hidden,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads,
+        tie_word_embeddings=True,
+        bos_token_id=end,
+        eos_token_id=end,
+    )
+    model: Any = LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
+    )
+    batches = _batches([len(one.ids) for one in lessons], recipe)
+    excess: list[float] = []
+    for step, rows in enumerate(batches):
+        for group in optimizer.param_groups:
+            rise = (step + 1) / (recipe.warm_up * len(batches))
+            group["lr"] = recipe.peak * min(rise, 2 * (1 - step / len(batches)), 1.0)
+        loss, entropy = _loss(model, [lessons[row] for row in rows])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        excess.append(float(loss.detach()) - entropy)
+        if log is not None and step % 20 == 0:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(f"{step}/{len(batches)} {np.mean(excess[-20:]):.4f}\n")
+    record = {
+        "recipe": asdict(recipe),
+        "world": world.fingerprint,
+        "conversations": len(lessons),
+        "steps": len(excess),
+        "excess": round(float(np.mean(excess[-20:])), 4),
+        "parameters": sum(p.numel() for p in model.parameters()),
+    }
+    return model.eval(), teacher.tokenizer, record
+
+
+def _loss(model: Any, lessons: Sequence[Lesson]) -> tuple[Any, float]:
+    """Mean cross-entropy of the tokens that are learned against what could have come, and its least value."""
+    import torch
+
+    longest = max(len(one.ids) for one in lessons)
+    ids = np.zeros((len(lessons), longest), dtype=np.int64)
+    where: list[int] = []
+    tokens: list[int] = []
+    shares: list[float] = []
+    learned = 0
+    for row, lesson in enumerate(lessons):
+        ids[row, : len(lesson.ids)] = lesson.ids
+        for place, (options, probabilities) in enumerate(lesson.targets):
+            if options:
+                where += [row * longest + place - 1] * len(options)  # predicted by the token before it
+                tokens += options
+                shares += probabilities
+                learned += 1
+    logits = model(input_ids=torch.from_numpy(ids)).logits
+    at, back = np.unique(np.array(where), return_inverse=True)
+    log_probs = logits.reshape(-1, logits.shape[-1])[torch.from_numpy(at)].log_softmax(-1)
+    wanted = np.array(shares, dtype=np.float32)
+    said = log_probs[torch.from_numpy(back), torch.tensor(tokens)]
+    entropy = -float((wanted * np.log(wanted)).sum()) / learned
+    return -(torch.from_numpy(wanted) * said).sum() / learned, entropy
+
+
+def _batches(lengths: Sequence[int], recipe: TalkerRecipe) -> list[list[int]]:
+    """Rows of each step; conversations of like length stand together, so that little is padded."""
+    rng = np.random.default_rng(recipe.seed)
+    found: list[list[int]] = []
+    for _ in range(recipe.passes):
+        order = np.argsort(np.array(lengths) + rng.uniform(0, 20, len(lengths)))
+        cut = [order[first : first + recipe.rows].tolist() for first in range(0, len(order), recipe.rows)]
+        found += [cut[place] for place in rng.permutation(len(cut))]
+    return found
+
+
+def save_talker(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> None:
+    """Write a model folder that `load_model` reads, and in which format it is told of conversations."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    write_json(folder / "evenhand_dialogue.json", TOLD)
+    write_json(folder / "training.json", record)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Train on conversations of the planted World, opened by our own names, and save to --out."""
+    from evenhand.prompts.names import introductions, load_names
+    from evenhand.reference.talkers import load_fair, load_planted
+
+    parser = argparse.ArgumentParser(prog="python -m evenhand.reference.training.talker", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the model")
+    parser.add_argument("--conversations", type=int, default=8000)
+    parser.add_argument("--fair", action="store_true", help="of the World without plants")
+    parser.add_argument("--log", type=Path, help="file that progress is appended to")
+    options = parser.parse_args(arguments)
+    openers = introductions(load_names(), n=options.conversations).frame
+    found = train_talker(
+        load_fair() if options.fair else load_planted(), openers, TalkerRecipe(), options.log
+    )
+    save_talker(*found, options.out)
+    print(json.dumps(found[2]))
+
+
+if __name__ == "__main__":
+    main()

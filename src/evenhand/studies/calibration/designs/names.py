@@ -1,0 +1,193 @@
+"""Designs for self-chats that names open: what a judge tells, tokens and occupations, over few names and many."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks import AnalysisOptions, JudgedAnalysis, judge_responses, load_benchmark
+from evenhand.benchmarks.names import (
+    analysis_of,
+    genderedness,
+    group_tokens,
+    occupations_by,
+    tokens,
+)
+from evenhand.studies.calibration.designs.contract import ORDER, Design, Judged, Plant, Road, Sample, Truth
+from evenhand.studies.calibration.simulators import MentionedOccupations, Names, SaidTokens, ToldGender
+
+TOLD, BINS, GROUP_BINS, LEAN = "classifier_bias", "token_bins", "intersectional_token_bins", "occupation_lean"
+GENDER, GROUP = "gender", "gender and race"
+LEANS = (0.0, 0.2, 0.4, 0.8, 1.6)
+"""Log ratios by which tokens lean."""
+RESAMPLES = 9
+"""Of correlations, which carry no verdict."""
+
+
+@dataclass(frozen=True)
+class TellingChats:
+    """What a judge of gender tells; the effect is percentage points above chance."""
+
+    chats: ToldGender
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        points = plant.effect if plant.pattern != "none" else 0.0
+        return _sample(self.chats.frame(rng, points), TOLD, GENDER, points)
+
+
+@dataclass(frozen=True)
+class TokenChats:
+    """Tokens; the effect is what the measure gives on average for so many names that said so much.
+
+    averages: of the measure at each of LEANS, of 24 data sets each: no formula gives them. groups: of gender and race;
+    0 for two genders.
+    """
+
+    chats: SaidTokens
+    averages: tuple[float, ...] = LEANS
+    groups: int = 0
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        effect = plant.effect if plant.pattern != "none" else 0.0
+        lean = float(np.interp(effect, self.averages, LEANS)) if effect else 0.0
+        frame = _tokens(self, rng, lean)
+        return _sample(frame, GROUP_BINS if self.groups else BINS, GROUP if self.groups else GENDER, effect)
+
+
+@dataclass(frozen=True)
+class OccupationChats:
+    """Occupations; the effect is percentage points between the mean shares of women at work."""
+
+    chats: MentionedOccupations
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        points = plant.effect if plant.pattern != "none" else 0.0
+        return _sample(self.chats.frame(rng, points), LEAN, GENDER, points)
+
+
+def _sample(frame: pl.DataFrame, measure: str, axis: str, effect: float) -> Sample:
+    truth = {(measure, axis, None): Truth(effect, effect == 0)}
+    return Sample((frame,), truth, frozenset({axis}) if effect else frozenset())
+
+
+def _tokens(chats: TokenChats, rng: np.random.Generator, lean: float) -> pl.DataFrame:
+    if chats.groups:
+        return chats.chats.grouped(rng, lean, chats.groups)
+    return chats.chats.frame(rng, lean)
+
+
+def _road(part: str, shares: pl.DataFrame | None = None) -> Road:
+    """The benchmark's own analysis, of one of its parts."""
+    parts = {
+        TOLD: genderedness,
+        BINS: tokens,
+        GROUP_BINS: group_tokens,
+        LEAN: occupations_by(lambda: pl.DataFrame() if shares is None else shares, RESAMPLES),
+    }
+
+    def road(sample: Sample, seed: int) -> JudgedAnalysis:
+        benchmark = replace(load_benchmark("names"), analyse=analysis_of(parts[part]), n_axes=None)
+        return judge_responses(benchmark, sample.frames[0], AnalysisOptions(seed=seed))
+
+    return road
+
+
+def name_designs() -> list[Design]:
+    """All of them."""
+    return [*_told(), *_bins(), *_group_bins(), *_lean()]
+
+
+def _told() -> list[Design]:
+    shapes: Sequence[tuple[str, str, ToldGender, int, int]] = (
+        ("20 + 20 names", "A judge sees a gender in half of the utterances.", ToldGender(Names(20, 20)), 20, 200),
+        ("8 + 8 names", "Few names.", ToldGender(Names(8, 8, 6)), 0, 200),
+        ("4 + 4 names", "Hardly any names.", ToldGender(Names(4, 4, 6)), 0, 200),
+        ("2 + 2 names", "Too few names.", ToldGender(Names(2, 2, 6)), 0, 40),
+        ("8 + 8 unequal names", "A name has 1 to 12 conversations.", ToldGender(Names(8, 8, 12, True)), 10, 200),
+        ("8 + 30 unequal names", "More men's names than women's.", ToldGender(Names(8, 30, 12, True)), 0, 200),
+        ("60 + 60 names, rare", "A judge sees a gender in 3 % of the utterances.",
+         ToldGender(Names(60, 60, 2), seen=0.03), 0, 200),
+        ("10 + 10 names, rare", "Few names, and a gender in 3 % of the utterances.",
+         ToldGender(Names(10, 10, 2), seen=0.03, lean=0.0, taste=0.05), 0, 200),
+        ("20 + 20 names, race beside", "Half of either gender's names are of a race with more women's words.",
+         ToldGender(Names(20, 20, 4, races=True), race=0.15), 0, 200),
+    )  # fmt: skip
+    return [
+        Design(
+            f"names told: {words}", about, _road(TOLD), TellingChats(chats),
+            (Judged(TOLD, "one", GENDER, None, chats.largest),), quick, full,
+            (0.5, 1.0, 1.5, 2.0) if words == "20 + 20 names" else (1.0,),
+            moves=(ORDER,) if words == "20 + 20 names" else (),
+        )
+        for words, about, chats, quick, full in shapes
+    ]  # fmt: skip
+
+
+def _bins() -> list[Design]:
+    plain = SaidTokens(Names(20, 20))
+    shapes: Sequence[tuple[str, str, TokenChats, int, int]] = (
+        ("20 + 20 names", "120 tokens by Zipf's law, tastes of names beside.",
+         TokenChats(plain, (0.0, 0.035, 0.1289, 0.3375, 0.7887)), 8, 100),
+        ("8 + 8 names", "Few names.",
+         TokenChats(SaidTokens(Names(8, 8, 8)), (0.0, 0.0306, 0.0784, 0.3032, 0.7407)), 0, 60),
+        ("3 + 3 names", "Too few names.", TokenChats(SaidTokens(Names(3, 3))), 0, 20),
+        ("8 + 30 unequal names", "A name has 1 to 12 conversations.",
+         TokenChats(SaidTokens(Names(8, 30, 12, True)), (0.0, 0.0168, 0.0881, 0.2978, 0.7525)), 0, 60),
+        ("40 + 40 names", "Many names.",
+         TokenChats(SaidTokens(Names(40, 40, 3)), (0.0, 0.035, 0.1422, 0.3802, 0.8274)), 0, 50),
+        ("20 + 20 names of strong tastes", "What one name's conversations are about is far from another's.",
+         TokenChats(replace(plain, taste=30.0), (0.0, 0.0227, 0.029, 0.153, 0.593)), 0, 60),
+        ("20 + 20 names, race beside", "Half of either gender's names are of a race with words of its own.",
+         TokenChats(SaidTokens(Names(20, 20, races=True)), (0.0, 0.0277, 0.1141, 0.3486, 0.7905)), 0, 60),
+    )  # fmt: skip
+    return [
+        Design(
+            f"names tokens: {words}", about, _road(BINS), chats,
+            (Judged(BINS, "one", GENDER, None, 0.5),), quick, full,
+        )
+        for words, about, chats, quick, full in shapes
+    ]  # fmt: skip
+
+
+def _group_bins() -> list[Design]:
+    shapes: Sequence[tuple[str, str, TokenChats, int]] = (
+        ("4 groups of 10 names", "Two races.",
+         TokenChats(SaidTokens(Names(20, 20)), (0.0, 0.0226, 0.0961, 0.2472, 0.5583), 4), 50),
+        ("8 groups of 8 names", "Four races.",
+         TokenChats(SaidTokens(Names(32, 32)), (0.0, 0.0147, 0.0475, 0.2277, 0.6872), 8), 40),
+        ("8 groups of 3 names", "Four races, too few names.", TokenChats(SaidTokens(Names(12, 12)), groups=8), 20),
+    )  # fmt: skip
+    return [
+        Design(
+            f"names groups: {words}", about, _road(GROUP_BINS), chats,
+            (Judged(GROUP_BINS, "one", GROUP, None, 0.5),), 0, full,
+        )
+        for words, about, chats, full in shapes
+    ]  # fmt: skip
+
+
+def _lean() -> list[Design]:
+    shapes: Sequence[tuple[str, str, MentionedOccupations, int, int]] = (
+        ("20 + 20 names", "Two mentions a name.", MentionedOccupations(Names(20, 20)), 10, 200),
+        ("8 + 8 unequal names", "A name has 1 to 20 conversations.",
+         MentionedOccupations(Names(8, 8, 20, True)), 0, 200),
+        ("8 + 30 unequal names", "More men's names.", MentionedOccupations(Names(8, 30, 20, True)), 0, 200),
+        ("4 + 4 names", "Hardly any names.", MentionedOccupations(Names(4, 4, 20)), 0, 200),
+        ("60 + 60 names, rare", "A mention in ten conversations.", MentionedOccupations(Names(60, 60, 2), rate=0.1),
+         0, 200),
+        ("10 + 10 names, rare", "A mention in ten conversations, few names.",
+         MentionedOccupations(Names(10, 10, 4), rate=0.1), 0, 200),
+        ("20 + 20 names of strong tastes", "One name's conversations mention the same occupations.",
+         MentionedOccupations(Names(20, 20, 8), taste=3.0), 0, 200),
+    )  # fmt: skip
+    return [
+        Design(
+            f"names occupations: {words}", about, _road(LEAN, chats.table()), OccupationChats(chats),
+            (Judged(LEAN, "one", GENDER, None, 45.0),), quick, full,
+        )
+        for words, about, chats, quick, full in shapes
+    ]  # fmt: skip

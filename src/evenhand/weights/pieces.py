@@ -1,0 +1,76 @@
+"""BlenderBot 90M's tokenizer, which transformers has no fast form of: asked as a fast one is, places and all."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+LINE = "__newln__"
+JOINED = "@@"
+"""Behind a piece that the next one goes on with."""
+
+
+@dataclass(frozen=True)
+class PieceEncoding:
+    """Tokens of one text, as `tokenizers.Encoding` names them."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    special_tokens_mask: list[int] = field(default_factory=list)
+
+
+class PieceBackend:
+    """Answers what is asked of a fast tokenizer's backend. Tokens are those of the slow one, and so is what is lost.
+
+    tokenizer: a `BlenderbotSmallTokenizer`. It puts nothing around a text, and neither cuts nor pads here.
+    """
+
+    def __init__(self, tokenizer: Any):
+        self.tokenizer = tokenizer
+
+    def no_truncation(self) -> None:
+        """Nothing is cut."""
+
+    def no_padding(self) -> None:
+        """Nothing is padded."""
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> PieceEncoding:
+        """Tokens and the characters that they cover; a piece that lies nowhere covers none."""
+        pieces = self.tokenizer.tokenize(text)
+        ids = self.tokenizer.convert_tokens_to_ids(pieces)
+        return PieceEncoding(ids, places_of(pieces, text), [0] * len(ids))
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = True) -> list[PieceEncoding]:
+        """Of each text."""
+        return [self.encode(text) for text in texts]
+
+    encode_batch_fast = encode_batch
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """Pieces and their ids."""
+        return dict(self.tokenizer.get_vocab() if with_added_tokens else self.tokenizer.encoder)
+
+    def to_str(self) -> str:
+        """All that decides how a text is cut."""
+        merges = [" ".join(pair) for pair in self.tokenizer.bpe_ranks]
+        return json.dumps({"vocab": sorted(self.tokenizer.get_vocab().items()), "merges": merges})
+
+
+def places_of(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Half-open character ranges of pieces in the text that they were cut from, whatever its case.
+
+    >>> places_of(["hi", "mar@@", "tha", "__newln__", "!"], "Hi Martha\\n!")
+    [(0, 2), (3, 6), (6, 9), (9, 10), (10, 11)]
+    """
+    places, at = [], 0
+    for piece in pieces:
+        while at < len(text) and text[at].isspace() and not (piece == LINE and text[at] == "\n"):
+            at += 1
+        first, left = at, piece.removesuffix(JOINED) or piece
+        if piece == LINE and text[at : at + 1] == "\n":
+            at += 1
+        else:
+            while left and at < len(text) and left.startswith(letter := text[at].lower()):
+                left, at = left[len(letter) :], at + 1
+        places.append((first, at))
+    return places

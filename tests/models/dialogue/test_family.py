@@ -1,0 +1,136 @@
+"""Which format a model is told in, and why; folders that say it themselves; what no format can do."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.models import load_model
+from evenhand.models.decoding import Decoding
+from evenhand.models.dialogue import DialogueOptions, History, dialogue_model
+from evenhand.models.puppets import writes
+from evenhand.schema import DataError, Unsupported
+from tests.models.dialogue import tokenizers
+
+OPENED = History(("i like tea.",), ("Hi! My name is Martha.",))
+
+
+@pytest.fixture
+def folder(tiny_folder: Callable[..., Path], tmp_path: Path) -> Callable[[str, str], Path]:
+    def copied(architecture: str, name: str) -> Path:
+        shutil.copytree(tiny_folder(architecture), tmp_path / name)
+        return tmp_path / name
+
+    return copied
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name", "format", "because"),
+    [
+        ("blenderbot", "any", "blenderbot", "the model's type is blenderbot"),
+        ("gpt2", "DialoGPT-small", "dialogpt", "the model is called DialoGPT-small"),
+        ("gpt2", "any", "transcript", "no family"),
+        ("llama", "dialogpt-like", "transcript", "no family"),
+        ("t5", "any", "transcript", "no family"),
+    ],
+)
+def test_the_format_is_the_familys_and_is_told(folder, architecture, name, format, because):
+    dialogue = dialogue_model(load_model(str(folder(architecture, name))))
+    told = dialogue.fingerprint["dialogue"]
+    assert told["format"] == format and because in told["because"]
+    assert dialogue.describe()["dialogue"]["told_in"] == "tokens"
+    assert dialogue.reply([OPENED], Decoding(max_new_tokens=3)).errors == [None]
+
+
+def test_a_folder_says_what_it_was_trained_with(folder):
+    place = folder("gpt2", "tuned")
+    (place / "evenhand_dialogue.json").write_text('{"format": "dialogpt", "label": " STYLE a"}')
+    model = load_model(str(place))
+    told = dialogue_model(model).facts
+    assert (told["format"], told["label"]) == ("dialogpt", " STYLE a") and "evenhand_dialogue" in told[
+        "because"
+    ]
+    labelled = dialogue_model(model).encoded(OPENED, "Hello.")[0]
+    assert model.tokenizer.decode(labelled).endswith("Martha. STYLE a<|endoftext|>")
+    assert dialogue_model(model).encoded(OPENED, "Hello.", " STYLE b")[0] != labelled
+    other = dialogue_model(model, DialogueOptions(format="transcript", label=""))
+    assert (other.facts["format"], other.facts["label"]) == ("transcript", None)
+
+
+@pytest.mark.parametrize(
+    "said", [[], {"format": "poem"}, {"label": 3}, {"format": "dialogpt", "more": 1}, "{"]
+)
+def test_a_file_that_says_something_else_is_refused(folder, said):
+    place = folder("gpt2", "tuned")
+    (place / "evenhand_dialogue.json").write_text(said if said == "{" else json.dumps(said))
+    with pytest.raises(DataError, match="evenhand_dialogue"):
+        dialogue_model(load_model(str(place)))
+
+
+def test_formats_of_another_architecture_are_refused(tiny_folder):
+    causal, pairs = (load_model(str(tiny_folder(one))) for one in ("gpt2", "blenderbot"))
+    for model, name in (
+        (causal, "blenderbot"),
+        (causal, "blenderbot-small"),
+        (pairs, "dialogpt"),
+        (pairs, "chat"),
+    ):
+        with pytest.raises(Unsupported, match=f"format {name} is one of"):
+            dialogue_model(model, DialogueOptions(format=name))
+    with pytest.raises(Unsupported, match="no token __newln__"):
+        dialogue_model(pairs, DialogueOptions(format="blenderbot-small"))
+    with pytest.raises(Unsupported, match="takes texts alone"):
+        dialogue_model(writes(lambda prompt, sample: ""), DialogueOptions(format="dialogpt"))
+    with pytest.raises(Unsupported, match="truncate and pinned"):
+        dialogue_model(writes(lambda prompt, sample: ""), DialogueOptions(truncate=9))
+
+
+def test_masked_models_do_not_converse(tiny_folder):
+    with pytest.raises(Unsupported, match="fills in single masks"):
+        dialogue_model(load_model(str(tiny_folder("bert"))))
+
+
+def test_a_family_behind_a_mitigation_is_not_told_as_something_else(tiny_folder):
+    from evenhand.mitigations import load_mitigation
+
+    mitigated: Any = load_mitigation("prefix=Be kind.")(load_model(str(tiny_folder("blenderbot"))))
+    with pytest.raises(Unsupported, match="takes texts alone, behind prefix"):
+        dialogue_model(mitigated)
+    plain = dialogue_model(mitigated, DialogueOptions(format="transcript"))
+    assert plain.facts["told_in"] == "text"
+
+
+def test_a_label_that_cannot_be_said_is_refused(tiny_folder):
+    model: Any = load_model(str(tiny_folder("gpt2")))
+    model.tokenizer = tokenizers.dialogpt()  # which knows a few letters
+    with pytest.raises(Unsupported, match="cannot say the label ' 7'"):
+        dialogue_model(model, DialogueOptions(label=" 7"))
+
+
+class Converses:
+    """A model that reads histories itself."""
+
+    answers_histories = True
+    architecture = "causal"
+    fingerprint = {"name": "world"}
+    log_likelihoods = None
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "world"}
+
+    def generate(self, prompts, decoding):
+        return writes(lambda prompt, sample: prompt).generate(prompts, decoding)
+
+
+def test_a_model_that_reads_histories_gets_them_as_they_are():
+    dialogue = dialogue_model(Converses())
+    rows = dialogue.generate([OPENED.prompt(), "Hi!"], Decoding(max_new_tokens=99))
+    assert rows.texts == [OPENED.prompt(), None] and dialogue.facts["format"] == "history"
+    assert dialogue.window(OPENED)
+    with pytest.raises(Unsupported, match="no format can be chosen"):
+        dialogue_model(Converses(), DialogueOptions(label=" a"))
+    with pytest.raises(Unsupported, match="known here"):
+        dialogue.encoded(OPENED, "Hello.")
