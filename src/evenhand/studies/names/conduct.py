@@ -47,8 +47,8 @@ class NamesStudy:
     """A finished study on disk.
 
     folder: in which it lies. cells: every number (`cells.CELLS`). details: of each (label, decoding, benchmark) the
-    tables of its run, by name. left_out: what was not measured, and why. tuned: names that have no part in what changed. facts: what models say of themselves, by
-    label.
+    tables of its run, by name. left_out: what was not measured, and why. tuned: names that have no part in what
+    changed. facts: what models say of themselves, by label.
     """
 
     folder: Path
@@ -202,7 +202,7 @@ class _Session:
             frame, first = (one.filter(~pl.col("name").is_in(self.tuned)) for one in (frame, first))
             if first.is_empty():
                 raise DataError(
-                    f"The rows were tuned on every name of the {benchmark} conversations: none is left to judge them by.",
+                    "The rows were tuned on every name of the conversations: none is left to judge them by.",
                     "Tune on half of the names (the default of evenhand debias), or judge by all: --names all.",
                 )
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
