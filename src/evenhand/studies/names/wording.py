@@ -65,12 +65,16 @@ NOTES = (
 )
 
 
-BY_NAMES = {
-    "all": "A row that was tuned on some of the names is judged by those, too: --names test holds rows against each "
-    "other by the half that is kept out of tuning.",
-    "test": "Rows are held against each other by the half of the names that is kept out of tuning; words, phrases, "
-    "published norms and figures are of all names.",
-}
+def by_names(study: NamesStudy) -> str:
+    """By which names rows are held against each other."""
+    if study.tuned:
+        return (
+            f"Rows were tuned or watched on {len(study.tuned)} of the names. They are held against each other by the "
+            "others; words, phrases, published norms and figures are of all names."
+        )
+    if study.config.names == "all":
+        return "Rows are held against each other by all names, also by such as they were tuned on."
+    return "No row says that it was tuned on names (a trained folder does): all names have a part."
 
 
 def label_of(cell: dict[str, Any]) -> str:
