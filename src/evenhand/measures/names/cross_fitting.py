@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -138,7 +139,11 @@ def _slopes(masses: Floats, entries: Entries) -> Floats:
 
 def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
-    row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
+    row: dict[str, Any] = {
+        "n": int(counted.counts.sum()),
+        "n_missing": counted.missing,
+        "n_units": len(counted.names),
+    }
     if found is not None and found.standard_error[0] <= SAME:
         same = "The conversations of all names use the same words equally often: nothing tells them apart."
         apart = (
@@ -172,5 +177,9 @@ def published_norm(
     dealt to names at random, which can have no meaning."""
     rng = np.random.default_rng(seed)
     dealt = [norm(replace(counted, group=rng.permutation(counted.group))) for _ in range(draws)]
-    values = {"l2": norm(counted), "null_mean": np.mean(dealt), "null_97_5": np.quantile(dealt, 0.975)}
+    values: dict[str, Any] = {
+        "l2": norm(counted),
+        "null_mean": np.mean(dealt),
+        "null_97_5": np.quantile(dealt, 0.975),
+    }
     return pl.DataFrame({name: [float(value)] for name, value in values.items()})
