@@ -14,7 +14,7 @@ from evenhand.reference.training.talker import TalkerRecipe, save_talker, train_
 from tests.helpers.talkers import BY_GENDER, SHARES, openers, people, planted
 from tests.helpers.trained_talker import NAMES, self_chats, talker_world, trained_talker
 
-SMALL = TalkerRecipe(layers=1, hidden=16, heads=2, passes=1, rows=4)
+SMALL = TalkerRecipe(layers=1, hidden=16, heads=2, openings=1, passes=1, rows=4)
 
 
 def test_training_is_seeded_and_the_folder_says_how_it_is_told(tmp_path: Path) -> None:
