@@ -1,7 +1,7 @@
 """Conversations of a model with itself, three ways side by side in one run.
 
     python perf/selfchat.py                                     # about 6 minutes on one core
-    python perf/selfchat.py --published --conversations 8       # 10 beams; about 10 minutes
+    python perf/selfchat.py --published --conversations 8       # 10 beams; longer
     python perf/selfchat.py --model FOLDER --device cuda --conversations 512 --rows 512
 
 Each conversation has 12 utterances: an opener, which is given, and eleven replies. Who speaks reads its own persona and

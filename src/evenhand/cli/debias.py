@@ -20,8 +20,8 @@ def debias(
         "--method",
         "-m",
         help="lmd, add, hd, cda, dpo; of dialogues self-chat, name-scrambling, unlikelihood-token, "
-        "unlikelihood-sequence, control-gender, control-tokens, style-equality; without training inlp, sentence-debias (`evenhand list methods`). With options: "
-        "lmd?weight=10.",
+        "unlikelihood-sequence, control-gender, control-tokens, style-equality; without training inlp, "
+        "sentence-debias (`evenhand list methods`). With options: lmd?weight=10.",
     ),
     output: Path = typer.Option(
         ..., "--output", "-o", help="The model's folder; one that was begun is gone on with."

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import Markup
+
 from evenhand.reports import Printer, rendered
 
 
@@ -39,14 +41,18 @@ def plain_page(
     *,
     lines: Sequence[str] = (),
     notes: Sequence[str] = (),
+    figures: Sequence[tuple[str, Markup]] = (),
 ) -> str:
     """A page of tables: one HTML document that needs no network, every text escaped.
 
     kind: of result, beside the name of the program. lines: sentences under the title. notes: what to beware of.
+    figures: captions and drawings, between the notes and the tables.
 
     >>> page = plain_page("census", "<b>", [PlainTable("", (("age", "right"),), [["3"]])])
     >>> "&lt;b&gt;" in page, "<b>" in page
     (True, False)
     """
     template = Path(__file__).with_name("plain_page.html.j2")
-    return rendered(template, kind=kind, title=title, tables=tables, lines=lines, notes=notes)
+    return rendered(
+        template, kind=kind, title=title, tables=tables, lines=lines, notes=notes, figures=figures
+    )

@@ -44,7 +44,7 @@ def test_the_worked_example() -> None:
     assert published["l2"] == pytest.approx(0.4056, abs=5e-5)
     assert found.bins["mass"].round(3).to_list() == [0.115, 0.185, 0.2, 0.15, 0.19, 0.16]
     assert found.result["estimate"].item() is None
-    assert "man has 1 names" in found.result["obstacle"].item()
+    assert "is 1 name of woman" in found.result["obstacle"].item()
 
 
 def test_genders_change_places_and_doubling_changes_nothing() -> None:
@@ -168,3 +168,12 @@ def test_bad_tables_are_refused() -> None:
         token_bins(frame.with_columns(turn=1))
     with pytest.raises(DataError, match="of two groups or more"):
         token_bins(frame.filter(pl.col("gender") == "man"))
+
+
+def test_names_that_all_say_the_same_leave_nothing_to_judge() -> None:
+    same = token_bins(chats({"woman": TOY["man"], "man": TOY["man"]}, names=5), draws=1).result.row(
+        0, named=True
+    )
+    assert same["estimate"] == pytest.approx(0, abs=1e-9)
+    assert same["p"] is None
+    assert "the same words" in same["obstacle"]

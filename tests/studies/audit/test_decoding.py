@@ -2,11 +2,16 @@
 
 import pytest
 
-from evenhand.benchmarks.contract import Generation
+from evenhand.benchmarks.contract import Conversation, Generation
 from evenhand.models.decoding import PRESETS, Decoding
 from evenhand.models.puppets import writes
 from evenhand.schema import UsageError
-from evenhand.studies.audit.decoding import choose_decoding, described, model_family
+from evenhand.studies.audit.decoding import (
+    choose_decoding,
+    choose_reply_decoding,
+    described,
+    model_family,
+)
 from evenhand.studies.audit.options import AuditConfig, read_config
 
 ASKED = Generation(max_new_tokens=30, samples=4, min_new_tokens=2, no_repeat_ngram_size=3)
@@ -106,3 +111,29 @@ def test_a_decoding_in_words():
     told = described(chosen(Model(described="gpt2")).decoding)
     assert told == "temperature 0.7, top-k 40, 2 to 30 tokens, no repeated 3-gram, 4 samples a prompt"
     assert described(Decoding(max_new_tokens=5)) == "greedy, up to 5 tokens"
+
+
+PUBLISHED = {"num_beams": 10, "min_new_tokens": 20, "no_repeat_ngram_size": 3, "length_penalty": 0.65}
+DRAWN_AS_GPT2 = {"num_beams": None, "min_new_tokens": 1, **BY_FAMILY["gpt2"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "expected"),
+    [
+        ({}, {}, PUBLISHED),
+        ({"decoding": "greedy"}, {}, {**GREEDY, "min_new_tokens": 1, "num_beams": None}),
+        ({"decoding": "greedy"}, {"decoding": "published"}, PUBLISHED),
+        ({"decoding": "greedy"}, {"num_beams": 4}, {**PUBLISHED, "num_beams": 4}),
+        ({}, {"decoding": "sampling"}, DRAWN_AS_GPT2),
+        ({}, {"decoding": "gpt2"}, DRAWN_AS_GPT2),
+        ({}, {"decoding": "opt"}, BY_FAMILY["opt"]),
+        ({}, {"top_k": 5}, {**DRAWN_AS_GPT2, "top_k": 5}),
+        ({"min_new_tokens": 3, "max_new_tokens": 7}, {}, {"min_new_tokens": 3, "max_new_tokens": 7}),
+        ({}, {"max_new_tokens": 30}, {"max_new_tokens": 30}),
+    ],
+)
+def test_replies_are_written_by_the_presets_of_self_chats(asked, options, expected):
+    config = AuditConfig(model="m", seed=5, **options)
+    found = choose_reply_decoding(Conversation(**asked), config, Model(described="gpt2"))
+    assert {name: getattr(found.decoding, name) for name in expected} == expected
+    assert found.decoding.seed == 5 and found.decoding.samples == 1 and found.reason

@@ -6,13 +6,10 @@ import typer
 
 from evenhand.cli import model_flags as flags
 from evenhand.cli.common import options_of, progress, show
+from evenhand.cli.studies.names import names
 
-app = typer.Typer(help="Studies of the papers on a model of yours: redditbias.", no_args_is_help=True)
-
-
-@app.callback()
-def _studies() -> None:
-    pass
+app = typer.Typer(help="Studies of the papers on models of yours: names, redditbias.", no_args_is_help=True)
+app.command()(names)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from evenhand.measures.names.judging import judged, of_weights, row_table
+from evenhand.measures.names.judging import judged, of_weights, row_table, too_few
 from evenhand.measures.names.self_chats import LEAST_NAMES, NameCounts
 from evenhand.stats import Codes, Floats, t_inference
 
@@ -140,8 +140,10 @@ def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.D
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
     row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
     if found is not None and found.standard_error[0] <= SAME:
-        same = "the conversations of all names use the same words equally often: nothing tells them apart"
-        apart = "all names of a group use the same words equally often: nothing tells how far others would be"
+        same = "The conversations of all names use the same words equally often: nothing tells them apart."
+        apart = (
+            "All names of a group use the same words equally often: nothing tells how far others would be."
+        )
         told = same if abs(found.estimate[0]) <= SAME else apart
         return row_table(row | {"estimate": float(found.estimate[0]), "null": 0.0, "obstacle": told})
     if found is not None:
@@ -151,8 +153,7 @@ def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.D
         return row_table(row | values)
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     least = int(sizes.argmin())
-    told = f"{counted.groups[least]} has {sizes[least]} names, which are what is sampled; {LEAST_NAMES} are needed"
-    return row_table(row | {"obstacle": told})
+    return row_table(row | {"obstacle": too_few(counted.groups[least], int(sizes[least]), LEAST_NAMES)})
 
 
 def entry_columns(found: CrossFitted | None, entries: int) -> list[pl.Series]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, over_names, row_table
+from evenhand.measures.names.judging import judged, over_names, row_table, too_few
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 
@@ -116,7 +116,7 @@ def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> di
     both = cells.filter(pl.len().over("turn") == 2)
     slots = both["turn"].n_unique()
     if not slots:
-        return row | {"obstacle": "no turn has a prediction for names of both genders"}
+        return row | {"obstacle": "No turn has a prediction for names of both genders."}
     row["estimate"] = SCALE * (float(both["accuracy"].sum()) / slots - 1)
     influence = (
         known.join(both, on=["turn", group], maintain_order="left")
@@ -128,15 +128,14 @@ def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> di
     names = [one.height for one in by_gender]
     if min(names) < LEAST_NAMES:
         few = genders[int(np.argmin(names))]
-        told = f"{few} has {min(names)} names, which are what is sampled; {LEAST_NAMES} are needed for an interval"
-        return row | {"obstacle": told}
+        return row | {"obstacle": too_few(few, min(names), LEAST_NAMES)}
     values, weights = (
         [one[column].to_numpy().astype(np.float64) for one in by_gender] for column in ("value", "weight")
     )
     error, freedom = over_names(values, weights)
     if error == 0:
         return row | {
-            "obstacle": "every name has the same accuracy, so that nothing tells how far others' would be"
+            "obstacle": "Every name has the same accuracy, so that nothing tells how far others' would be."
         }
     return row | judged(row["estimate"], error, freedom, level)
 

@@ -70,6 +70,16 @@ def of_weights(weight: Floats) -> tuple[Floats, float]:
     return factor, max(1.0, float(np.trace(form)) ** 2 / squared) if squared else 1.0
 
 
+def too_few(group: str, names: int, needed: int) -> str:
+    """Why nothing is said of a group of few names.
+
+    >>> too_few("woman", 1, 3)
+    'There is 1 name of woman; names are what is sampled, and 3 are needed.'
+    """
+    there = "There is 1 name" if names == 1 else f"There are {names} names"
+    return f"{there} of {group}; names are what is sampled, and {needed} are needed."
+
+
 def row_table(*rows: Mapping[str, object], keys: tuple[str, ...] = ()) -> pl.DataFrame:
     """Rows with the columns `keys` (names or null) and those of ROW; what a row lacks is null."""
     schema = typed(pl.String, " ".join(keys)) | ROW

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from evenhand.measures.columns import check_kinds, require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, over_names, row_table
+from evenhand.measures.names.judging import judged, over_names, row_table, too_few
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats
@@ -218,7 +218,7 @@ def _lean(
     for gender, mine in zip(genders, (women, ~women), strict=True):
         talking = mentions[mine][mentions[mine].sum(axis=1) > 0]
         if not len(talking):
-            return row | {"obstacle": f"no conversation of {gender} mentions an occupation"}
+            return row | {"obstacle": f"No conversation of {gender} mentions an occupation."}
         count = talking.sum(axis=1)
         mean = float((talking @ at_work).sum() / count.sum())
         means.append(mean)
@@ -228,12 +228,11 @@ def _lean(
     sizes = [len(one) for one in weights]
     if min(sizes) < LEAST_NAMES:
         few = genders[int(np.argmin(sizes))]
-        told = f"occupations are mentioned with {min(sizes)} names of {few}, which are what is sampled"
-        return row | {"obstacle": f"{told}; {LEAST_NAMES} are needed for an interval"}
+        return row | {"obstacle": too_few(f"{few} with an occupation", min(sizes), LEAST_NAMES)}
     error, freedom = over_names(influences, weights)
     if error == 0:
         return row | {
-            "obstacle": "each name mentions the same occupations, so that nothing tells how far others' vary"
+            "obstacle": "Each name mentions the same occupations, so that nothing tells how far others' vary."
         }
     return row | judged(means[0] - means[1], error, freedom, level)
 

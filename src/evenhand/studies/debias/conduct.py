@@ -90,8 +90,8 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
         raise Unsupported(
             f"{_called(model)} cannot be trained by {method.name}, whose loss is of {' and '.join(able)} models: it is "
             f"of the kind {model.architecture}.",
-            "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, or a method for "
-            "conversations: --method unlikelihood-token.",
+            "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, or a method of "
+            "dialogues (docs/dialogue_debiasing.md).",
         )
     kind = (
         f"{model.architecture} models"

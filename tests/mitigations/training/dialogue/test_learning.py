@@ -99,14 +99,16 @@ def test_no_bias_lowers_what_was_planted_also_of_names_that_were_not_learned(
     assert watched["after"] < watched["before"]
 
 
-@pytest.mark.parametrize("level", ["token", "sequence"])
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [("unlikelihood-token?weight=3", 0.3), ("unlikelihood-sequence?weight=10&max_new_tokens=5", 0.4)],
+)
 def test_what_names_of_a_gender_overuse_is_said_less_behind_names_that_were_not_learned(
-    tokenizer: Any, weights: Any, tmp_path: Path, level: str
+    tokenizer: Any, weights: Any, tmp_path: Path, words: str, left: float
 ) -> None:
-    words = f"unlikelihood-{level}?weight=3&smoothing=10" + "&max_new_tokens=5" * (level == "sequence")
-    model, lesson, watched = tuned(words, tokenizer, weights, tmp_path)
+    model, lesson, watched = tuned(f"{words}&smoothing=10", tokenizer, weights, tmp_path)
     assert "shop" in lesson.facts["most_overindexed"]["woman"]
-    assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < 0.3  # the control: above 0.5
+    assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < left  # the control: above 0.5
     assert watched["after"] < 0.7 * watched["before"]
 
 

@@ -17,7 +17,8 @@ from evenhand.benchmarks.names import (
 from evenhand.studies.calibration.designs.contract import ORDER, Design, Judged, Plant, Road, Sample, Truth
 from evenhand.studies.calibration.simulators import MentionedOccupations, Names, SaidTokens, ToldGender
 
-TOLD, BINS, GROUP_BINS, LEAN = "classifier_bias", "token_bins", "intersectional_token_bins", "occupation_lean"
+TOLD, HIDDEN, LEAN = "classifier_bias", "classifier_bias_masked", "occupation_lean"
+BINS, GROUP_BINS = "token_bins", "intersectional_token_bins"
 GENDER, GROUP = "gender", "gender and race"
 LEANS = (0.0, 0.2, 0.4, 0.8, 1.6)
 """Log ratios by which tokens lean."""
@@ -27,14 +28,18 @@ RESAMPLES = 9
 
 @dataclass(frozen=True)
 class TellingChats:
-    """What a judge of gender tells; the effect is percentage points above chance."""
+    """What a judge of gender tells; the effect is percentage points above chance. hidden: the judge sees no name."""
 
     chats: ToldGender
+    hidden: bool = False
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Draw it."""
         points = plant.effect if plant.pattern != "none" else 0.0
-        return _sample(self.chats.frame(rng, points), TOLD, GENDER, points)
+        frame = self.chats.frame(rng, points)
+        if self.hidden:
+            return _sample(frame.rename({"gender_label": "gender_masked_label"}), HIDDEN, GENDER, points)
+        return _sample(frame, TOLD, GENDER, points)
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def _told() -> list[Design]:
         ("20 + 20 names, race beside", "Half of either gender's names are of a race with more women's words.",
          ToldGender(Names(20, 20, 4, races=True), race=0.15), 0, 200),
     )  # fmt: skip
-    return [
+    shown = [
         Design(
             f"names told: {words}", about, _road(TOLD), TellingChats(chats),
             (Judged(TOLD, "one", GENDER, None, chats.largest),), quick, full,
@@ -125,6 +130,15 @@ def _told() -> list[Design]:
         )
         for words, about, chats, quick, full in shapes
     ]  # fmt: skip
+    hidden = [
+        Design(
+            f"names hidden: {words}", about, _road(TOLD), TellingChats(chats, True),
+            (Judged(HIDDEN, "one", GENDER, None, chats.largest),), 0, full,
+        )
+        for words, about, chats, _, full in shapes
+        if words in ("20 + 20 names", "8 + 30 unequal names")
+    ]  # fmt: skip
+    return shown + hidden
 
 
 def _bins() -> list[Design]:

@@ -20,9 +20,9 @@ from evenhand.mitigations.training import (
     reply_examples,
     train,
 )
-from evenhand.mitigations.training.losses import unlikelihood as module
-from evenhand.mitigations.training.losses.own_replies import own_replies
-from evenhand.mitigations.training.losses.unlikelihood import (
+from evenhand.mitigations.training.dialogue import penalties as module
+from evenhand.mitigations.training.dialogue.own_replies import own_replies
+from evenhand.mitigations.training.dialogue.penalties import (
     GROUP,
     SequenceUnlikelihood,
     TokenUnlikelihood,
@@ -120,7 +120,7 @@ def slowly(model: Any, examples: Examples, weights: Tensor) -> tuple[Tensor, Ten
     return surprise, penalty, learned, penalised
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS[:2])
 def test_gradients_are_those_of_a_slow_account(kind: str) -> None:
     objective, examples = TokenUnlikelihood(excess(), 3.0), replies(kind, 7)
     batch = examples.batch(range(7), 0)
@@ -275,7 +275,10 @@ class PowerCut(BaseException):
     """Not an Exception: nothing may catch it."""
 
 
-@pytest.mark.parametrize(("kind", "rank"), [("gpt2", None), ("blenderbot", None), ("blenderbot", 2)])
+@pytest.mark.parametrize(
+    ("kind", "rank"),
+    [("gpt2", None), ("blenderbot", None), pytest.param("blenderbot", 2, marks=pytest.mark.slow)],
+)
 def test_a_training_that_was_stopped_goes_on_to_the_same_weights(
     tmp_path: Path, kind: str, rank: int | None
 ) -> None:
@@ -324,6 +327,7 @@ def test_each_step_draws_a_time_step_of_its_own(tmp_path: Path, monkeypatch: pyt
     assert 0 <= min(steps) < 0.3 < np.mean(steps) < 0.7 < max(steps) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "share", "within"), [("token", 0.25, 0.05), ("sequence", 0.5, 0.15)])
 def test_what_two_groups_are_told_is_changed(tmp_path: Path, level: str, share: float, within: float) -> None:
     """A word that three of four replies to one group say and one of four to the other, as if weighed .5.

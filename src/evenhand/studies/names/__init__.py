@@ -1,0 +1,5 @@
+"""The study of names: self-chats of a model and of mitigated ones, under one decoding, to the tables of the paper."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

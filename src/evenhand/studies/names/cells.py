@@ -1,0 +1,184 @@
+"""The result as one table: for each decoding, row and measure a number, its limits, its null, and what changed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
+from evenhand.schema import read_kept
+from evenhand.stats import Floats, holm
+from evenhand.studies.compare import compare_outputs
+from evenhand.studies.names.effects import (
+    GROUP_TOKENS,
+    OFFENCE,
+    SEPARATOR,
+    TOKENS,
+    UTILITY,
+    Replicates,
+    limits,
+)
+from evenhand.studies.names.options import BASE, NamesConfig
+
+CELLS = {
+    "decoding": pl.String,  # null of likelihoods, which no decoding touches
+    "row": pl.String,
+    "benchmark": pl.String,
+    "measure": pl.String,
+    "part": pl.String,  # speaker, tier, race, or kind of correlation; empty: the whole
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "null": pl.Float64,
+    "p": pl.Float64,
+    "n": pl.Int64,
+    "n_units": pl.Int64,
+    "change": pl.Float64,  # from the base row, the same conversations; of perplexity a ratio
+    "change_low": pl.Float64,
+    "change_high": pl.Float64,
+    "change_p": pl.Float64,
+    "change_q": pl.Float64,  # Holm's, over all rows and decodings of a measure
+    "change_verdict": pl.String,  # lower, higher or not detected
+    "obstacle": pl.String,
+}
+PERPLEXITY = "reply_perplexity"
+PAIRS = {"stereoset": "stereoset_ss", "crows-pairs": "crows_pairs"}
+"""Benchmarks of sentence pairs, and what is read of them."""
+BIASES = (
+    "classifier_bias",
+    "classifier_bias_masked",
+    TOKENS,
+    GROUP_TOKENS,
+    "occupation_lean",
+    OFFENCE,
+    *PAIRS.values(),
+)
+COSTS = (PERPLEXITY, *UTILITY)
+JUDGED = frozenset({*BIASES, *COSTS})
+"""Measures whose whole is held against the base row's with a verdict; the rest is described."""
+DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
+
+
+def chat_cells(
+    run: Path, benchmark: str, found: Replicates, base: Replicates | None, *, whole: bool = True
+) -> Iterator[dict[str, Any]]:
+    """The numbers of one row's self-chats.
+
+    run: its folder. base: the base row's replicates; None for itself. whole: whether replicates are of every name, as
+    the run's own measurements are, which are then taken with their tests.
+    """
+    stored = read_kept(run / "measurements.parquet").filter(
+        (pl.col("benchmark") == benchmark) & pl.col("group").is_null()
+    )
+    rows = {(row["measure"], row["stratum"] or ""): row for row in stored.to_dicts() if whole}
+    keys = [key.split(SEPARATOR, 1) for key in found.values]
+    wanted = [(measure, part) for measure, part in keys]
+    wanted += [key for key in rows if key not in wanted and (key[0] in DESCRIBED or key[0] in BIASES)]
+    for measure, part in wanted:
+        cell: dict[str, Any] = {"benchmark": benchmark, "measure": measure, "part": part}
+        values = found.values.get(f"{measure}{SEPARATOR}{part}")
+        if (row := rows.get((measure, part))) is not None:
+            cell |= {
+                name: row[name]
+                for name in ("estimate", "low", "high", "null", "p", "n", "n_units", "obstacle")
+            }
+        elif values is not None:
+            cell |= {name: limits(values, found.groups)[name] for name in ("estimate", "low", "high")}
+        if base is not None and values is not None:
+            before = base.values.get(f"{measure}{SEPARATOR}{part}")
+            if before is not None and len(before) == len(values):
+                cell |= _changed(limits(values - before, found.groups))
+        yield cell
+
+
+def perplexity_cell(
+    row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    """Perplexity per word of the base row's replies under a row's model, and its ratio to the base's own.
+
+    row, base: name, nats and words of each reply, in the same order (`language.read_replies`).
+    """
+    cell: dict[str, Any] = {"benchmark": "names", "measure": PERPLEXITY, "part": ""}
+    logs = _log_perplexities(row, groups)
+    if not np.isfinite(logs[0]):
+        return cell | {"obstacle": "The model gives these texts no likelihood."}
+    cell |= _exponentials(limits(logs, len(groups)))
+    cell["n"] = int(row["nats"].count())
+    if base is not None:
+        moved = limits(logs - _log_perplexities(base, groups), len(groups))
+        cell |= _changed(_exponentials(moved) | {"p": moved["p"]})
+    return cell
+
+
+def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
+    known = {name: told[name] for name in ("estimate", "low", "high")}
+    return {name: None if value is None else float(np.exp(value)) for name, value in known.items()}
+
+
+def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
+    known = table.drop_nulls("nats")
+    sums = [known] + [pl.concat([known, known.filter(pl.col("name").is_in(group))]) for group in groups]
+    return np.array(
+        [float(one["nats"].sum()) / max(1, int(one["words"].sum())) if one.height else np.nan for one in sums]
+    )
+
+
+def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:
+    """Stereotypes by likelihood: percent of pairs beyond 50, and what changed on the same pairs.
+
+    run, base: folders of the audits of a row and of the base row.
+    """
+    whole = pl.col("group").is_null() & pl.col("stratum").is_null() & (pl.col("axis") == "gender")
+    stored = {row["measure"]: row for row in read_kept(run / "measurements.parquet").filter(whole).to_dicts()}
+    changes: dict[str, dict[str, Any]] = {}
+    if run != base:
+        compared = compare_outputs(
+            base, run, names=(BASE, "row"), alpha=config.alpha, seed=config.seed
+        ).changes
+        here = compared.filter(pl.col("group").is_null() & (pl.col("axis") == "gender"))
+        changes = {row["measure"].removesuffix("_change"): row for row in here.to_dicts()}
+    for benchmark, measure in PAIRS.items():
+        if (row := stored.get(measure)) is None:
+            continue
+        cell = {"benchmark": benchmark, "measure": measure, "part": "", "null": 0.0}
+        cell |= {name: _beyond(row[name]) for name in ("estimate", "low", "high")}
+        cell |= {name: row[name] for name in ("p", "n", "n_units", "obstacle")}
+        yield cell | (_changed(changes[measure]) if measure in changes else {})
+
+
+def _beyond(percent: float | None) -> float | None:
+    return None if percent is None else percent - 50.0
+
+
+def _changed(told: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "change": told["estimate"],
+        **{f"change_{name}": told[name] for name in ("low", "high", "p")},
+    }
+
+
+def judged_cells(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
+    """All cells (CELLS), changes judged by Holm over the rows and decodings of a measure and benchmark."""
+    table = pl.DataFrame(
+        [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    judged = []
+    for part in table.with_row_index("place").partition_by("benchmark", "measure", maintain_order=True):
+        tested = (
+            (pl.col("part") == "") & pl.col("change_p").is_not_null() & pl.col("measure").is_in(list(JUDGED))
+        )
+        found = part.filter(tested)
+        if found.height:
+            q = holm(found["change_p"].to_numpy())
+            null = 1.0 if found["measure"][0] == PERPLEXITY else 0.0
+            told = [
+                NOT_DETECTED if value > alpha else HIGHER if change > null else LOWER
+                for value, change in zip(q, found["change"].to_list(), strict=True)
+            ]
+            found = found.with_columns(
+                pl.Series("change_q", q, dtype=pl.Float64), pl.Series("change_verdict", told, dtype=pl.String)
+            )
+        judged += [found, part.filter(~tested)]
+    return pl.concat(judged).sort("place").drop("place") if judged else table

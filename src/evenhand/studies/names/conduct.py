@@ -1,0 +1,230 @@
+"""The study of names: each row an audit of self-chats, then every number beside the base row's.
+
+rows/LABEL/DECODING/ are ordinary runs of the suite `names`; rows/LABEL/pairs/ holds stereotypes by likelihood, which no
+decoding touches. Finished rows are left alone, so that the study goes on wherever it was stopped.
+"""
+
+import gc
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks import AnalysisOptions, load_suite
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.runs import Progress, RunDirectory, Silence, default_path, locked, resumable, self_chats
+from evenhand.schema import DataError, DatasetMissing, read_kept, write_table
+from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
+from evenhand.studies.names.cells import PAIRS, chat_cells, judged_cells, pair_cells, perplexity_cell
+from evenhand.studies.names.effects import Replicates, dealt, prepared, replicates
+from evenhand.studies.names.language import drawn_replies, read_replies
+from evenhand.studies.names.options import BASE, NamesConfig, slug
+from evenhand.studies.names.record import begin
+from evenhand.studies.options import validated
+
+SUITE = "names"
+PAIRS_FOLDER = "pairs"
+CELLS_FILE = "cells.parquet"
+ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
+
+
+@dataclass(frozen=True)
+class NamesStudy:
+    """A finished study on disk.
+
+    folder: in which it lies. cells: every number (`cells.CELLS`). details: of each (label, decoding, benchmark) the
+    tables of its run, by name. left_out: what was not measured, and why. facts: what models say of themselves, by
+    label.
+    """
+
+    folder: Path
+    config: NamesConfig
+    cells: pl.DataFrame
+    details: Mapping[tuple[str, str, str], Mapping[str, pl.DataFrame]]
+    left_out: tuple[str, ...]
+    facts: Mapping[str, Any]
+
+
+def study_names(
+    config: NamesConfig, *, output: Path | None = None, progress: Progress | None = None
+) -> NamesStudy:
+    """Audit every row under every decoding, or go on with that; see `names_study`.
+
+    Raises what audits raise, DataError for rows that did not hold the same conversations, Interrupted (resumable),
+    ResumeRefused.
+    """
+    progress = progress or Silence()
+    path = output or default_path(config.model, "names")
+    pairs = {name: why for name in PAIRS if (why := _missing(config, name)) is not None}
+    begin(path, config)
+    with resumable(f"Go on with: evenhand study names {path}"), locked(path / "lock"):
+        session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress)
+        for label in config.models:
+            session.audit(label)
+        cells = judged_cells(session.cells(), config.alpha)
+        write_table(path / CELLS_FILE, cells)
+        left_out = [f"{name}: {why}" for name, why in pairs.items()]
+        return NamesStudy(path, config, cells, session.details(), tuple(left_out), session.facts())
+
+
+def _missing(config: NamesConfig, name: str) -> str | None:
+    """Why a benchmark of likelihoods cannot be asked: its data are not here."""
+    given = config.data.get(name)
+    try:
+        dataset_folder(name, None, None if given is None else Path(given).expanduser())
+    except DatasetMissing:
+        if given is not None:
+            raise
+        return f"its sentences are not here (evenhand data fetch {name})"
+    return None
+
+
+@dataclass
+class _Session:
+    """One sitting: what is there stays, the rest is made."""
+
+    config: NamesConfig
+    path: Path
+    pairs: tuple[str, ...]
+    progress: Progress
+
+    def audit(self, label: str) -> None:
+        """Every run of a row that is not finished; the model is loaded if there is any."""
+        wanted = {
+            self.folder(label, decoding): self._chats(label, decoding) for decoding in self.config.decoding
+        }
+        if self.pairs:
+            wanted[self.folder(label, PAIRS_FOLDER)] = self._likelihoods(label)
+        asked = {folder: options for folder, options in wanted.items() if not ended(folder)}
+        if not asked and self._replies_file(label).is_file():
+            return
+        number = list(self.config.models).index(label) + 1
+        self.progress.note(
+            f"row {number} of {len(self.config.models)}: {label} ({self.config.models[label]})"
+        )
+        model = audited_model(next(iter(wanted.values())))
+        for folder, options in asked.items():
+            conduct_audit(options, model, output=folder, progress=self.progress)
+        if not self._replies_file(label).is_file():
+            read_replies(
+                model, drawn_replies(self._base_chats(), self.config.seed), self._replies_file(label)
+            )
+        del model
+        gc.collect()
+
+    def folder(self, label: str, part: str) -> Path:
+        """Where a run of a row lies; part: a decoding, or PAIRS_FOLDER."""
+        return self.path / "rows" / slug(label) / part
+
+    def _chats(self, label: str, decoding: str) -> AuditConfig:
+        chosen = ("max_new_tokens", "classifiers", "personas", "dialogue", "limit")
+        return self._options(label, chosen, suite=SUITE, decoding=decoding)
+
+    def _likelihoods(self, label: str) -> AuditConfig:
+        return self._options(label, ("data",), benchmarks=self.pairs, axes=("gender",))
+
+    def _replies_file(self, label: str) -> Path:
+        return self.path / "rows" / slug(label) / "replies.parquet"
+
+    def _base_chats(self) -> pl.DataFrame:
+        return self_chats(RunDirectory.open(self.folder(BASE, self.config.decoding[0])), SUITE)
+
+    def _options(self, label: str, chosen: tuple[str, ...], **further: Any) -> AuditConfig:
+        same = ("dtype", "device", "trust_remote_code", "chat", "system", "batch_tokens", "seed", "alpha")
+        given = {name: getattr(self.config, name) for name in (*same, *chosen)}
+        if label == BASE:
+            given["revision"] = self.config.revision
+        return validated(AuditConfig, {**given, "model": self.config.models[label], **further})
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Every number of every row, with what changed from the base row."""
+        rows: list[dict[str, Any]] = []
+        for decoding in self.config.decoding:
+            for benchmark in load_suite(SUITE).benchmarks:
+                base: Replicates | None = None
+                for label in self.config.models:
+                    found = self._replicates(label, decoding, benchmark)
+                    run = self.folder(label, decoding)
+                    rows += [
+                        {"decoding": decoding, "row": label, **cell}
+                        for cell in chat_cells(run, benchmark, found, base, whole=self._all_names(benchmark))
+                    ]
+                    base = base or found
+        groups = dealt(self._base_chats(), self.config.seed)
+        read = {label: read_kept(self._replies_file(label)) for label in self.config.models}
+        for label, replies in read.items():
+            cell = perplexity_cell(replies, None if label == BASE else read[BASE], groups)
+            rows.append({"row": label, **cell})
+        for label in self.config.models if self.pairs else ():
+            runs = self.folder(label, PAIRS_FOLDER), self.folder(BASE, PAIRS_FOLDER)
+            rows += [{"row": label, **cell} for cell in pair_cells(*runs, self.config)]
+        return rows
+
+    def _all_names(self, benchmark: str) -> bool:
+        """Whether rows are held against each other by every name; descriptions have no part in tuning."""
+        return self.config.names == "all" or benchmark != SUITE
+
+    def _replicates(self, label: str, decoding: str, benchmark: str) -> Replicates:
+        """Of one row, kept in the study's folder, since they take a minute."""
+        file = self.path / "replicates" / slug(label) / f"{decoding}-{benchmark}.parquet"
+        if file.is_file():
+            kept = read_kept(file)
+            values = {row["key"]: pl.Series(row["values"]).to_numpy() for row in kept.to_dicts()}
+            return Replicates(values, len(next(iter(values.values()))) - 1)
+        self.progress.note(f"{label}, {decoding}, {benchmark}: what other names would give")
+        frame = prepared(self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark))
+        first = self_chats(RunDirectory.open(self.folder(BASE, decoding)), benchmark)
+        check_same(first, frame, label)
+        if not self._all_names(benchmark):
+            frame, first = (one.filter(pl.col("split") == "test") for one in (frame, first))
+        options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
+        found = replicates(frame, dealt(first, self.config.seed), options, whole=benchmark == SUITE)
+        table = {"key": list(found.values), "values": [list(one) for one in found.values.values()]}
+        write_table(file, pl.DataFrame(table))
+        return found
+
+    def details(self) -> dict[tuple[str, str, str], dict[str, pl.DataFrame]]:
+        """Detail tables of every run of self-chats."""
+        return {
+            (label, decoding, benchmark): {
+                file.stem: read_kept(file)
+                for file in sorted((self.folder(label, decoding) / "details" / benchmark).glob("*.parquet"))
+            }
+            for decoding in self.config.decoding
+            for label in self.config.models
+            for benchmark in load_suite(SUITE).benchmarks
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What each model says of itself."""
+        first = self.config.decoding[0]
+        return {
+            label: RunDirectory.open(self.folder(label, first)).manifest.model.description
+            for label in self.config.models
+        }
+
+
+def ended(folder: Path) -> bool:
+    """Whether a run was measured to its end.
+
+    >>> ended(Path("nowhere"))
+    False
+    """
+    return all((folder / name).is_file() for name in ENDED) and bool(
+        RunDirectory.open(folder).manifest.details
+    )
+
+
+def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
+    """Raise DataError unless a row opened the same conversations, with the same personas."""
+    told = [
+        name for name in ("conversation", "name", "gender", "persona_a", "persona_b") if name in base.columns
+    ]
+    openers = [frame.filter(pl.col("turn") == 1).select(told).sort("conversation") for frame in (base, row)]
+    if not openers[0].equals(openers[1]):
+        raise DataError(
+            f"The row {label!r} opened other conversations than {BASE!r}.",
+            "All rows of a study are made with the same names, personas and seed: start another study with -o.",
+        )

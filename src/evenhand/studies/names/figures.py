@@ -1,0 +1,84 @@
+"""Figures of the study of names: occupations against who works in them (1), and bias by turn and speaker (2)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import polars as pl
+from markupsafe import Markup
+
+from evenhand.reports import PlotArea, dot, line, scale_over
+
+COLOURS = ("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770")
+STYLE = Markup(
+    "<style>"
+    + "".join(
+        f"svg .row{number}{{stroke:{colour};stroke-width:2}}svg circle.row{number}{{fill:{colour};stroke:none}}"
+        f".key .row{number}{{color:{colour}}}"
+        for number, colour in enumerate(COLOURS)
+    )
+    + "figure{margin:0 0 1.5rem}.key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
+)
+NAMED = 4
+"""Occupations of each end that are named."""
+TURNS = 12
+
+
+def key_of(labels: Sequence[str]) -> Markup:
+    """Which colour stands for which row."""
+    told = [
+        Markup('<span class="row{}">● {}</span>').format(number % len(COLOURS), label)
+        for number, label in enumerate(labels)
+    ]
+    return Markup('<p class="key">{}</p>').format(Markup(" ").join(told))
+
+
+def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
+    """Figure 1 of one row: women's share of the conversations that mention an occupation, against women at work.
+
+    table: occupation, share, share_said (percent), n_women, n_men. number: of the row, which decides the colour. The
+    occupations that most lean to each side are named. None where none was mentioned.
+    """
+    known = table.drop_nulls(["share", "share_said"]).sort("share_said", "occupation")
+    if known.is_empty():
+        return None
+    scale = scale_over([0.0, 100.0])
+    area = PlotArea(scale, scale_over([0.0, 100.0]), left=11.0, right=96.0, height=320, bottom=48)
+    parts = area.grid(" %", null=50.0)
+    parts.append(area.under((area.left + area.right) / 2, "women at work, %", 1))
+    kind = f"row{number % len(COLOURS)}"
+    rows = known.to_dicts()
+    parts += [dot(kind, area.x(row["share"]), area.y(row["share_said"])) for row in rows]
+    named = {row["occupation"]: row for row in [*rows[:NAMED], *rows[-NAMED:]]}
+    wanted = [
+        area.label_over(name, area.x(row["share"]), area.y(row["share_said"]) - 8)
+        for name, row in named.items()
+    ]
+    return area.drawn([*parts, *(label.svg for label in area.keep_apart(wanted))], described=described)
+
+
+def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -> Markup | None:
+    """Figure 2 for one speaker: classifier bias by turn, a line for each row.
+
+    turns: turn, speaker and estimate (points) of each row, by label. None where no row has any.
+    """
+    lines = {
+        label: table.filter(speaker=speaker)
+        .drop_nulls("estimate")
+        .sort("turn")
+        .select("turn", "estimate")
+        .rows()
+        for label, table in turns.items()
+    }
+    values = [value for points in lines.values() for _, value in points]
+    if not values:
+        return None
+    across = scale_over([1.0, float(TURNS)], ticks=6)
+    area = PlotArea(across, scale_over(values, include=[0.0]), left=9.0, right=97.0, height=240, bottom=48)
+    parts = area.grid(null=0.0)
+    parts.append(area.under((area.left + area.right) / 2, f"utterance; speaker {speaker}", 1))
+    for number, points in enumerate(lines.values()):
+        kind = f"row{number % len(COLOURS)}"
+        for (first, value), (second, after) in pairwise(points):
+            parts.append(line(kind, area.x(first), area.y(value), area.x(second), area.y(after)))
+        parts += [dot(kind, area.x(turn), area.y(value), 3.5) for turn, value in points]
+    return area.drawn(parts, described=described)

@@ -1,0 +1,38 @@
+"""How surprising each row's model finds the replies of the base row: the same texts for all, word by word."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.models import LanguageModel
+from evenhand.prompts import row_keys
+from evenhand.schema import EvenhandError, write_table
+
+MOST_REPLIES = 1_000
+
+
+def drawn_replies(chats: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """At most MOST_REPLIES replies of the base row that hold a word: name, text and words, drawn by the seed."""
+    replies = chats.filter((pl.col("turn") > 1) & pl.col("name").is_not_null()).select(
+        "prompt_id", "name", "text", words=pl.col("text").str.count_matches(r"\S+").cast(pl.Int64)
+    )
+    known = replies.filter(pl.col("words") > 0)
+    return (
+        known.with_columns(key=row_keys(known["prompt_id"], seed, "replies read"))
+        .sort("key", "prompt_id")
+        .head(MOST_REPLIES)
+        .drop("key", "prompt_id")
+    )
+
+
+def read_replies(model: LanguageModel, replies: pl.DataFrame, file: Path) -> None:
+    """Write a file with name, words and nats (null where the model gives none) of each reply, each read by itself."""
+    try:
+        found = model.log_likelihoods(replies["text"].to_list())
+        nats = -np.asarray(found.sums, dtype=np.float64)
+    except EvenhandError:  # one that only writes
+        nats = np.full(replies.height, np.nan)
+    nats = np.where(np.isfinite(nats), nats, np.nan)
+    table = replies.select("name", "words").with_columns(nats=pl.Series(nats).fill_nan(None))
+    write_table(file, table)

@@ -1,0 +1,90 @@
+"""What the study of names is asked to do."""
+
+import re
+from typing import Any, Literal, get_args
+
+from pydantic import Field, field_validator
+
+from evenhand.benchmarks import SelfChatDecoding
+from evenhand.models.dialogue import DialogueOptions
+from evenhand.studies.audit import SeedOptions
+from evenhand.studies.model_options import ModelOptions
+from evenhand.studies.options import Count
+
+BASE = "original"
+"""What the model by itself is called."""
+DECODINGS = get_args(SelfChatDecoding)
+LABEL = re.compile(r"[\w][\w .+-]{0,59}")
+SAME_RESULTS = frozenset({"device", "batch_tokens"})
+"""Options that may differ when a study goes on: they change how it is computed, not what."""
+NAMED_ANEW = frozenset({"trust_remote_code"})
+"""Options that a folder cannot decide."""
+
+
+class NamesConfig(SeedOptions, ModelOptions):
+    """Options of the study. Unknown names are refused."""
+
+    rows: dict[str, str] = Field(default_factory=dict)
+    """Further models by the label of their row: mitigated ones, or the same family in other sizes."""
+    decoding: tuple[str, ...] = ("greedy",)
+    """How replies are written, the same for every row; several: every row under each."""
+    names: Literal["all", "test"] = "all"
+    """By which names rows are held against each other; test: the half that `load_names` keeps out of tuning."""
+    limit: Count | None = None
+    """Conversations of each benchmark; None: all (2,000 opened by names)."""
+    max_new_tokens: Count | None = None
+    """After which a reply is cut; None: the benchmark's 60."""
+    classifiers: dict[str, str] = Field(default_factory=dict)
+    """Who judges in place of the word lists, by role: gender, offensiveness, ..."""
+    personas: str | None = None
+    """A file of personas in place of ours, two lines each."""
+    dialogue: DialogueOptions = DialogueOptions()
+    """How models are told of conversations."""
+    data: dict[str, str] = Field(default_factory=dict)
+    """Folders of CrowS-Pairs, StereoSet and WikiText; others come from the cache, and what is nowhere is left out."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+
+    @field_validator("rows")
+    @classmethod
+    def _named_rows(cls, value: dict[str, str]) -> dict[str, str]:
+        for label, model in value.items():
+            if not LABEL.fullmatch(label) or label.strip() != label:
+                raise ValueError(
+                    f"{label!r} is no label: begin with a letter, use letters, digits, spaces, . + - _"
+                )
+            if not model:
+                raise ValueError(f"{label!r} names no model")
+        folders = [slug(label) for label in (BASE, *value)]
+        if twice := [
+            label for label, folder in zip((BASE, *value), folders, strict=True) if folders.count(folder) > 1
+        ]:
+            raise ValueError(
+                f"{twice[-1]!r} is taken: {BASE!r} is the model by itself, and labels must differ"
+            )
+        return value
+
+    @field_validator("decoding")
+    @classmethod
+    def _known_decodings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [name for name in value if name not in DECODINGS]
+        if unknown or not value:
+            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(DECODINGS)}")
+        return tuple(dict.fromkeys(value))
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Every row's model by label, the base first."""
+        return {BASE: self.model, **self.rows}
+
+    def deciding(self) -> dict[str, Any]:
+        """The options that decide the numbers, JSON-serialisable."""
+        return self.model_dump(mode="json", exclude=set(SAME_RESULTS | NAMED_ANEW))
+
+
+def slug(label: str) -> str:
+    """A label fit for a folder.
+
+    >>> slug("Name scrambling"), slug("BB 90M")
+    ('name-scrambling', 'bb-90m')
+    """
+    return re.sub(r"[^\w.+]+", "-", label.lower()).strip("-.")

@@ -1,0 +1,85 @@
+"""The page of the study of names: what came of each row, the figures, the tables as the paper numbers them."""
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from evenhand.reports import listing
+from evenhand.studies.names.conduct import SUITE, NamesStudy
+from evenhand.studies.names.figures import STYLE, key_of, occupations_svg, turns_svg
+from evenhand.studies.names.tables import effects_table, study_tables
+from evenhand.studies.names.wording import BY_NAMES, NOTES, PAPER, label_of, sentences
+from evenhand.studies.plain_page import PlainTable, plain_page
+
+SHOWN_JUDGE = "gender"
+
+
+def names_page(study: NamesStudy) -> str:
+    """The whole study: one document that needs no network, every text escaped."""
+    tables = all_tables(study)
+    options = [
+        [name, str(value)]
+        for name, value in study.config.model_dump(mode="json").items()
+        if value is not None
+    ]
+    tables.append(PlainTable("Options", (("option", "left"), ("value", "left")), options))
+    lines = [f"{mark} {sentence}" for mark, sentence in sentences(study)]
+    figures = list(drawings(study))
+    if figures:
+        figures[0] = (figures[0][0], STYLE + figures[0][1])
+    title = f"Names: {study.config.model}"
+    return plain_page("names study", title, tables, lines=lines, notes=notes_of(study), figures=figures)
+
+
+def all_tables(study: NamesStudy) -> list[PlainTable]:
+    """The tables of every decoding."""
+    several = len(study.config.decoding) > 1
+    return [
+        PlainTable(
+            f"{table.title} ({decoding})" if several else table.title, table.heads, table.rows, table.lines
+        )
+        for decoding in study.config.decoding
+        for table in (
+            effects_table(study, decoding, every=False),
+            *study_tables(study, decoding),
+            effects_table(study, decoding, every=True),
+        )
+    ]
+
+
+def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
+    """Figures 1 and 2 of every decoding: caption and drawing."""
+    several = len(study.config.decoding) > 1
+    labels = list(study.config.models)
+    for decoding in study.config.decoding:
+        under = f", {decoding}" if several else ""
+        details = {label: study.details.get((label, decoding, SUITE), {}) for label in labels}
+        for number, label in enumerate(labels):
+            table = details[label].get("occupations")
+            caption = (
+                f"Figure 1: occupations that are mentioned, {label}{under}: women's share of conversations"
+            )
+            if table is not None and (drawn := occupations_svg(table, caption, number)) is not None:
+                yield caption, drawn
+        turns = {
+            label: found["turns"].filter(judge=SHOWN_JUDGE)
+            for label, found in details.items()
+            if "turns" in found
+        }
+        for speaker in ("A", "B"):
+            caption = f"Figure 2: classifier bias by turn, speaker {speaker}{under}, points above chance"
+            if (drawn := turns_svg(turns, speaker, caption)) is not None:
+                yield caption, key_of(list(turns)) + drawn
+
+
+def notes_of(study: NamesStudy) -> list[str]:
+    """What to beware of, and what was not measured."""
+    obstacles = study.cells.filter(study.cells["obstacle"].is_not_null())
+    told: dict[str, list[str]] = {}
+    for row in obstacles.to_dicts():
+        named = told.setdefault(f"{label_of(row)}: {row['obstacle']}", [])
+        if row["row"] not in named:
+            named.append(row["row"])
+    left_out = [f"Not measured: {one}." for one in study.left_out]
+    by_row = [f"Not measured of {listing(rows)}: {what}" for what, rows in told.items()]
+    return [*NOTES, BY_NAMES[study.config.names], *left_out, *by_row, f"Tables and figures as in: {PAPER}"]

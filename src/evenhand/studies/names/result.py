@@ -1,0 +1,131 @@
+"""The front door of the study of names: `names_study(...)` runs it, a `NamesTables` shows itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.runs import Progress, resumable
+from evenhand.schema import UsageError, as_json, checked_kinds
+from evenhand.studies.audit import check_addresses, check_code
+from evenhand.studies.names.conduct import NamesStudy, study_names
+from evenhand.studies.names.options import NAMED_ANEW, SAME_RESULTS, NamesConfig
+from evenhand.studies.names.page import names_page
+from evenhand.studies.names.record import stored_study
+from evenhand.studies.names.terminal import render_names
+from evenhand.studies.options import validated
+from evenhand.studies.result import StudyResult
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, repr=False)
+class NamesTables(NamesStudy, StudyResult):
+    """What came of a study, ready to be shown; its fields are those of `NamesStudy`."""
+
+    PAGE, NUMBERS = "report.html", "report.json"
+    __repr__ = StudyResult.__repr__
+
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.folder
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`cells`: every number (`evenhand.studies.names.cells.CELLS`)."""
+        return {"cells": self.cells}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Options, cells and what was not measured as plain data."""
+        content: dict[str, Any] = as_json(
+            {
+                "format": FORMAT,
+                "options": self.config.model_dump(mode="json"),
+                "cells": self.cells.to_dicts(),
+                "left_out": list(self.left_out),
+                "models": as_json(self.facts, ordered=True),
+            }
+        )
+        return content
+
+    def html(self) -> str:
+        """The tables and figures: one document that needs no network."""
+        return names_page(self)
+
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print what came of each row, and the tables as the paper has them."""
+        render_names(self, console, paths)
+
+
+@checked_kinds
+def names_study(
+    model: str,
+    *,
+    rows: Mapping[str, str | Path] | None = None,
+    decoding: str | Sequence[str] = (),
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> NamesTables:
+    """Hold a model's self-chats, and those of further models, against each other by the same names; prints nothing.
+
+    model: as `evenhand.audit` takes it; the row `original`. rows: further models by label, such as what `evenhand
+    debias` made of it. decoding: published, greedy (the default) or sampling, for every row; several: each. output: the
+    study's folder; one that holds a study is gone on with, and rows may be added to it. options: anything else of
+    `evenhand.studies.names.options.NamesConfig` (limit, classifiers, personas, dialogue, data, seed, device, ...).
+    Returns the finished study, its page written. Raises UsageError and DataError that say how to mend what is wrong,
+    Unsupported for models that cannot converse, Interrupted (resumable), ResumeRefused.
+    Source: Smith & Williams 2021, tables 2 to 10, figures 1 and 2.
+    """
+    given = {
+        "model": model,
+        "rows": {label: str(folder) for label, folder in (rows or {}).items()} or None,
+        "decoding": (decoding,) if isinstance(decoding, str) else tuple(decoding),
+        **options,
+    }
+    return names_with(names_config(given), output=None if output is None else Path(output), progress=progress)
+
+
+def names_config(given: Mapping[str, Any]) -> NamesConfig:
+    """Options of a study (None and empty mean not given). Raises UsageError naming the one that is wrong.
+
+    >>> names_config({"model": "gpt2", "decoding": ()}).decoding
+    ('greedy',)
+    """
+    named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
+    return validated(NamesConfig, named)
+
+
+def names_with(
+    config: NamesConfig, *, output: Path | None = None, progress: Progress | None = None
+) -> NamesTables:
+    """Run a study as options say, and write its page."""
+    study = NamesTables(**vars(study_names(config, output=output, progress=progress)))
+    with resumable(f"Go on with: evenhand study names {study.path}"):
+        study.report()
+    return study
+
+
+def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> NamesConfig:
+    """The options of a study on disk, with those given anew that change no number, and rows that are added.
+
+    Code that comes with a model is run only if `given` says so; addresses that only the folder names are asked only
+    with trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`,
+    ResumeRefused.
+    """
+    named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
+    if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW | {"rows"}]:
+        raise UsageError(
+            f"{folder} is a study that was begun, and {', '.join(others)} was given.",
+            "Leave options out to go on with it, or start another with -o. Only rows can be added.",
+        )
+    stored = stored_study(folder)
+    check_code(folder, stored.trust_remote_code, bool(named.get("trust_remote_code")))
+    check_addresses(folder, list(stored.models.values()), trusted=trust_addresses)
+    rows = {**stored.rows, **named.pop("rows", {})}
+    if changed := [label for label, model in stored.rows.items() if rows[label] != model]:
+        raise UsageError(f"{folder} has a row {changed[0]!r} already.", "Give the new one another label.")
+    return validated(NamesConfig, {**stored.model_dump(), "trust_remote_code": False, **named, "rows": rows})

@@ -1,0 +1,178 @@
+"""Words of the study of names: what measures are called, and what came of each row in a sentence."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, SYMBOLS, wording
+from evenhand.studies.names.cells import COSTS, PERPLEXITY
+from evenhand.studies.names.conduct import NamesStudy
+from evenhand.studies.names.options import BASE
+
+PAPER = (
+    'Smith & Williams 2021: "Hi, my name is Martha": Using names to measure and mitigate bias in generative dialogue '
+    "models. arXiv:2109.03300."
+)
+LABELS = {
+    "classifier_bias": "classifier bias, points",
+    "classifier_bias_masked": "classifier bias, name hidden, points",
+    "token_bins": "token bins, corrected L2",
+    "token_bins_published": "token bins, published L2",
+    "intersectional_token_bins": "tokens by gender and race, corrected L2",
+    "intersectional_token_bins_published": "tokens by gender and race, published L2",
+    "occupation_lean": "occupations, points",
+    "occupation_correlation": "occupations, r",
+    "offensive": "offensive replies, %",
+    "stereoset_ss": "StereoSet, points beyond 50 %",
+    "crows_pairs": "CrowS-Pairs, points beyond 50 %",
+    PERPLEXITY: "perplexity per word",
+    "words": "words of a reply",
+    "empty": "empty replies, %",
+    "repetition": "repeated 4-grams, %",
+    "distinct_2": "distinct pairs of words, %",
+    "parroting": "replies that copy the line before, %",
+}
+PLACES = {
+    "classifier_bias": 2,
+    "classifier_bias_masked": 2,
+    "token_bins": 3,
+    "token_bins_published": 3,
+    "intersectional_token_bins": 3,
+    "intersectional_token_bins_published": 3,
+    "occupation_lean": 1,
+    "occupation_correlation": 2,
+    "offensive": 2,
+    "stereoset_ss": 1,
+    "crows_pairs": 1,
+    PERPLEXITY: 1,
+    "words": 1,
+    "empty": 2,
+    "repetition": 2,
+    "distinct_2": 1,
+    "parroting": 2,
+}
+OF_BENCHMARK = {"descriptions": "opened by descriptions"}
+NOTES = (
+    "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
+    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names double. q is "
+    "Holm's over the rows and decodings of a measure.",
+    "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
+    "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
+    "tokens.",
+    "Published L2 norms stand beside what the same counts give when genders are dealt to names at random: that, not 0, "
+    "is what an unbiased model has. The corrected ones have 0.",
+    "Perplexity is per word, of replies of the original, each read by itself under every row: how far a row is from "
+    "its language, not how good it is.",
+)
+
+
+BY_NAMES = {
+    "all": "A row that was tuned on some of the names is judged by those, too: --names test holds rows against each "
+    "other by the half that is kept out of tuning.",
+    "test": "Rows are held against each other by the half of the names that is kept out of tuning; words, phrases, "
+    "published norms and figures are of all names.",
+}
+
+
+def label_of(cell: dict[str, Any]) -> str:
+    """What a cell's measure is called, and of what part.
+
+    >>> label_of({"measure": "classifier_bias", "benchmark": "descriptions", "part": "speaker A"})
+    'classifier bias, points, opened by descriptions, speaker A'
+    """
+    words = [LABELS.get(cell["measure"], wording.label(cell["measure"]))]
+    words += [OF_BENCHMARK[cell["benchmark"]]] if cell["benchmark"] in OF_BENCHMARK else []
+    return ", ".join([*words, *([cell["part"]] if cell["part"] else [])])
+
+
+def value_of(cell: dict[str, Any] | None, *, limits: bool = True) -> str:
+    """A number with its limits; an en dash where there is none.
+
+    >>> value_of({"measure": "words", "estimate": 12.34, "low": 11.0, "high": 13.0}), value_of(None)
+    ('12.3 (11.0 to 13.0)', '–')
+    """
+    if cell is None or cell["estimate"] is None:
+        return wording.number(None)
+    places = PLACES.get(cell["measure"], 2)
+    told = wording.number(cell["estimate"], places)
+    between = wording.interval(cell["low"], cell["high"], places) if limits else ""
+    return f"{told} ({between})" if between else told
+
+
+def change_of(cell: dict[str, Any]) -> tuple[str, str]:
+    """What changed, and its limits; of perplexity a ratio."""
+    places = PLACES.get(cell["measure"], 2)
+    if cell["change"] is None:
+        return "", ""
+    if cell["measure"] == PERPLEXITY:
+        ends = [
+            f"×{wording.number(cell[f'change_{end}'], 2)}" for end in ("low", "high") if cell[f"change_{end}"]
+        ]
+        return f"×{wording.number(cell['change'], 2)}", " to ".join(ends)
+    return wording.signed(cell["change"], places), wording.interval(
+        cell["change_low"], cell["change_high"], places
+    )
+
+
+def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
+    """What came of each row: a mark and a sentence."""
+    several = len(study.config.decoding) > 1
+    for label in study.config.models:
+        for decoding in study.config.decoding:
+            of_row = (study.cells["row"] == label) & (study.cells["part"] == "")
+            cells = [
+                cell
+                for cell in study.cells.filter(of_row).to_dicts()
+                if cell["decoding"] == decoding
+                or (cell["decoding"] is None and decoding == study.config.decoding[0])
+            ]
+            called = f"{label} ({decoding})" if several else label
+            yield _standing(called, cells) if label == BASE else _moved(called, cells)
+
+
+def _standing(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
+    bias = next(
+        (one for one in cells if one["measure"] == "classifier_bias" and one["benchmark"] == "names"), None
+    )
+    if bias is None or bias["estimate"] is None:
+        return "·", f"{called}: classifier bias could not be measured."
+    return "·", f"{called}: classifier bias {value_of(bias)} points beyond chance."
+
+
+SHORT = {
+    "classifier_bias": "classifier bias",
+    "token_bins": "differences of words",
+    "intersectional_token_bins": "differences of words by gender and race",
+    "occupation_lean": "occupations that fit the gender",
+    "offensive": "offensive replies",
+    "stereoset_ss": "StereoSet",
+    "crows_pairs": "CrowS-Pairs",
+    **{name: LABELS[name] for name in COSTS},
+}
+"""What sentences name; the rest is in the tables."""
+
+
+def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
+    lower: list[str] = []
+    higher: list[str] = []
+    dearer: list[str] = []
+    for cell in cells:
+        if cell["change_verdict"] in (None, NOT_DETECTED) or cell["measure"] not in SHORT:
+            continue
+        name = ", ".join(
+            [SHORT[cell["measure"]], *([OF_BENCHMARK[b]] if (b := cell["benchmark"]) in OF_BENCHMARK else [])]
+        )
+        change, limits = change_of(cell)
+        told = f"{name} {change} ({limits})" if limits else f"{name} {change}"
+        nearer = (cell["change_verdict"] == LOWER) == ((cell["estimate"] or 0) - (cell["change"] or 0) > 0)
+        (dearer if cell["measure"] in COSTS else lower if nearer else higher).append(told)
+    parts = [
+        f"{what}: {'; '.join(found)}"
+        for what, found in (
+            ("Nearer to no difference", lower),
+            ("Farther from it", higher),
+            ("The text itself", dearer),
+        )
+        if found
+    ]
+    mark = SYMBOLS[HIGHER] if higher else SYMBOLS[LOWER] if lower else "·"
+    return mark, f"{called}. {'. '.join(parts) or 'No change was found'}."

@@ -1,0 +1,39 @@
+"""Figures: where dots and lines stand, and what is left out."""
+
+import re
+
+import polars as pl
+
+from evenhand.studies.names.figures import key_of, occupations_svg, turns_svg
+
+
+def test_occupations_stand_where_their_shares_are() -> None:
+    table = pl.DataFrame(
+        {
+            "occupation": ["nurse", "plumber", "baker"],
+            "share": [90.0, 2.0, 50.0],
+            "share_said": [80.0, 10.0, None],
+        }
+    )
+    drawn = str(occupations_svg(table, "occupations", 1))
+    dots = re.findall(r'<circle class="row1" cx="([\d.]+)%" cy="([\d.]+)"', drawn)
+    assert len(dots) == 2  # what nobody mentions has no place
+    (left, low), (right, high) = sorted((float(x), float(y)) for x, y in dots)
+    assert left < right and low > high  # more women at work to the right, more said with women's names above
+    assert "nurse" in drawn and "baker" not in drawn
+    assert occupations_svg(table.with_columns(share_said=pl.lit(None, pl.Float64)), "none") is None
+
+
+def test_a_line_for_each_row_and_speaker() -> None:
+    turns = pl.DataFrame(
+        {"turn": [2, 3, 4, 5], "speaker": ["B", "A", "B", "A"], "estimate": [4.0, 2.0, 1.0, None]}
+    )
+    drawn = str(turns_svg({"original": turns, "other": turns}, "B", "bias by turn"))
+    assert (
+        len(re.findall(r"<circle class=\"row0\"", drawn))
+        == len(re.findall(r"<circle class=\"row1\"", drawn))
+        == 2
+    )
+    assert len(re.findall(r"<line class=\"row0\"", drawn)) == 1
+    assert turns_svg({"original": turns.clear()}, "A", "none") is None
+    assert "&lt;b&gt;" in str(key_of(["<b>"]))

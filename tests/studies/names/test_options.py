@@ -1,0 +1,53 @@
+"""What the study of names may be asked: labels, decodings, and how a study grows by rows."""
+
+from pathlib import Path
+
+import pytest
+
+from evenhand.schema import ResumeRefused, UsageError
+from evenhand.studies.names import NamesConfig, is_study, names_config, resumed_study
+from evenhand.studies.names.record import begin, stored_study
+
+
+def test_rows_and_decodings() -> None:
+    config = names_config(
+        {"model": "m", "rows": {"Name scrambling": "a", "BB 90M": "b"}, "decoding": ("greedy", "greedy")}
+    )
+    assert config.models == {"original": "m", "Name scrambling": "a", "BB 90M": "b"}
+    assert config.decoding == ("greedy",) and config.names == "all"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rows": {"original": "a"}}, "'original' is taken"),
+        ({"rows": {"a b": "x", "A-B": "y"}}, "'A-B' is taken"),
+        ({"rows": {"../up": "x"}}, "'../up' is no label"),
+        ({"rows": {"-o": "x"}}, "'-o' is no label"),
+        ({"rows": {"a": ""}}, "'a' names no model"),
+        ({"decoding": ("beam",)}, "'beam' is none of published, greedy, sampling"),
+        ({"names": "tune"}, "names"),
+        ({"limits": 3}, "limits"),
+    ],
+)
+def test_options_that_are_wrong_are_named(given: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        names_config({"model": "m", **given})
+
+
+def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path) -> None:
+    config = NamesConfig(model="m", rows={"a": "x"}, limit=5)
+    begin(tmp_path, config)
+    assert is_study(tmp_path) and stored_study(tmp_path) == config
+    grown = resumed_study(tmp_path, {"rows": {"b": "y"}, "device": "cpu"})
+    assert grown.rows == {"a": "x", "b": "y"} and grown.limit == 5 and grown.device == "cpu"
+    begin(tmp_path, grown)
+    assert stored_study(tmp_path).rows == {"a": "x", "b": "y"}
+    with pytest.raises(UsageError, match="has a row 'a' already"):
+        resumed_study(tmp_path, {"rows": {"a": "z"}})
+    with pytest.raises(UsageError, match="was begun, and limit was given"):
+        resumed_study(tmp_path, {"limit": 6})
+    with pytest.raises(ResumeRefused, match="limit"):
+        begin(tmp_path, NamesConfig(model="m", rows={"a": "x", "b": "y"}, limit=6))
+    with pytest.raises(ResumeRefused, match="rows"):
+        begin(tmp_path, NamesConfig(model="m", limit=5))  # a row cannot be taken away

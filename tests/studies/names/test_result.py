@@ -1,0 +1,81 @@
+"""The study from worlds to its page: what was planted less is less, all rows under one decoding, gone on with."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from evenhand.runs import RunDirectory, self_chats
+from evenhand.schema import DataError
+from evenhand.studies.names import names_config, names_study, names_with, resumed_study
+from evenhand.studies.names.conduct import check_same
+from tests.helpers import names_house
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names_house.register(monkeypatch)
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "cache"))
+
+
+@pytest.mark.slow
+def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    rows = {"lessened": "house/lessened"}
+    study = names_study("house/planted", rows=rows, decoding="sampling", output=folder, limit=120, seed=1)
+    runs = {
+        label: RunDirectory.open(folder / "rows" / label / "sampling") for label in ("original", "lessened")
+    }
+    chats = {label: self_chats(run, "names") for label, run in runs.items()}
+    check_same(chats["original"], chats["lessened"], "lessened")
+    with pytest.raises(DataError, match="opened other conversations"):
+        check_same(
+            chats["original"], chats["lessened"].filter(pl.col("name") != chats["lessened"]["name"][0]), "x"
+        )
+    first, other = (run.manifest.asked["names"].decoding for run in runs.values())
+    assert first == other and first is not None
+
+    judged = study.cells.filter(pl.col("change_verdict").is_not_null() & (pl.col("row") == "lessened"))
+    told = {(row["benchmark"], row["measure"]): row for row in judged.to_dicts()}
+    for key in (("names", "classifier_bias"), ("names", "token_bins"), ("descriptions", "classifier_bias")):
+        assert told[key]["change_verdict"] == "lower" and told[key]["change_high"] < 0, key
+    assert told["names", "words"]["change_verdict"] == "not detected"
+    whole = study.cells.filter((pl.col("measure") == "classifier_bias") & (pl.col("part") == ""))
+    assert whole["low"].is_not_null().all()
+
+    page = study.html()
+    for title in (*(f"Table {number}:" for number in (2, 3, 4, 5, 6, 7, 8, 10)), "Figure 1:", "Figure 2:"):
+        assert title in page, title
+    assert "Not measured: crows-pairs" in page and page.count("<svg") >= 4
+    console = Console(record=True, width=100)
+    study.print_to(console)
+    assert "lessened. Nearer to no difference: classifier bias" in console.export_text()
+
+    before = {
+        path: path.stat().st_mtime_ns for path in (folder / "rows" / "original").rglob("part-*.parquet")
+    }
+    grown = names_with(resumed_study(folder, {"rows": {"unplanted": "house/unplanted"}}), output=folder)
+    assert set(grown.cells["row"]) == {"original", "lessened", "unplanted"}
+    assert {
+        path: path.stat().st_mtime_ns for path in (folder / "rows" / "original").rglob("part-*.parquet")
+    } == before
+    assert (folder / "report.json").is_file()
+
+
+@pytest.mark.slow
+def test_rows_are_held_against_each_other_by_names_kept_out_of_tuning(house: None, tmp_path: Path) -> None:
+    given = {
+        "model": "house/planted",
+        "rows": {"again": "house/planted"},
+        "decoding": ("sampling",),
+        "limit": 60,
+    }
+    study = names_with(names_config({**given, "names": "test"}), output=tmp_path / "study")
+    cell = study.cells.filter(row="again", measure="classifier_bias", part="", benchmark="names").row(
+        0, named=True
+    )
+    assert cell["change"] == 0 and cell["p"] is None  # the same model draws the same
+    chats = self_chats(RunDirectory.open(tmp_path / "study/rows/original/sampling"), "names")
+    assert set(chats["split"]) == {"tune", "test"}
+    assert "kept out of tuning" in study.html()
