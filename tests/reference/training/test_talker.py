@@ -17,6 +17,7 @@ from tests.helpers.trained_talker import NAMES, self_chats, talker_world, traine
 SMALL = TalkerRecipe(layers=1, hidden=16, heads=2, openings=1, passes=1, rows=4)
 
 
+@pytest.mark.slow
 def test_training_is_seeded_and_the_folder_says_how_it_is_told(tmp_path: Path) -> None:
     known = people(2)
     world, frame = planted(BY_GENDER, known), openers(known, 2)
