@@ -54,8 +54,8 @@ PLACES = {
 OF_BENCHMARK = {"descriptions": "opened by descriptions"}
 NOTES = (
     "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
-    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names (fewer where names "
-    "are few) double. q is Holm's over the rows and decodings of a measure.",
+    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names (fewer where "
+    "names are few) double. q is Holm's over the rows and decodings of a measure.",
     "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
     "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
     "tokens.",
