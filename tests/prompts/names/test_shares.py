@@ -21,6 +21,7 @@ ROWS = [
 def workbook(path: Path, *sheets: list[list[str]], inside: str = "") -> Path:
     """As spreadsheets write them: texts shared, numbers in the cells, empty cells left out."""
     texts = sorted({value for sheet in sheets for row in sheet for value in row if not _number(value)})
+    places = {text: place for place, text in enumerate(texts)}
     main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     with zipfile.ZipFile(path, "w") as archive:
         items = "".join(f"<si><t>{escape(text)}</t></si>" for text in texts)
@@ -31,7 +32,7 @@ def workbook(path: Path, *sheets: list[list[str]], inside: str = "") -> Path:
                 + "".join(
                     f'<c r="{chr(65 + c)}{r}"><v>{value}</v></c>'
                     if _number(value)
-                    else f'<c r="{chr(65 + c)}{r}" t="s"><v>{texts.index(value)}</v></c>'
+                    else f'<c r="{chr(65 + c)}{r}" t="s"><v>{places[value]}</v></c>'
                     for c, value in enumerate(row)
                     if value
                 )
