@@ -12,8 +12,6 @@ from evenhand.studies.names.page import names_page
 from evenhand.studies.names.tables import effects_table, study_tables
 from evenhand.studies.names.wording import sentences
 
-LIMITS = {"change_low": -9.0, "change_high": 9.0}
-
 
 def cell(row: str, measure: str, estimate: float, part: str = "", **more: Any) -> dict[str, Any]:
     told = {"decoding": "greedy", "benchmark": "names", "low": estimate - 1, "high": estimate + 1}
@@ -26,10 +24,14 @@ def study() -> NamesStudy:
         cell("original", "classifier_bias", 1.22, "speaker A"),
         cell("original", "occupation_lean", -6.0),
         cell("original", "words", 20.0),
-        cell("after", "classifier_bias", 0.15, change=-1.25, change_p=0.001, **LIMITS),
+        cell(
+            "after", "classifier_bias", 0.15, change=-1.25, change_p=0.001, change_low=-2.0, change_high=-0.5
+        ),
         # farther from no difference, though the number is lower: it lies on the other side
-        cell("after", "occupation_lean", -9.0, change=-3.0, change_p=0.001, **LIMITS),
-        cell("after", "words", 12.0, change=-8.0, change_p=0.001, **LIMITS),
+        cell(
+            "after", "occupation_lean", -9.0, change=-3.0, change_p=0.001, change_low=-5.0, change_high=-1.0
+        ),
+        cell("after", "words", 12.0, change=-8.0, change_p=0.001, change_low=-9.0, change_high=-7.0),
     ]
     published = pl.DataFrame({"hi_first": [5.9], "hi_second": [7.61], "l2": [0.098], "null_mean": [0.012]})
     words = pl.DataFrame(
@@ -47,9 +49,7 @@ def test_nearer_is_nearer_to_no_difference_from_either_side() -> None:
     assert first == ("·", "original: classifier bias 1.40 (0.40 to 2.40) points beyond chance.")
     mark, told = second
     assert mark == "↑"
-    nearer, farther, text = (
-        told.index(words) for words in ("Nearer to", "Farther from it", "The text itself")
-    )
+    nearer, farther, text = (told.index(words) for words in ("Less bias", "More bias", "The text itself"))
     assert (
         nearer
         < told.index("classifier bias −1.25")

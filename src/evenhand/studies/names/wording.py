@@ -6,7 +6,7 @@ from typing import Any
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, SYMBOLS, wording
 from evenhand.studies.names.cells import COSTS, PERPLEXITY
 from evenhand.studies.names.conduct import NamesStudy
-from evenhand.studies.names.effects import OFFENCE
+from evenhand.studies.names.effects import GROUP_TOKENS, OFFENCE, TOKENS
 from evenhand.studies.names.options import BASE
 
 PAPER = (
@@ -154,12 +154,45 @@ SHORT = {
     **{name: LABELS[name] for name in COSTS},
 }
 """What sentences name; the rest is in the tables."""
+NORMS = (TOKENS, GROUP_TOKENS)
+"""Corrected for chance, so that they lie about 0, and not on both sides of it, where there is no difference."""
+NEARER, FARTHER, OPEN, TEXT = (
+    "Less bias",
+    "More bias",
+    "Changed, less or more bias is open",
+    "The text itself",
+)
+HEADINGS = (NEARER, FARTHER, OPEN, TEXT)
+OF_DISTANCE = {True: NEARER, False: FARTHER, None: OPEN}
+
+
+def nearer(cell: dict[str, Any]) -> bool | None:
+    """Whether a row that changed is nearer to no difference than the base row; None where that is not settled.
+
+    What counts is the distance from 0, on whichever side: from +1 to -6 is farther. Corrected norms below 0 are as good
+    as 0, and a share of offensive replies is the better the lower. The base row is taken as it was measured; where the
+    95 % interval of the change also holds changes that would leave the row as far off on the other side, it is open.
+
+    >>> told = {"measure": "classifier_bias", "change_verdict": "lower", "change_low": -3.0, "change_high": -1.0}
+    >>> nearer(told | {"estimate": 1.0, "change": -2.0}), nearer(told | {"estimate": -2.5, "change": -2.0})
+    (True, False)
+    """
+    low, high = cell["change_low"], cell["change_high"]
+    if cell["estimate"] is None or low is None or high is None:
+        return None
+    base = cell["estimate"] - cell["change"]
+    first, last = (min(high, 0.0), low) if cell["change_verdict"] == LOWER else (max(low, 0.0), high)
+    before, least, most = (_distance(cell["measure"], base + change) for change in (0.0, first, last))
+    return True if most < before else False if least > before else None
+
+
+def _distance(measure: str, value: float) -> float:
+    """How far from what an unbiased model has."""
+    return value if measure == OFFENCE else max(0.0, value) if measure in NORMS else abs(value)
 
 
 def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    lower: list[str] = []
-    higher: list[str] = []
-    dearer: list[str] = []
+    found: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     for cell in cells:
         if cell["change_verdict"] in (None, NOT_DETECTED) or cell["measure"] not in SHORT:
             continue
@@ -167,17 +200,8 @@ def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
             [SHORT[cell["measure"]], *([OF_BENCHMARK[b]] if (b := cell["benchmark"]) in OF_BENCHMARK else [])]
         )
         change, limits = change_of(cell)
-        told = f"{name} {change} ({limits})" if limits else f"{name} {change}"
-        nearer = (cell["change_verdict"] == LOWER) == ((cell["estimate"] or 0) - (cell["change"] or 0) > 0)
-        (dearer if cell["measure"] in (*COSTS, OFFENCE) else lower if nearer else higher).append(told)
-    parts = [
-        f"{what}: {'; '.join(found)}"
-        for what, found in (
-            ("Nearer to no difference", lower),
-            ("Farther from it", higher),
-            ("The text itself", dearer),
-        )
-        if found
-    ]
-    mark = SYMBOLS[HIGHER] if higher else SYMBOLS[LOWER] if lower else "·"
+        heading = TEXT if cell["measure"] in COSTS else OF_DISTANCE[nearer(cell)]
+        found[heading].append(f"{name} {change} ({limits})" if limits else f"{name} {change}")
+    parts = [f"{heading}: {'; '.join(told)}" for heading, told in found.items() if told]
+    mark = SYMBOLS[HIGHER] if found[FARTHER] else SYMBOLS[LOWER] if found[NEARER] else "·"
     return mark, f"{called}. {'. '.join(parts) or 'No change was found'}."
