@@ -19,6 +19,7 @@ from evenhand.studies.names.effects import (
     UTILITY,
     Replicates,
     limits,
+    shares_of,
 )
 from evenhand.studies.names.options import BASE, NamesConfig
 
@@ -42,6 +43,7 @@ CELLS = {
     "change_q": pl.Float64,  # Holm's, over all rows and decodings of a measure
     "change_verdict": pl.String,  # lower, higher or not detected
     "obstacle": pl.String,
+    "change_obstacle": pl.String,  # why a change has no limits
 }
 PERPLEXITY = "reply_perplexity"
 PAIRS = {"stereoset": "stereoset_ss", "crows-pairs": "crows_pairs"}
@@ -78,18 +80,19 @@ def chat_cells(
     wanted += [key for key in rows if key not in wanted and (key[0] in DESCRIBED or key[0] in BIASES)]
     for measure, part in wanted:
         cell: dict[str, Any] = {"benchmark": benchmark, "measure": measure, "part": part}
-        values = found.values.get(f"{measure}{SEPARATOR}{part}")
+        key = f"{measure}{SEPARATOR}{part}"
+        values = found.values.get(key)
         if (row := rows.get((measure, part))) is not None:
             cell |= {
                 name: row[name]
                 for name in ("estimate", "low", "high", "null", "p", "n", "n_units", "obstacle")
             }
         elif values is not None:
-            cell |= {name: limits(values, found.groups)[name] for name in ("estimate", "low", "high")}
+            cell |= {name: limits(values, found.shares[key])[name] for name in ("estimate", "low", "high")}
         if base is not None and values is not None:
-            before = base.values.get(f"{measure}{SEPARATOR}{part}")
+            before = base.values.get(key)
             if before is not None and len(before) == len(values):
-                cell |= _changed(limits(values - before, found.groups))
+                cell |= _changed(limits(values - before, base.shares[key]))
         yield cell
 
 
@@ -104,12 +107,22 @@ def perplexity_cell(
     logs = _log_perplexities(row, groups)
     if not np.isfinite(logs[0]):
         return cell | {"obstacle": "The model gives these texts no likelihood."}
-    cell |= _exponentials(limits(logs, len(groups)))
+    cell |= _exponentials(limits(logs, _word_shares(row, groups)))
     cell["n"] = int(row["nats"].count())
     if base is not None:
-        moved = limits(logs - _log_perplexities(base, groups), len(groups))
-        cell |= _changed(_exponentials(moved) | {"p": moved["p"]})
+        both = row["nats"].is_not_null() & base["nats"].is_not_null()
+        row, base = row.filter(both), base.filter(both)
+        moved = limits(
+            _log_perplexities(row, groups) - _log_perplexities(base, groups), _word_shares(base, groups)
+        )
+        cell |= _changed(moved | _exponentials(moved))
     return cell
+
+
+def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
+    """Of all names together: one perplexity, not two genders'."""
+    known = table.drop_nulls("nats").group_by("name").agg(said=pl.col("words").sum(), gender=pl.lit("all"))
+    return shares_of(known, groups)
 
 
 def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -159,6 +172,7 @@ def _changed(told: dict[str, Any]) -> dict[str, Any]:
     return {
         "change": told["estimate"],
         **{f"change_{name}": told[name] for name in ("low", "high", "p")},
+        "change_obstacle": told.get("obstacle"),
     }
 
 

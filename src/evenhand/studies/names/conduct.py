@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evenhand.benchmarks import AnalysisOptions, load_suite
@@ -189,11 +190,14 @@ class _Session:
         names = (
             "" if self._all_names(benchmark) else f"-without-{fingerprint_digest({'names': self.tuned})[:12]}"
         )
-        file = self.path / "replicates" / slug(label) / f"{decoding}-{benchmark}{names}.parquet"
+        file = self.path / "paired" / slug(label) / f"{decoding}-{benchmark}{names}.parquet"
         if file.is_file():
             kept = read_kept(file)
-            values = {row["key"]: pl.Series(row["values"]).to_numpy() for row in kept.to_dicts()}
-            return Replicates(values, len(next(iter(values.values()))) - 1)
+            values, shares = (
+                {row["key"]: np.array(row[what], dtype=np.float64) for row in kept.to_dicts()}
+                for what in ("values", "shares")
+            )
+            return Replicates(values, shares)
         self.progress.note(f"{label}, {decoding}, {benchmark}: what other names would give")
         frame = prepared(self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark))
         first = self_chats(RunDirectory.open(self.folder(BASE, decoding)), benchmark)
@@ -207,7 +211,11 @@ class _Session:
                 )
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
         found = replicates(frame, dealt(first, self.config.seed), options, whole=benchmark == SUITE)
-        table = {"key": list(found.values), "values": [list(one) for one in found.values.values()]}
+        table = {
+            "key": list(found.values),
+            "values": [one.tolist() for one in found.values.values()],
+            "shares": [found.shares[key].tolist() for key in found.values],
+        }
         write_table(file, pl.DataFrame(table))
         return found
 
