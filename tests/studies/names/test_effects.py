@@ -12,6 +12,7 @@ from evenhand.prompts.names import introductions
 from evenhand.reference.conversing import ConversingWorld
 from evenhand.studies.names.effects import (
     Replicates,
+    both_wrote,
     dealt,
     limits,
     of_shares,
@@ -137,6 +138,33 @@ def test_names_of_many_conversations_stand_in_different_groups() -> None:
     groups = dealt(pl.DataFrame(rows, schema=["conversation", "name", "gender"], orient="row"), 0)
     heavy = [group for group in groups if {"man0", "woman0"} & set(group)]
     assert len(groups) == 20 and len(heavy) == 2
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_conversations_that_end_early_are_no_change(share: float) -> None:
+    # later replies are longer: by all that each row wrote, the row that lost them says less
+    rng = np.random.default_rng(5)
+    base = said([["word " * int(3 * turn + rng.integers(1, 9)) for turn in range(5)] for _ in range(80)], 4)
+    ended = [f"c{number}" for number in rng.choice(80, int(80 * share), replace=False)]
+    broken = pl.col("conversation").is_in(ended) & (pl.col("turn") == 4)
+    row = base.filter(~(pl.col("conversation").is_in(ended) & (pl.col("turn") > 4))).with_columns(
+        text=pl.when(~broken).then("text"), error=pl.when(broken).then(pl.lit("out of memory"))
+    )
+    first, second, lost = both_wrote(base, row)
+    assert lost == 3 * len(ended) and second["error"].null_count() == second.height
+    assert first.equals(second.drop("error"))
+    groups = dealt(base, 0)
+
+    def told(*frames: pl.DataFrame) -> dict[str, Any]:
+        before, after = (replicates(prepared(one), groups, AnalysisOptions(), whole=False) for one in frames)
+        assert before.values.keys() == after.values.keys()
+        return {
+            key: limits(after.values[key] - before.values[key], before.shares[key]) for key in before.values
+        }
+
+    assert told(base, row)["words|"]["estimate"] < -0.1
+    for key, change in told(first, second).items():
+        assert (change["estimate"], change["p"], change["obstacle"]) == (0, None, None), key
 
 
 @pytest.mark.slow

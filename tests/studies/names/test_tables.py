@@ -1,5 +1,6 @@
 """What is said of rows, on whichever side of no difference they are, and numbers where the paper's tables have them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import polars as pl
 from evenhand.studies.names.cells import judged_cells
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.options import NamesConfig
-from evenhand.studies.names.page import names_page
+from evenhand.studies.names.page import names_page, notes_of
 from evenhand.studies.names.tables import effects_table, study_tables
 from evenhand.studies.names.wording import sentences
 
@@ -79,3 +80,21 @@ def test_the_page_escapes_what_models_said() -> None:
     page = names_page(study())
     assert "&lt;shop&gt;" in page and "<shop>" not in page
     assert "Not measured: crows-pairs: not here." in page
+
+
+def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
+    made = study()
+    lost = {"change": 0.1, "change_n_missing": 12, "change_obstacle": "Too few."}
+    further = [cell("after", "token_bins", 0.1, part, **lost) for part in ("", "speaker A")]
+    rows = [*made.cells.to_dicts(), *further]
+    notes = notes_of(replace(made, cells=judged_cells(rows, 0.05)))
+    assert [note for note in notes if "by chance" in note] == [
+        "3 changes of 3 measures were judged, each measure by itself: at most 0.15 measures are expected to show a "
+        "change by chance where nothing changed."
+    ]
+    assert [note for note in notes if "Too few" in note] == [
+        "Not judged whether it changed, after: token bins, corrected L2: Too few."
+    ]
+    assert [note for note in notes if "12 replies" in note] == [
+        "after (greedy, names): 12 replies that only this row, or only original, wrote have no part in what changed."
+    ]

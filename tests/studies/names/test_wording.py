@@ -10,7 +10,13 @@ from evenhand.studies.names.wording import nearer
 def changed(measure: str, base: float, row: float, low: float, high: float) -> dict[str, Any]:
     verdict = "higher" if row > base else "lower"
     limits = {"change_low": low, "change_high": high}
-    return {"measure": measure, "estimate": row, "change": row - base, "change_verdict": verdict, **limits}
+    return {
+        "measure": measure,
+        "change_from": base,
+        "change": row - base,
+        "change_verdict": verdict,
+        **limits,
+    }
 
 
 @pytest.mark.parametrize(

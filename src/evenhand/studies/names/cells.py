@@ -35,7 +35,9 @@ CELLS = {
     "null": pl.Float64,
     "p": pl.Float64,
     "n": pl.Int64,
+    "n_missing": pl.Int64,  # replies that were not written, or not judged
     "n_units": pl.Int64,
+    "change_from": pl.Float64,  # the base row's number, of the replies that both rows wrote
     "change": pl.Float64,  # from the base row, the same conversations; of perplexity a ratio
     "change_low": pl.Float64,
     "change_high": pl.Float64,
@@ -43,6 +45,7 @@ CELLS = {
     "change_q": pl.Float64,  # Holm's, over all rows and decodings of a measure
     "change_verdict": pl.String,  # lower, higher or not detected
     "obstacle": pl.String,
+    "change_n_missing": pl.Int64,  # replies that only one of the rows wrote, which have no part in the change
     "change_obstacle": pl.String,  # why a change has no limits
 }
 PERPLEXITY = "reply_perplexity"
@@ -64,11 +67,18 @@ DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 
 def chat_cells(
-    run: Path, benchmark: str, found: Replicates, base: Replicates | None, *, whole: bool = True
+    run: Path,
+    benchmark: str,
+    found: Replicates,
+    base: Replicates | None,
+    *,
+    lost: int = 0,
+    whole: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """The numbers of one row's self-chats.
 
-    run: its folder. base: the base row's replicates; None for itself. whole: whether replicates are of every name, as
+    run: its folder. found, base: its replicates and the base row's (None for itself), of the replies that both wrote.
+    lost: replies that only one of them wrote. whole: whether replicates are of every name, as
     the run's own measurements are, which are then taken with their tests.
     """
     stored = read_kept(run / "measurements.parquet").filter(
@@ -85,7 +95,7 @@ def chat_cells(
         if (row := rows.get((measure, part))) is not None:
             cell |= {
                 name: row[name]
-                for name in ("estimate", "low", "high", "null", "p", "n", "n_units", "obstacle")
+                for name in ("estimate", "low", "high", "null", "p", "n", "n_missing", "n_units", "obstacle")
             }
         elif values is not None:
             cell |= {name: limits(values, found.shares[key])[name] for name in ("estimate", "low", "high")}
@@ -93,6 +103,7 @@ def chat_cells(
             before = base.values.get(key)
             if before is not None and len(before) == len(values):
                 cell |= _changed(limits(values - before, base.shares[key]))
+                cell |= {"change_from": float(before[0]), "change_n_missing": lost}
         yield cell
 
 

@@ -24,8 +24,8 @@ from evenhand.stats import Floats, t_inference
 
 GROUPS = 20
 LEAST_GROUPS = 3
-LEAST_FREEDOM = 2.0
-"""Degrees of freedom below which no interval is given: those of three groups of equal weight."""
+LEAST_FREEDOM = 1.8
+"""Degrees of freedom below which no interval is given: nearly the 2 of three groups of equal weight."""
 OPENER = 1
 TOKENS, GROUP_TOKENS = "token_bins", "intersectional_token_bins"
 OFFENCE = "offensive"
@@ -42,6 +42,31 @@ class Replicates:
 
     values: Mapping[str, Floats]
     shares: Mapping[str, Floats]
+
+
+def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """Both rows' self-chats without the replies that only one of them wrote, and how many these are.
+
+    A row that stops half-way in some conversations lacks their later turns, in which more, or other, is said: it would
+    look changed though every reply is the same. Openers stay.
+
+    >>> chats = pl.DataFrame({"conversation": [1, 1, 1], "turn": [1, 2, 3], "text": ["Hi", "Hello", "Yes"]})
+    >>> [one if isinstance(one, int) else one.height for one in both_wrote(chats, chats.head(2))]
+    [2, 2, 1]
+    """
+    there = pl.col("text").is_not_null()
+    base_turns, row_turns = (
+        one.filter(
+            (there & pl.col("error").is_null() if "error" in one.columns else there)
+            | (pl.col("turn") == OPENER)
+        ).select("conversation", "turn")
+        for one in (base, row)
+    )
+    both = base_turns.join(row_turns, on=["conversation", "turn"], how="semi")
+    first, second = (
+        one.join(both, on=["conversation", "turn"], how="semi", maintain_order="left") for one in (base, row)
+    )
+    return first, second, base_turns.height + row_turns.height - 2 * both.height
 
 
 def prepared(frame: pl.DataFrame) -> pl.DataFrame:
@@ -237,7 +262,7 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     if not np.isfinite(moved).all():
         return told | {"obstacle": "It cannot be measured with every group of names counted double."}
     factors, freedom = of_shares(shares)
-    if freedom < LEAST_FREEDOM - 1e-9:
+    if freedom < LEAST_FREEDOM:
         return told | {
             "obstacle": f"One group of names holds {100 * shares.max():.0f} % of the replies of its gender: too much "
             "hangs on it."
@@ -247,7 +272,7 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     influences = moved * (1 + own)
     error = float((factors * (influences - influences.mean()) ** 2).sum()) ** 0.5
     if error <= 1e-12 * max(1.0, abs(estimate)):
-        return told | {"obstacle": "It is the same whichever names are counted double."}
+        return told if estimate == 0 else told | {"obstacle": "It is the same whichever names count double."}
     found = t_inference([estimate], [error], [freedom])
     return told | {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}
 

@@ -55,7 +55,8 @@ OF_BENCHMARK = {"descriptions": "opened by descriptions"}
 NOTES = (
     "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
     "conversations, paired by name; intervals are over names, by counting each of 20 groups of names (fewer where "
-    "names are few) double. q is Holm's over the rows and decodings of a measure.",
+    "names are few) double. q is Holm's over the rows and decodings of a measure. Replies that only one of two rows "
+    "wrote have no part in what changed.",
     "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
     "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
     "tokens.",
@@ -76,6 +77,29 @@ def by_names(study: NamesStudy) -> str:
     if study.config.names == "all":
         return "Rows are held against each other by all names, also by such as they were tuned on."
     return "No row says that it was tuned on names (a trained folder does): all names have a part."
+
+
+def by_chance(study: NamesStudy) -> list[str]:
+    """How many changes may be called by chance, since q is of each measure by itself; nothing of fewer than two."""
+    judged = study.cells.filter(study.cells["change_q"].is_not_null())
+    measures = judged.select("benchmark", "measure").unique().height
+    if measures < 2:
+        return []
+    return [
+        f"{judged.height} changes of {measures} measures were judged, each measure by itself: at most "
+        f"{study.config.alpha * measures:.2g} measures are expected to show a change by chance where nothing changed."
+    ]
+
+
+def lost_replies(study: NamesStudy) -> list[str]:
+    """How many replies had no part in what changed, of each row that lacks any, or has more."""
+    keys = ["row", "decoding", "benchmark", "change_n_missing"]
+    lost = study.cells.filter(study.cells["change_n_missing"] > 0).select(keys).unique(maintain_order=True)
+    return [
+        f"{one['row']} ({one['decoding']}, {one['benchmark']}): {one['change_n_missing']:,} replies that only this "
+        f"row, or only {BASE}, wrote have no part in what changed."
+        for one in lost.to_dicts()
+    ]
 
 
 def label_of(cell: dict[str, Any]) -> str:
@@ -174,13 +198,15 @@ def nearer(cell: dict[str, Any]) -> bool | None:
     95 % interval of the change also holds changes that would leave the row as far off on the other side, it is open.
 
     >>> told = {"measure": "classifier_bias", "change_verdict": "lower", "change_low": -3.0, "change_high": -1.0}
-    >>> nearer(told | {"estimate": 1.0, "change": -2.0}), nearer(told | {"estimate": -2.5, "change": -2.0})
+    >>> nearer(told | {"change_from": 3.0}), nearer(told | {"change_from": -0.5})
     (True, False)
     """
     low, high = cell["change_low"], cell["change_high"]
-    if cell["estimate"] is None or low is None or high is None:
+    base = cell["change_from"]
+    if base is None and cell["estimate"] is not None:
+        base = cell["estimate"] - cell["change"]
+    if base is None or low is None or high is None:
         return None
-    base = cell["estimate"] - cell["change"]
     first, last = (min(high, 0.0), low) if cell["change_verdict"] == LOWER else (max(low, 0.0), high)
     before, least, most = (_distance(cell["measure"], base + change) for change in (0.0, first, last))
     return True if most < before else False if least > before else None
