@@ -16,7 +16,11 @@ REPLIES = 240_000
 LEAST_CELLS = 12
 """Sentences of a descriptor (template by noun) below which descriptors are left out rather than cells."""
 REQUEST = Generation(
-    max_new_tokens=60, min_new_tokens=20, no_repeat_ngram_size=3, no_repeat_ngram_in="continuation"
+    max_new_tokens=60,
+    min_new_tokens=20,
+    no_repeat_ngram_size=3,
+    no_repeat_ngram_in="continuation",
+    replies=True,
 )
 """At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
 AS_IN_THE_PAPER = (

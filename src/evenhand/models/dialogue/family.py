@@ -43,6 +43,20 @@ def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dic
     }
 
 
+def own_format(model: TextGenerator) -> FormatName | None:
+    """The format without which a model is not asked as it was trained: that of its folder, or of DialoGPT and the
+    small BlenderBot; None for all others.
+
+    To the large BlenderBots a text by itself is a history of one utterance already: they read the same tokens.
+    """
+    if trained := trained_format(model):
+        return _format(model, DialogueOptions(), trained)[0]
+    if _asked_as_chat(model):
+        return None
+    name = _format(model, DialogueOptions(), {})[0]
+    return name if name in ("dialogpt", "blenderbot-small") else None
+
+
 def trained_format(model: TextGenerator) -> dict[str, Any]:
     """What the model's folder says of the format it was trained in; empty for any other model.
 
