@@ -44,17 +44,14 @@ def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dic
 
 
 def own_format(model: TextGenerator) -> FormatName | None:
-    """The format without which a model is not asked as it was trained: that of its folder, or of DialoGPT and the
-    small BlenderBot; None for all others.
-
-    To the large BlenderBots a text by itself is a history of one utterance already: they read the same tokens.
-    """
+    """The format that a model was trained in, as its folder says, or its family (BlenderBot, DialoGPT); None for all
+    others, and for models asked for as a chat, whose plain texts are messages already."""
     if trained := trained_format(model):
         return _format(model, DialogueOptions(), trained)[0]
     if _asked_as_chat(model):
         return None
     name = _format(model, DialogueOptions(), {})[0]
-    return name if name in ("dialogpt", "blenderbot-small") else None
+    return None if name == "transcript" else name
 
 
 def trained_format(model: TextGenerator) -> dict[str, Any]:

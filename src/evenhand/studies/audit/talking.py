@@ -32,9 +32,9 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
         if (trained := getattr(model, "trained", None)) is not None:  # weights in the place of the model's
             told = dialogue_model(trained, options)
             return Dialogue(model, told.telling, told.facts)
-        said = trained_format(text_generator(inner))  # which the mitigation in front of it hides
-        label = said.get("label") if options.label is None else options.label
-        options = replace(options, format=options.format or said.get("format"), label=label)
+        weights = text_generator(inner)  # which the mitigation in front of them hides
+        label = trained_format(weights).get("label") if options.label is None else options.label
+        options = replace(options, format=options.format or own_format(weights), label=label)
     return dialogue_model(model, options)
 
 
@@ -42,8 +42,7 @@ def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: Dialo
     """Whether the model is to answer a benchmark's texts in a conversation rather than go on with them.
 
     So it is where the benchmark wants replies, and the model's folder says that it was trained on conversations, its
-    family is one that otherwise would not know that it is its turn (`own_format`), it reads nothing but histories, or
-    any option says how it is told.
+    family is (`own_format`), it reads nothing but histories, or any option says how it is told.
     """
     if not (isinstance(benchmark.request, Generation) and benchmark.request.replies):
         return False
