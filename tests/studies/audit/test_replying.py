@@ -14,7 +14,7 @@ from evenhand.mitigations import Mitigated, Prefix
 from evenhand.models import load_model
 from evenhand.models.puppets import writes
 from evenhand.runs.requests import decoding_of, request_ids
-from evenhand.schema import Unsupported
+from evenhand.schema import EvenhandError, ResumeRefused, Unsupported
 from evenhand.studies.audit import audit
 from evenhand.studies.before_after import before_after
 from evenhand.studies.compare import compare
@@ -144,8 +144,15 @@ def test_the_user_may_ask_for_a_format_and_runs_of_two_ways_are_not_paired(tmp_p
     asked_of(writes(write), tmp_path, dialogue={"format": "transcript"})
     assert all(text.startswith("A: In case") for text in read if text)
     plain = asked_of(writes(write), tmp_path, "plain")
-    with pytest.raises(Exception, match=r"answers|nothing|no "):
+    with pytest.raises(EvenhandError, match="XX"):
         compare(tmp_path / "run", plain)
+
+
+def test_a_run_that_was_asked_in_the_other_way_is_not_gone_on_with(tmp_path, monkeypatch):
+    asked_of(house.writer(), tmp_path)
+    monkeypatch.setattr("evenhand.studies.audit.talking.own_format", lambda model: "transcript")
+    with pytest.raises(ResumeRefused, match="are not those the run"):
+        asked_of(house.writer(), tmp_path)
 
 
 def test_personas_are_those_of_the_one_who_replies(tmp_path):
