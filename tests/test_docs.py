@@ -161,6 +161,8 @@ def why_not_here(call: dict[str, Any]) -> str | None:
             | "agreement"
             | "revise"
             | "search-trigger"
+            | "study redditbias"
+            | "study names"
         ):
             given = [value if isinstance(value, list | tuple) else [value] for value in call.values()]
             names = [str(value) for values in given for value in values]

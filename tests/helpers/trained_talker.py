@@ -11,7 +11,7 @@ from evenhand.reference.training.talker import TalkerRecipe, save_talker, train_
 from tests.helpers.talkers import BY_GENDER, openers, people, planted
 
 NAMES = 24
-RECIPE = TalkerRecipe(hidden=64, passes=4)
+RECIPE = TalkerRecipe()
 
 
 def talker_world() -> ConversingWorld:

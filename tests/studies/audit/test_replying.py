@@ -144,7 +144,7 @@ def test_the_user_may_ask_for_a_format_and_runs_of_two_ways_are_not_paired(tmp_p
     asked_of(writes(write), tmp_path, dialogue={"format": "transcript"})
     assert all(text.startswith("A: In case") for text in read if text)
     plain = asked_of(writes(write), tmp_path, "plain")
-    with pytest.raises(EvenhandError, match="XX"):
+    with pytest.raises(EvenhandError, match="share no prompt"):
         compare(tmp_path / "run", plain)
 
 

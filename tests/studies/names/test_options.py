@@ -14,7 +14,7 @@ def test_rows_and_decodings() -> None:
         {"model": "m", "rows": {"Name scrambling": "a", "BB 90M": "b"}, "decoding": ("greedy", "greedy")}
     )
     assert config.models == {"original": "m", "Name scrambling": "a", "BB 90M": "b"}
-    assert config.decoding == ("greedy",) and config.names == "all"
+    assert config.decoding == ("greedy",) and config.names == "untuned"
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from evenhand.mitigations.training.finetuned import LINEAGE
+from evenhand.prompts.names import load_names
 from evenhand.runs import RunDirectory, self_chats
-from evenhand.schema import DataError
-from evenhand.studies.names import names_config, names_study, names_with, resumed_study
+from evenhand.schema import DataError, write_json
+from evenhand.studies.names import conduct, names_config, names_study, names_with, resumed_study
 from evenhand.studies.names.conduct import check_same
 from tests.helpers import names_house
 
@@ -64,18 +66,38 @@ def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_rows_are_held_against_each_other_by_names_kept_out_of_tuning(house: None, tmp_path: Path) -> None:
-    given = {
-        "model": "house/planted",
-        "rows": {"again": "house/planted"},
-        "decoding": ("sampling",),
-        "limit": 60,
-    }
-    study = names_with(names_config({**given, "names": "test"}), output=tmp_path / "study")
-    cell = study.cells.filter(row="again", measure="classifier_bias", part="", benchmark="names").row(
+def test_rows_are_held_against_each_other_by_names_that_none_was_tuned_on(
+    house: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = load_names()
+    learned, watched = (listed.filter(split="tune")["name"].to_list()[place::2] for place in (0, 1))
+    lineage = {"base": {"name": "house/planted"}, "data": {"names": {"learned": learned, "watched": watched}}}
+    monkeypatch.setattr(
+        conduct, "read_lineage", lambda folder: lineage if folder.name == "lessened" else None
+    )
+    config = names_config(
+        {"model": "house/planted", "rows": {"a": "house/lessened"}, "decoding": ("sampling",), "limit": 120}
+    )
+    assert conduct.tuned_names(config) == sorted([*learned, *watched])
+    study = names_with(config, output=tmp_path / "study")
+    cell = study.cells.filter(row="a", measure="classifier_bias", part="", benchmark="names").row(
         0, named=True
     )
-    assert cell["change"] == 0 and cell["p"] is None  # the same model draws the same
-    chats = self_chats(RunDirectory.open(tmp_path / "study/rows/original/sampling"), "names")
-    assert set(chats["split"]) == {"tune", "test"}
-    assert "kept out of tuning" in study.html()
+    assert cell["change_verdict"] == "lower" and cell["change_high"] < 0
+    of_all = names_with(config.model_copy(update={"names": "all"}), output=tmp_path / "all")
+    other = of_all.cells.filter(row="a", measure="classifier_bias", part="", benchmark="names").row(
+        0, named=True
+    )
+    assert other["change"] != cell["change"] and "tuned or watched on" in study.html()
+
+
+def test_names_that_rows_were_tuned_on(tmp_path: Path) -> None:
+    for label, names in (("x", ["Ann", "Bob"]), ("y", ["Bob", "Cy"])):
+        (tmp_path / label).mkdir()
+        told = {
+            "base": {"name": "m"},
+            "data": {"names": {"learned": names[:1], "watched": names[1:], "test": ["Di"]}},
+        }
+        write_json(tmp_path / label / LINEAGE, told)
+    rows = {label: str(tmp_path / label) for label in ("x", "y")}
+    assert conduct.tuned_names(names_config({"model": "m", "rows": rows})) == ["Ann", "Bob", "Cy"]

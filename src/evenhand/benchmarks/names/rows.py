@@ -85,9 +85,12 @@ def _splits(chats: Chats, role: str, options: AnalysisOptions) -> list[pl.DataFr
 
 def _described(table: pl.DataFrame, measure: str) -> list[Measurement]:
     """Rows that carry no test: what is judged is the whole."""
-    stratum = pl.when(pl.col("split").is_null()).then(pl.format("speaker {}", "speaker"))
-    for column, words in SPLITS.items():
-        stratum = stratum.when(pl.col("split") == column).then(pl.format(f"{words}: {{}}", "part"))
+    named = [pl.when(pl.col("split").is_null()).then(pl.format("speaker {}", "speaker"))]
+    named += [
+        pl.when(pl.col("split") == column).then(pl.format(f"{words}: {{}}", "part"))
+        for column, words in SPLITS.items()
+    ]
+    stratum = pl.coalesce(named)
     known = table.with_columns(stratum=stratum).filter(pl.col("estimate").is_not_null())
     kept = known.select("stratum", "estimate", "low", "high", "n", "n_missing", "n_units")
     return measurement_rows(kept, measure, POINTS, axis=GENDER, null=0.0, ideal=0.0)

@@ -27,8 +27,8 @@ def names(
     names_of: str | None = typer.Option(
         None,
         "--names",
-        help="By which names rows are held against each other: all (the default), or test, the half that is kept out "
-        "of tuning.",
+        help="By which names rows are held against each other: untuned (the default), those that no row was tuned "
+        "on, or all.",
     ),
     limit: int | None = typer.Option(
         None, min=1, help="Conversations of each benchmark. Default: all, 2,000 of names."

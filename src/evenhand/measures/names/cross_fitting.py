@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -138,10 +139,16 @@ def _slopes(masses: Floats, entries: Entries) -> Floats:
 
 def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
     """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
-    row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
+    row: dict[str, Any] = {
+        "n": int(counted.counts.sum()),
+        "n_missing": counted.missing,
+        "n_units": len(counted.names),
+    }
     if found is not None and found.standard_error[0] <= SAME:
         same = "The conversations of all names use the same words equally often: nothing tells them apart."
-        apart = "All names of a group use the same words equally often: nothing tells how far others would be."
+        apart = (
+            "All names of a group use the same words equally often: nothing tells how far others would be."
+        )
         told = same if abs(found.estimate[0]) <= SAME else apart
         return row_table(row | {"estimate": float(found.estimate[0]), "null": 0.0, "obstacle": told})
     if found is not None:
@@ -170,5 +177,9 @@ def published_norm(
     dealt to names at random, which can have no meaning."""
     rng = np.random.default_rng(seed)
     dealt = [norm(replace(counted, group=rng.permutation(counted.group))) for _ in range(draws)]
-    values = {"l2": norm(counted), "null_mean": np.mean(dealt), "null_97_5": np.quantile(dealt, 0.975)}
+    values: dict[str, Any] = {
+        "l2": norm(counted),
+        "null_mean": np.mean(dealt),
+        "null_97_5": np.quantile(dealt, 0.975),
+    }
     return pl.DataFrame({name: [float(value)] for name, value in values.items()})

@@ -1,6 +1,7 @@
 """Classifier bias: how well a classifier tells the gender of the opener's name from what is said."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -102,10 +103,10 @@ def classifier_bias(
     return Genderedness(row_table(*rows, keys=("speaker", "part")), pl.concat(turns))
 
 
-def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> dict[str, object]:
+def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> dict[str, Any]:
     """The columns of ROW of some utterances."""
     known = part.drop_nulls("correct")
-    row: dict[str, object] = {
+    row: dict[str, Any] = {
         "n": part.height,
         "n_missing": part.height - known.height,
         "n_units": known["name"].n_unique(),

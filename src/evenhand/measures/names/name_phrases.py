@@ -1,6 +1,7 @@
 """What the first reply says of the opener's name ("that's a pretty name"), and how unevenly over groups of names."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -89,7 +90,7 @@ def _phrase(
     group: str,
     groups: Sequence[str],
     dealt: Sequence[Codes],
-) -> dict[str, object]:
+) -> dict[str, Any]:
     table = chats.join(uses, on="name", how="left").with_columns(pl.col("len_right").fill_null(0))
     used, talks = table["len_right"].to_numpy(), table["len"].to_numpy()
     of = np.searchsorted(np.asarray(groups), table[group].to_numpy())

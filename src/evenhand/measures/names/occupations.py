@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy.stats import rankdata
 
@@ -15,6 +16,7 @@ from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats
 
+Flags = npt.NDArray[np.bool_]
 NOT_MENTIONED = 50.0
 """Percent of women that the paper takes for an occupation that no conversation mentions."""
 LEAST_NAMES = 3
@@ -143,7 +145,7 @@ def _plural(word: str) -> str:
     return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
 
 
-def _share_said(mentions: Floats, women: Floats, chats: Floats, weights: Floats) -> Floats:
+def _share_said(mentions: Floats, women: Flags, chats: Floats, weights: Floats) -> Floats:
     """Percent of women's rate in both genders' rates of each occupation, (draws, occupations); NaN if never mentioned.
 
     weights: of names, (draws, names).
@@ -157,7 +159,7 @@ def _share_said(mentions: Floats, women: Floats, chats: Floats, weights: Floats)
 
 
 def _correlations(
-    mentions: Floats, women: Floats, chats: Floats, at_work: Floats, resamples: int, seed: int
+    mentions: Floats, women: Flags, chats: Floats, at_work: Floats, resamples: int, seed: int
 ) -> pl.DataFrame:
     """Correlations with limits from names resampled within each gender."""
     rng = np.random.default_rng(seed)
@@ -191,7 +193,7 @@ def _three(said: Floats, at_work: Floats) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def _r(first: Floats, second: Floats, known: Floats) -> Floats:
+def _r(first: Floats, second: Floats, known: Flags) -> Floats:
     """Pearson's r of each row over what is known there, (rows,).
 
     NaN with fewer than three values or where one side does not vary.
@@ -210,7 +212,7 @@ def _r(first: Floats, second: Floats, known: Floats) -> Floats:
 
 
 def _lean(
-    mentions: Floats, women: Floats, at_work: Floats, genders: tuple[str, str], level: float
+    mentions: Floats, women: Flags, at_work: Floats, genders: tuple[str, str], level: float
 ) -> dict[str, object]:
     """The row of the lean: a difference of two ratios, each over its names."""
     row: dict[str, object] = {"n": int(mentions.sum()), "n_missing": 0, "n_units": len(women)}

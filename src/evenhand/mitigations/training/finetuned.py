@@ -158,7 +158,9 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
             "No benchmark that comes with evenhand is about your own terms. PAIRS is a folder of pairs about them, "
             "made by evenhand data build redditbias; -b names any other benchmark that asks about these groups."
         )
-    adapted = lineage.get("options", {}).get("lora_rank") and "descriptors_watched" not in data  # it has no label
+    adapted = (
+        lineage.get("options", {}).get("lora_rank") and "descriptors_watched" not in data
+    )  # it has no label
     models = [folder, *([folder / ADAPTER] if adapted else [])]
     base = shlex.quote(str(lineage["base"]["name"]))
     return [f"evenhand before-after {base} {shlex.quote(str(one))} {asked}" for one in models], note

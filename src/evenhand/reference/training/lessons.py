@@ -32,6 +32,10 @@ class Lesson:
     planted: list[bool]
     """Whether the target depends on who opened."""
 
+    def until(self, tokens: int) -> "Lesson":
+        """Its beginning."""
+        return Lesson(self.ids[:tokens], self.targets[:tokens], self.planted[:tokens])
+
 
 class Teacher:
     """Makes lessons of a World's conversations, told as lines of a play in which every word is one token.

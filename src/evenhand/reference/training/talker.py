@@ -20,6 +20,7 @@ from evenhand.reference.training.lessons import Lesson, Teacher
 from evenhand.schema import write_json
 
 CONTEXT = 384
+OPENING = 72
 TOLD = {"format": "transcript", "label": None}
 
 
@@ -28,12 +29,16 @@ class TalkerRecipe:
     """Everything that training depends on besides the World, the openers and the library versions."""
 
     layers: int = 2
-    hidden: int = 96
+    hidden: int = 64
     heads: int = 4
     vocabulary: int = 2048
-    passes: int = 2
+    openings: int = 20
+    """Times that the first OPENING tokens of every conversation are read, before whole ones: there the name is near, so
+    that a network learns to look for it."""
+    passes: int = 3
+    """Times that whole conversations are read."""
     rows: int = 8  # conversations a step
-    peak: float = 4e-3
+    peak: float = 6e-3
     warm_up: float = 0.05
     weight_decay: float = 0.01
     emphasis: float = 10.0
@@ -73,13 +78,16 @@ def train_talker(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
     )
-    batches = _batches([len(one.ids) for one in lessons], recipe)
+    lengths = [len(one.ids) for one in lessons]
+    short = _batches([OPENING] * len(lessons), recipe.openings, 2 * recipe.rows, recipe.seed)
+    batches = [*short, *_batches(lengths, recipe.passes, recipe.rows, recipe.seed)]
     excess: list[float] = []
     for step, rows in enumerate(batches):
         for group in optimizer.param_groups:
             rise = (step + 1) / (recipe.warm_up * len(batches))
             group["lr"] = recipe.peak * min(rise, 2 * (1 - step / len(batches)), 1.0)
-        loss, least = _loss(model, [lessons[row] for row in rows], recipe.emphasis)
+        read = [lessons[row].until(OPENING if step < len(short) else CONTEXT) for row in rows]
+        loss, least = _loss(model, read, recipe.emphasis)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -129,13 +137,13 @@ def _loss(model: Any, lessons: Sequence[Lesson], emphasis: float) -> tuple[Any, 
     return -(torch.from_numpy(weighted) * said).sum(), -float((weighted * np.log(wanted)).sum())
 
 
-def _batches(lengths: Sequence[int], recipe: TalkerRecipe) -> list[list[int]]:
+def _batches(lengths: Sequence[int], passes: int, rows: int, seed: int) -> list[list[int]]:
     """Rows of each step; conversations of like length stand together, so that little is padded."""
-    rng = np.random.default_rng(recipe.seed)
+    rng = np.random.default_rng(seed)
     found: list[list[int]] = []
-    for _ in range(recipe.passes):
+    for _ in range(passes):
         order = np.argsort(np.array(lengths) + rng.uniform(0, 20, len(lengths)))
-        cut = [order[first : first + recipe.rows].tolist() for first in range(0, len(order), recipe.rows)]
+        cut = [order[first : first + rows].tolist() for first in range(0, len(order), rows)]
         found += [cut[place] for place in rng.permutation(len(cut))]
     return found
 

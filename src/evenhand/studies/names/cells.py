@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
-from evenhand.schema import read_kept
+from evenhand.schema import DataError, read_kept
 from evenhand.stats import Floats, holm
 from evenhand.studies.compare import compare_outputs
 from evenhand.studies.names.effects import (
@@ -132,13 +132,7 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
     """
     whole = pl.col("group").is_null() & pl.col("stratum").is_null() & (pl.col("axis") == "gender")
     stored = {row["measure"]: row for row in read_kept(run / "measurements.parquet").filter(whole).to_dicts()}
-    changes: dict[str, dict[str, Any]] = {}
-    if run != base:
-        compared = compare_outputs(
-            base, run, names=(BASE, "row"), alpha=config.alpha, seed=config.seed
-        ).changes
-        here = compared.filter(pl.col("group").is_null() & (pl.col("axis") == "gender"))
-        changes = {row["measure"].removesuffix("_change"): row for row in here.to_dicts()}
+    changes = {} if run == base else _pair_changes(run, base, config)
     for benchmark, measure in PAIRS.items():
         if (row := stored.get(measure)) is None:
             continue
@@ -146,6 +140,15 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
         cell |= {name: _beyond(row[name]) for name in ("estimate", "low", "high")}
         cell |= {name: row[name] for name in ("p", "n", "n_units", "obstacle")}
         yield cell | (_changed(changes[measure]) if measure in changes else {})
+
+
+def _pair_changes(run: Path, base: Path, config: NamesConfig) -> dict[str, dict[str, Any]]:
+    try:
+        compared = compare_outputs(base, run, names=(BASE, "row"), alpha=config.alpha, seed=config.seed)
+    except DataError:  # no pair has a likelihood under both
+        return {}
+    here = compared.changes.filter(pl.col("group").is_null() & (pl.col("axis") == "gender"))
+    return {row["measure"].removesuffix("_change"): row for row in here.to_dicts()}
 
 
 def _beyond(percent: float | None) -> float | None:

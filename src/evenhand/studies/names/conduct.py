@@ -13,8 +13,18 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks import AnalysisOptions, load_suite
+from evenhand.mitigations.training import read_lineage
 from evenhand.prompts.datasets import dataset_folder
-from evenhand.runs import Progress, RunDirectory, Silence, default_path, locked, resumable, self_chats
+from evenhand.runs import (
+    Progress,
+    RunDirectory,
+    Silence,
+    default_path,
+    fingerprint_digest,
+    locked,
+    resumable,
+    self_chats,
+)
 from evenhand.schema import DataError, DatasetMissing, read_kept, write_table
 from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
 from evenhand.studies.names.cells import PAIRS, chat_cells, judged_cells, pair_cells, perplexity_cell
@@ -27,6 +37,8 @@ from evenhand.studies.options import validated
 SUITE = "names"
 PAIRS_FOLDER = "pairs"
 CELLS_FILE = "cells.parquet"
+TUNED = ("learned", "watched")
+"""Parts of a lineage's names."""
 ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 
 
@@ -35,8 +47,8 @@ class NamesStudy:
     """A finished study on disk.
 
     folder: in which it lies. cells: every number (`cells.CELLS`). details: of each (label, decoding, benchmark) the
-    tables of its run, by name. left_out: what was not measured, and why. facts: what models say of themselves, by
-    label.
+    tables of its run, by name. left_out: what was not measured, and why. tuned: names that have no part in what
+    changed. facts: what models say of themselves, by label.
     """
 
     folder: Path
@@ -44,6 +56,7 @@ class NamesStudy:
     cells: pl.DataFrame
     details: Mapping[tuple[str, str, str], Mapping[str, pl.DataFrame]]
     left_out: tuple[str, ...]
+    tuned: tuple[str, ...]
     facts: Mapping[str, Any]
 
 
@@ -58,15 +71,18 @@ def study_names(
     progress = progress or Silence()
     path = output or default_path(config.model, "names")
     pairs = {name: why for name in PAIRS if (why := _missing(config, name)) is not None}
+    tuned = tuned_names(config) if config.names == "untuned" else []
     begin(path, config)
     with resumable(f"Go on with: evenhand study names {path}"), locked(path / "lock"):
-        session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress)
+        session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress, tuned)
         for label in config.models:
             session.audit(label)
         cells = judged_cells(session.cells(), config.alpha)
         write_table(path / CELLS_FILE, cells)
         left_out = [f"{name}: {why}" for name, why in pairs.items()]
-        return NamesStudy(path, config, cells, session.details(), tuple(left_out), session.facts())
+        return NamesStudy(
+            path, config, cells, session.details(), tuple(left_out), tuple(tuned), session.facts()
+        )
 
 
 def _missing(config: NamesConfig, name: str) -> str | None:
@@ -89,6 +105,8 @@ class _Session:
     path: Path
     pairs: tuple[str, ...]
     progress: Progress
+    tuned: list[str]
+    """Names that rows were tuned on, which have no part in what changed."""
 
     def audit(self, label: str) -> None:
         """Every run of a row that is not finished; the model is loaded if there is any."""
@@ -164,11 +182,14 @@ class _Session:
 
     def _all_names(self, benchmark: str) -> bool:
         """Whether rows are held against each other by every name; descriptions have no part in tuning."""
-        return self.config.names == "all" or benchmark != SUITE
+        return not self.tuned or benchmark != SUITE
 
     def _replicates(self, label: str, decoding: str, benchmark: str) -> Replicates:
         """Of one row, kept in the study's folder, since they take a minute."""
-        file = self.path / "replicates" / slug(label) / f"{decoding}-{benchmark}.parquet"
+        names = (
+            "" if self._all_names(benchmark) else f"-without-{fingerprint_digest({'names': self.tuned})[:12]}"
+        )
+        file = self.path / "replicates" / slug(label) / f"{decoding}-{benchmark}{names}.parquet"
         if file.is_file():
             kept = read_kept(file)
             values = {row["key"]: pl.Series(row["values"]).to_numpy() for row in kept.to_dicts()}
@@ -178,7 +199,12 @@ class _Session:
         first = self_chats(RunDirectory.open(self.folder(BASE, decoding)), benchmark)
         check_same(first, frame, label)
         if not self._all_names(benchmark):
-            frame, first = (one.filter(pl.col("split") == "test") for one in (frame, first))
+            frame, first = (one.filter(~pl.col("name").is_in(self.tuned)) for one in (frame, first))
+            if first.is_empty():
+                raise DataError(
+                    "The rows were tuned on every name of the conversations: none is left to judge them by.",
+                    "Tune on half of the names (the default of evenhand debias), or judge by all: --names all.",
+                )
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
         found = replicates(frame, dealt(first, self.config.seed), options, whole=benchmark == SUITE)
         table = {"key": list(found.values), "values": [list(one) for one in found.values.values()]}
@@ -215,6 +241,19 @@ def ended(folder: Path) -> bool:
     return all((folder / name).is_file() for name in ENDED) and bool(
         RunDirectory.open(folder).manifest.details
     )
+
+
+def tuned_names(config: NamesConfig) -> list[str]:
+    """Names that some row learned or was watched on, as the lineages of trained folders say; in order.
+
+    >>> tuned_names(NamesConfig(model="no/folder"))
+    []
+    """
+    found: set[str] = set()
+    for model in config.models.values():
+        names = ((read_lineage(Path(model).expanduser()) or {}).get("data") or {}).get("names") or {}
+        found |= {name for part in TUNED for name in names.get(part, ())}
+    return sorted(found)
 
 
 def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:

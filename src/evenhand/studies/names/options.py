@@ -28,8 +28,9 @@ class NamesConfig(SeedOptions, ModelOptions):
     """Further models by the label of their row: mitigated ones, or the same family in other sizes."""
     decoding: tuple[str, ...] = ("greedy",)
     """How replies are written, the same for every row; several: every row under each."""
-    names: Literal["all", "test"] = "all"
-    """By which names rows are held against each other; test: the half that `load_names` keeps out of tuning."""
+    names: Literal["untuned", "all"] = "untuned"
+    """By which names rows are held against each other: those that no row learned or was watched on, as the lineages of
+    trained folders say, or all."""
     limit: Count | None = None
     """Conversations of each benchmark; None: all (2,000 opened by names)."""
     max_new_tokens: Count | None = None

@@ -8,7 +8,7 @@ from evenhand.reports import listing
 from evenhand.studies.names.conduct import SUITE, NamesStudy
 from evenhand.studies.names.figures import STYLE, key_of, occupations_svg, turns_svg
 from evenhand.studies.names.tables import effects_table, study_tables
-from evenhand.studies.names.wording import BY_NAMES, NOTES, PAPER, label_of, sentences
+from evenhand.studies.names.wording import NOTES, PAPER, by_names, label_of, sentences
 from evenhand.studies.plain_page import PlainTable, plain_page
 
 SHOWN_JUDGE = "gender"
@@ -82,4 +82,4 @@ def notes_of(study: NamesStudy) -> list[str]:
             named.append(row["row"])
     left_out = [f"Not measured: {one}." for one in study.left_out]
     by_row = [f"Not measured of {listing(rows)}: {what}" for what, rows in told.items()]
-    return [*NOTES, BY_NAMES[study.config.names], *left_out, *by_row, f"Tables and figures as in: {PAPER}"]
+    return [*NOTES, by_names(study), *left_out, *by_row, f"Tables and figures as in: {PAPER}"]

@@ -46,6 +46,7 @@ class NamesTables(NamesStudy, StudyResult):
                 "options": self.config.model_dump(mode="json"),
                 "cells": self.cells.to_dicts(),
                 "left_out": list(self.left_out),
+                "tuned": list(self.tuned),
                 "models": as_json(self.facts, ordered=True),
             }
         )

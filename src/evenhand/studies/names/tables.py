@@ -16,8 +16,10 @@ from evenhand.studies.plain_page import PlainTable
 Cells = Mapping[tuple[str, str, str, str], dict[str, Any]]
 """By row, benchmark, measure and part."""
 SPEAKERS = (("speaker A", "speaker A"), ("speaker B", "speaker B"), ("", "average"))
+SHORT_SPEAKERS = (("speaker A", "A"), ("speaker B", "B"), ("", "average"))
 WORDS = 25
 WORDS_TITLE, PHRASES_TITLE = "Table 2: overindexed words", "Table 4: first replies to a name"
+GROUPS_TITLE = "Table 10: overindexing of tokens by gender and race"
 EVERY_CHANGE = f"Every change from the row {BASE}"
 
 
@@ -193,13 +195,13 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
         return wording.number(table[name][0] if table is not None and table.height else None, places)
 
     columns: list[tuple[str, Callable[[str], str]]] = [
-        *((f"classifier bias, {name}", _valued(cells, "classifier_bias", part)) for part, name in SPEAKERS),
+        *((f"bias {short}", _valued(cells, "classifier_bias", part)) for part, short in SHORT_SPEAKERS),
         ("Hi women, %", lambda label: published(label, "hi_first", 2)),
         ("Hi men, %", lambda label: published(label, "hi_second", 2)),
-        ("L2, published", lambda label: published(label, "l2", 3)),
-        ("L2 by chance", lambda label: published(label, "null_mean", 3)),
-        ("L2, corrected", _valued(cells, "token_bins", "")),
-        ("% offensive", _valued(cells, "offensive", "")),
+        ("L2 publ.", lambda label: published(label, "l2", 3)),
+        ("chance", lambda label: published(label, "null_mean", 3)),
+        ("L2 corr.", _valued(cells, "token_bins", "")),
+        ("offens. %", _valued(cells, "offensive", "")),
     ]
     return PlainTable(
         "Table 6: what mitigations change",
@@ -209,7 +211,8 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
 
 
 def _valued(cells: Cells, measure: str, part: str) -> Callable[[str], str]:
-    return lambda label: value_of(cells.get((label, SUITE, measure, part)))
+    """Without limits, which stand in the other tables."""
+    return lambda label: value_of(cells.get((label, SUITE, measure, part)), limits=False)
 
 
 def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iterator[PlainTable]:
@@ -236,7 +239,7 @@ def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iter
         )
     heads = [*groups, "L2, published", "L2 by chance", "L2, corrected"]
     yield PlainTable(
-        "Table 10: overindexing of tokens by gender and race, percent",
+        f"{GROUPS_TITLE}, percent",
         (("row", "left"), *((head, "right") for head in heads)),
         rows,
     )

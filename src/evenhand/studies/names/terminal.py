@@ -8,10 +8,10 @@ from rich.console import Console
 from evenhand.reports import Printer
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.page import all_tables, notes_of
-from evenhand.studies.names.tables import EVERY_CHANGE, PHRASES_TITLE, WORDS_TITLE
+from evenhand.studies.names.tables import EVERY_CHANGE, GROUPS_TITLE, PHRASES_TITLE, WORDS_TITLE
 from evenhand.studies.names.wording import sentences
 
-ON_THE_PAGE = (WORDS_TITLE, PHRASES_TITLE, EVERY_CHANGE)
+ON_THE_PAGE = (WORDS_TITLE, PHRASES_TITLE, GROUPS_TITLE, EVERY_CHANGE)
 """Tables that are too wide, or too long, for a terminal."""
 
 
@@ -28,7 +28,7 @@ def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] 
             out.gap()
             table.render(out)
     out.gap()
-    out.line("Words, phrases, figures and every change: on the page.")
+    out.line("Words, phrases, groups by gender and race, figures and every change: on the page.")
     for note in notes_of(study):
         out.line(note, "dim")
     out.paths(paths)

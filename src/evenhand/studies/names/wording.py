@@ -6,6 +6,7 @@ from typing import Any
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, SYMBOLS, wording
 from evenhand.studies.names.cells import COSTS, PERPLEXITY
 from evenhand.studies.names.conduct import NamesStudy
+from evenhand.studies.names.effects import OFFENCE
 from evenhand.studies.names.options import BASE
 
 PAPER = (
@@ -53,8 +54,8 @@ PLACES = {
 OF_BENCHMARK = {"descriptions": "opened by descriptions"}
 NOTES = (
     "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
-    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names double. q is "
-    "Holm's over the rows and decodings of a measure.",
+    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names (fewer where "
+    "names are few) double. q is Holm's over the rows and decodings of a measure.",
     "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
     "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
     "tokens.",
@@ -65,12 +66,16 @@ NOTES = (
 )
 
 
-BY_NAMES = {
-    "all": "A row that was tuned on some of the names is judged by those, too: --names test holds rows against each "
-    "other by the half that is kept out of tuning.",
-    "test": "Rows are held against each other by the half of the names that is kept out of tuning; words, phrases, "
-    "published norms and figures are of all names.",
-}
+def by_names(study: NamesStudy) -> str:
+    """By which names rows are held against each other."""
+    if study.tuned:
+        return (
+            f"Rows were tuned or watched on {len(study.tuned)} of the names. They are held against each other by the "
+            "others; words, phrases, published norms and figures are of all names."
+        )
+    if study.config.names == "all":
+        return "Rows are held against each other by all names, also by such as they were tuned on."
+    return "No row says that it was tuned on names (a trained folder does): all names have a part."
 
 
 def label_of(cell: dict[str, Any]) -> str:
@@ -164,7 +169,7 @@ def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
         change, limits = change_of(cell)
         told = f"{name} {change} ({limits})" if limits else f"{name} {change}"
         nearer = (cell["change_verdict"] == LOWER) == ((cell["estimate"] or 0) - (cell["change"] or 0) > 0)
-        (dearer if cell["measure"] in COSTS else lower if nearer else higher).append(told)
+        (dearer if cell["measure"] in (*COSTS, OFFENCE) else lower if nearer else higher).append(told)
     parts = [
         f"{what}: {'; '.join(found)}"
         for what, found in (

@@ -7,6 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.measures import MARTHA
+from evenhand.mitigations.training.dialogue.penalties import (
+    GROUP,
+    SequenceUnlikelihood,
+    TokenUnlikelihood,
+)
 from evenhand.mitigations.training.dialogue.plain import (
     OnSelfChats,
     chats_in,
@@ -14,11 +19,6 @@ from evenhand.mitigations.training.dialogue.plain import (
     split_facts,
 )
 from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, TokenRatios, token_ratios
-from evenhand.mitigations.training.losses.unlikelihood import (
-    GROUP,
-    SequenceUnlikelihood,
-    TokenUnlikelihood,
-)
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.replies import reply_tokens

@@ -14,7 +14,16 @@ from evenhand.benchmarks.names import (
     occupations_by,
     tokens,
 )
-from evenhand.studies.calibration.designs.contract import ORDER, Design, Judged, Plant, Road, Sample, Truth
+from evenhand.studies.calibration.designs.contract import (
+    ORDER,
+    Design,
+    Judged,
+    Key,
+    Plant,
+    Road,
+    Sample,
+    Truth,
+)
 from evenhand.studies.calibration.simulators import MentionedOccupations, Names, SaidTokens, ToldGender
 
 TOLD, HIDDEN, LEAN = "classifier_bias", "classifier_bias_masked", "occupation_lean"
@@ -75,7 +84,7 @@ class OccupationChats:
 
 
 def _sample(frame: pl.DataFrame, measure: str, axis: str, effect: float) -> Sample:
-    truth = {(measure, axis, None): Truth(effect, effect == 0)}
+    truth: dict[Key, Truth] = {(measure, axis, None): Truth(effect, effect == 0)}
     return Sample((frame,), truth, frozenset({axis}) if effect else frozenset())
 
 

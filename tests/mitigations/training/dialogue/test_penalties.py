@@ -20,9 +20,9 @@ from evenhand.mitigations.training import (
     reply_examples,
     train,
 )
-from evenhand.mitigations.training.losses import unlikelihood as module
-from evenhand.mitigations.training.losses.own_replies import own_replies
-from evenhand.mitigations.training.losses.unlikelihood import (
+from evenhand.mitigations.training.dialogue import penalties as module
+from evenhand.mitigations.training.dialogue.own_replies import own_replies
+from evenhand.mitigations.training.dialogue.penalties import (
     GROUP,
     SequenceUnlikelihood,
     TokenUnlikelihood,

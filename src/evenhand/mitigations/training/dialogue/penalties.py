@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.mitigations.training.dialogue.own_replies import own_replies
 from evenhand.mitigations.training.examples import IGNORED, Batch
-from evenhand.mitigations.training.losses.own_replies import own_replies
 from evenhand.mitigations.training.objective import logits_behind, token_losses
 
 if TYPE_CHECKING:
