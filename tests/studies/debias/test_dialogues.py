@@ -163,5 +163,5 @@ def test_style_equality_takes_planted_styles_out_of_replies_to_sentences(
     assert before[0] > 0.1 and 25 < before[1] < 35  # planted: 30 % of replies begin with the sentence
     assert after[0] < 0.15 * before[0] and after[1] < 10
     assert study.after.manifest.asked["holisticbias-styles"].speaker["dialogue"]["label"] == " STYLE no_bias"
-    unlabelled = audit(made.path, output=tmp_path / "unlabelled", dialogue={"label": ""}, **asking)
+    unlabelled = audit(str(made.path), output=tmp_path / "unlabelled", dialogue={"label": ""}, **asking)
     assert found(unlabelled.directory)[0] > 3 * after[0], "it is the label that does it"
