@@ -101,6 +101,12 @@ ARCHITECTURES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         dict(hidden_size=32, num_hidden_layers=2, intermediate_size=64, max_position_embeddings=64),
     ),
     "blenderbot": ("blenderbot", "BlenderbotConfig", "BlenderbotForConditionalGeneration", SEQ2SEQ),
+    "blenderbot_small": (
+        "blenderbot",
+        "BlenderbotSmallConfig",
+        "BlenderbotSmallForConditionalGeneration",
+        SEQ2SEQ,
+    ),
     "bart": ("roberta", "BartConfig", "BartForConditionalGeneration", SEQ2SEQ),
     "t5": (
         "t5",
@@ -200,8 +206,9 @@ def build_model(architecture: str, **overrides: Any) -> tuple[Any, Any]:
     ids = {"vocab_size": len(tokenizer)}
     for role in ("bos", "eos", "pad"):
         ids[f"{role}_token_id"] = getattr(tokenizer, f"{role}_token_id")
-    if architecture in ("t5", "blenderbot", "bart"):
-        ids["decoder_start_token_id"] = {"t5": 0, "blenderbot": 1, "bart": 2}[architecture]
+    starts = {"t5": 0, "blenderbot": 1, "blenderbot_small": 1, "bart": 2}
+    if architecture in starts:
+        ids["decoder_start_token_id"] = starts[architecture]
     if architecture == "bart":
         ids["forced_eos_token_id"] = None
     config = getattr(transformers, config_class)(**{**values, **ids, **overrides})

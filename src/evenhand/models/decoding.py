@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from evenhand.schema import UsageError, check_fields, checked, unknown_name
 
 Stopping = bool | Literal["never"]
-WhereNgrams = Literal["text", "continuation"]
+WhereNgrams = Literal["text", "continuation", "context"]
 
 MOST_SEED = 2**63 - 1
 """The largest that everything that draws can take."""
@@ -39,7 +39,9 @@ class Decoding:
     """No sequence of so many tokens may occur twice in prompt and continuation together; for an
     encoder-decoder model in the continuation."""
     no_repeat_ngram_in: WhereNgrams = "text"
-    """"continuation": what the prompt says may be said again, as in the published dialogue decoding."""
+    """"continuation": what the prompt says may be said again, as in HolisticBias's dialogues. "context": nor may, of
+    an encoder-decoder model, what its encoder reads, n-grams across the two aside (transformers'
+    `encoder_no_repeat_ngram_size` beside `no_repeat_ngram_size`), as in BlenderBot's; of others the same as "text"."""
     stop: tuple[str, ...] = ()
     """Strings at which a continuation ends; its text stops in front of the first of them."""
     samples: int = 1

@@ -188,6 +188,18 @@ def test_words_of_the_small_model_come_back_as_written():
         assert as_written(words_apart(text)) == text
 
 
+def test_line_breaks_and_special_tokens_of_the_small_model_are_no_words(small):
+    layout, tokenizer = blenderbot_small(small), small.tokenizer
+    # hello <line> mar@@ <line> <line> tha ! <unknown> hi <a row of the output head without a token>
+    written = tokenizer.decode([16, 4, 17, 4, 4, 18, 9, 3, 15, 99], skip_special_tokens=False)
+    assert "__newln__" in written and "__unk__" in written
+    said = layout.said(written)
+    assert said == "hello mar tha! hi"
+    read = layout.told(History((), ("Hi!", layout.said("hello __newln__ martha !"))), None).last(None)
+    assert read == [15, 9, 4, 16, 17, 18, 9] and tokenizer.unk_token_id not in read
+    assert layout.said("__newln__") == "" and layout.said("hello mar@@ __newln__") == "hello mar"
+
+
 def test_labels_that_cannot_be_said_are_refused(large, small):
     large.check_label(" Hi Martha")
     small.check_label(" I LIKE tea")

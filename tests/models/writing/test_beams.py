@@ -1,6 +1,7 @@
 """Beam search against Hugging Face's, token for token, and what it must not depend on."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,4 +218,60 @@ def test_beams_enter_the_parameters_only_where_they_are_used() -> None:
     assert len({str(rule.parameters()) for rule in found}) == 4
     ngrams = Decoding(max_new_tokens=10, no_repeat_ngram_size=3, no_repeat_ngram_in="continuation")
     assert ngrams.parameters()["no_repeat_ngram_in"] == "continuation"
-    assert np.all([Decoding(**{**r.parameters(), "stop": ()}) == r for r in [*found, ngrams]])
+    context = replace(ngrams, no_repeat_ngram_in="context")
+    assert context.parameters()["no_repeat_ngram_in"] == "context"
+    assert np.all([Decoding(**{**r.parameters(), "stop": ()}) == r for r in [*found, ngrams, context]])
+
+
+def published(model: Any, ids: list[int], rule: Decoding) -> list[int]:
+    """What `generate` writes where neither its own text nor the encoder's is repeated."""
+    size = rule.no_repeat_ngram_size
+    with torch.inference_mode():
+        written: list[int] = model.model.generate(
+            torch.tensor([ids]),
+            attention_mask=torch.ones((1, len(ids)), dtype=torch.long),
+            do_sample=False,
+            num_beams=rule.num_beams or 1,
+            max_new_tokens=rule.max_new_tokens,
+            min_new_tokens=rule.min_new_tokens,
+            no_repeat_ngram_size=size,
+            encoder_no_repeat_ngram_size=size,
+            length_penalty=rule.length_penalty,
+        )[0].tolist()[1:]
+    ends = [k for k, token in enumerate(written) if token in model.writer.end_ids]
+    return written[: ends[0] + 1] if ends else written
+
+
+@pytest.mark.parametrize(
+    ("architecture", "size"), [("blenderbot", 1), ("blenderbot", 3), ("blenderbot_small", 2)]
+)
+def test_the_context_is_not_repeated_as_by_hugging_face(
+    tiny_folder: Callable[..., Path], architecture: str, size: int
+) -> None:
+    model = model_that_ends(tiny_folder, architecture)
+    beams = {"num_beams": 10, "min_new_tokens": 8, "length_penalty": 0.65}
+    changed = 0
+    for settings in ({"num_beams": None}, {"num_beams": 4}, beams):
+        rule = Decoding(
+            max_new_tokens=14, no_repeat_ngram_size=size, no_repeat_ngram_in="context", **settings
+        )
+        own = replace(rule, no_repeat_ngram_in="continuation")
+        free = model.generate(PROMPTS, own)
+        # an encoder that has read what the model would write: each of its n-grams is in the way
+        prompts = [
+            [*model.tokenizer(prompt)["input_ids"][:-1], *free.row(i).tolist()]
+            for i, prompt in enumerate(PROMPTS)
+        ]
+        found, before = (model.generate_ids(prompts, PROMPTS, one) for one in (rule, own))
+        for i, ids in enumerate(prompts):
+            assert found.row(i).tolist() == published(model, ids, rule), (PROMPTS[i], settings)
+            changed += found.row(i).tolist() != before.row(i).tolist()
+    assert changed
+
+
+def test_context_is_text_where_both_are_one_sequence(tiny_folder: Callable[..., Path]) -> None:
+    model: Any = load_model(str(tiny_folder("gpt2")))
+    for beams in (None, 3):
+        text = Decoding(max_new_tokens=12, num_beams=beams, no_repeat_ngram_size=2)
+        found = [model.generate(PROMPTS, replace(text, no_repeat_ngram_in=at)) for at in ("text", "context")]
+        assert found[0].token_ids.tolist() == found[1].token_ids.tolist()

@@ -111,9 +111,17 @@ def test_a_decoding_in_words():
     told = described(chosen(Model(described="gpt2")).decoding)
     assert told == "temperature 0.7, top-k 40, 2 to 30 tokens, no repeated 3-gram, 4 samples a prompt"
     assert described(Decoding(max_new_tokens=5)) == "greedy, up to 5 tokens"
+    blocked = Decoding(max_new_tokens=5, no_repeat_ngram_size=3, no_repeat_ngram_in="context")
+    assert described(blocked) == "greedy, up to 5 tokens, no repeated 3-gram nor one of the context"
 
 
-PUBLISHED = {"num_beams": 10, "min_new_tokens": 20, "no_repeat_ngram_size": 3, "length_penalty": 0.65}
+PUBLISHED = {
+    "num_beams": 10,
+    "min_new_tokens": 20,
+    "no_repeat_ngram_size": 3,
+    "no_repeat_ngram_in": "context",
+    "length_penalty": 0.65,
+}
 DRAWN_AS_GPT2 = {"num_beams": None, "min_new_tokens": 1, **BY_FAMILY["gpt2"]}
 
 

@@ -163,7 +163,7 @@ CARDS = (
             groups="Two genders, as names are majority theirs in US births.",
             null="What the same counts give when genders are dealt to names at random, shown beside it.",
             details="o_b as token_bins, of all names at once: 100 o_1 (Hi-female), -100 o_6 (Hi-male), "
-            "sqrt(sum of o_b squared).",
+            "sqrt(sum of o_b squared). Tokens of equal R = f_w / mean(f_w, f_m) are sorted alphabetically.",
             ideal="The null, which is not 0",
             direction="Above the null: different.",
             critique="Chance alone gives .98, .38, .12 and .04 with 10 and 100 thousand, one and ten million tokens a "

@@ -20,6 +20,8 @@ READ = {"blenderbot": 128, "blenderbot-small": 512, "dialogpt": 768}
 DELIMITER = "  "
 LINE = "__newln__"
 WORDS = re.compile(r"\w+|[^\w\s]")
+SIGNS = re.compile(r"\s*(?:__(?:newln|null|start|end|unk)__\s*)+")
+"""Tokens of the small model that are no words, as its tokenizer spells them."""
 
 
 def turns_of(history: History, label: str | None, layout: PersonaLayout | None) -> tuple[list[str], int, int]:
@@ -142,10 +144,11 @@ def words_apart(text: str) -> str:
 def as_written(text: str) -> str:
     """Apostrophes and the marks that end sentences put back to their words, which the model reads as the same tokens.
 
-    A word of which the last piece is missing loses the sign that it goes on.
+    A word of which the last piece is missing loses the sign that it goes on. Line breaks become spaces, as in all
+    utterances, and so does what else is no word: told again, the tokenizer would read letters and underscores.
 
-    >>> as_written("hi ! i ' m martha , and y@@")
+    >>> as_written("hi ! i ' m martha , __newln__ and y@@")
     "hi! i'm martha, and y"
     """
-    text = text.removesuffix("@@")
+    text = SIGNS.sub(" ", text).strip().removesuffix("@@")
     return re.sub(r" ([.,!?])", r"\1", re.sub(r"(?<=\w) ' (?=\w)", "'", text))

@@ -191,7 +191,7 @@ class EncoderDecoderModel:
             # every decoder layer keeps the encoder's tokens as well
             cache_bytes=2 * cache_bytes(self.model),
             batch_tokens=self.options.batch_tokens,
-            in_prompt=False,
+            start=self.start,
             layers=self.layers,
         )
 

@@ -19,7 +19,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.writing.constraints import Constraints
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.kept_states import KeptStates, in_common
-from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop
+from evenhand.models.writing.rows import Reader, Row, collected, first_stop
 from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.writer import Task, Writer
 from evenhand.weights import run_batches
@@ -121,10 +121,8 @@ class BeamSearch:
         """Tokens that may not come next."""
         decoding, rules = self.rules.decoding, self.rules
         banned = list(rules.ends) if len(beam.tokens) < decoding.min_new_tokens else []
-        if decoding.no_repeat_ngram_size is not None:
-            before = rules.reader.before(self.ids) if decoding.no_repeat_ngram_in == "text" else []
-            banned += SeenNgrams([*before, *beam.tokens], decoding.no_repeat_ngram_size).blocked()
-        return banned
+        seen = rules.reader.ngrams(decoding, self.ids, beam.tokens)
+        return banned if seen is None else banned + seen.blocked()
 
     def _finish(self, beam: Beam) -> tuple[Finish | None, str]:
         decoding, rules = self.rules.decoding, self.rules

@@ -40,18 +40,19 @@ def row_uniforms(seed: int, prompt: str, sample: int, count: int) -> NDArray[np.
 class SeenNgrams:
     """Which token would complete an n-gram that a row already holds.
 
-    tokens: the row so far. size: n.
+    tokens: the row so far. size: n. apart: another sequence whose n-grams count, too; none spans the two.
 
-    >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked()
-    [3]
+    >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked(), SeenNgrams([1, 2], 3, apart=[1, 2, 4]).blocked()
+    ([3], [4])
     """
 
-    def __init__(self, tokens: Sequence[int], size: int):
+    def __init__(self, tokens: Sequence[int], size: int, apart: Sequence[int] = ()):
         self.size = size
-        self.tokens: list[int] = []
         self.following: dict[tuple[int, ...], list[int]] = {}
-        for token in tokens:
-            self.append(token)
+        for sequence in (apart, tokens):
+            self.tokens: list[int] = []
+            for token in sequence:
+                self.append(token)
 
     def append(self, token: int) -> None:
         """Take in the next token of the row."""
@@ -91,19 +92,32 @@ class Row:
 class Reader:
     """Turns tokens into the text that they add to their prompt.
 
-    in_prompt: whether prompt and continuation are one sequence (a causal model) or two.
+    start: the token that a continuation begins behind in a sequence of its own; None where prompt and continuation
+    are one sequence (a causal model).
     """
 
     tokenizer: Any
-    in_prompt: bool
+    start: int | None = None
 
     def before(self, prompt: Sequence[int]) -> Sequence[int]:
         """Tokens of the prompt that stand in the same sequence as its continuation."""
-        return prompt if self.in_prompt else []
+        return prompt if self.start is None else []
 
     def places_before(self, prompt: Sequence[int]) -> int:
         """Tokens in front of a continuation in its own sequence: the prompt, or what decoding starts from."""
-        return len(prompt) if self.in_prompt else 1
+        return len(prompt) if self.start is None else 1
+
+    def ngrams(
+        self, decoding: Decoding, prompt: Sequence[int], tokens: Sequence[int] = ()
+    ) -> SeenNgrams | None:
+        """What a continuation of so many tokens may not repeat, or None if it may repeat all."""
+        size, place = decoding.no_repeat_ngram_size, decoding.no_repeat_ngram_in
+        if size is None:
+            return None
+        if place == "context" and self.start is not None:
+            return SeenNgrams([self.start, *tokens], size, apart=prompt)
+        before = [] if place == "continuation" else self.before(prompt)
+        return SeenNgrams([*before, *tokens], size)
 
     def text(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """The continuation: some tokenizers drop a space in front of whatever is decoded."""

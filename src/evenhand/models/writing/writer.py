@@ -22,7 +22,7 @@ from evenhand.models.scoring import most_targets
 from evenhand.models.writing.constraints import Constraints, not_applied
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.kept_states import KeepingState, KeptStates
-from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
+from evenhand.models.writing.rows import Reader, Row, collected, first_stop, row_uniforms
 from evenhand.models.writing.sampling import sampled
 from evenhand.models.writing.self_check import why_not_behind_beginnings
 from evenhand.models.writing.state import DecoderState
@@ -46,8 +46,8 @@ class Writer:
     state: rows of the model (models/writing/state.py), and others: what makes those that are tried should it answer
     wrongly (models/writing/ways.py). tokenizer: turns tokens into text. ends: token ids
     that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
-    free memory they decide how many tokens are held at once, unless batch_tokens does. in_prompt: whether
-    prompt and continuation are one sequence (a causal model) or two. layers: the model's faster layers, where its
+    free memory they decide how many tokens are held at once, unless batch_tokens does. start: see
+    `Reader`. layers: the model's faster layers, where its
     scoring has them already.
     """
 
@@ -61,14 +61,14 @@ class Writer:
         device: torch.device,
         cache_bytes: int,
         batch_tokens: int | None = None,
-        in_prompt: bool = True,
+        start: int | None = None,
         layers: FastLayers | None = None,
         others: Sequence[Other] = (),
     ):
         self.device, self.vocabulary = device, vocabulary
         self.constraints = Constraints.of(state.model)
         self.constraints.check(state.model)
-        self.reader = Reader(tokenizer, in_prompt)
+        self.reader = Reader(tokenizer, start)
         self.end_ids = frozenset(ends)
         self.ends = self.long(sorted(self.end_ids))
         self.layers = layers or FastLayers(state.model, available_memory(device))
@@ -184,7 +184,7 @@ class Writer:
         """What is to be written, with the state it is written in (see `continue_prompts`)."""
         usable = [i for i, error in enumerate(prompts.errors) if error is None]
         # an encoder's rows do not grow
-        new = decoding.max_new_tokens if self.reader.in_prompt else 0
+        new = decoding.max_new_tokens if self.reader.start is None else 0
         if usable:
             self.ways.settle(max(prompts.length(i) for i in usable) + new)
         self.budget.equal_lengths = self.reason_for_equal_lengths is not None
@@ -330,11 +330,7 @@ class _Session:
         rule, row = self.decoding, Row(prompt, sample)
         if not rule.is_greedy:
             row.uniforms = row_uniforms(rule.seed, self.prompts.texts[prompt], sample, rule.max_new_tokens)
-        if rule.no_repeat_ngram_size is not None:
-            before = self.writer.reader.before(self.prompts.ids[prompt])
-            row.ngrams = SeenNgrams(
-                before if rule.no_repeat_ngram_in == "text" else [], rule.no_repeat_ngram_size
-            )
+        row.ngrams = self.writer.reader.ngrams(rule, self.prompts.ids[prompt])
         return row
 
     def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:

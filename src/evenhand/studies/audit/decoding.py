@@ -16,6 +16,7 @@ SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
         "num_beams": 10,
         "min_new_tokens": 20,
         "no_repeat_ngram_size": 3,
+        "no_repeat_ngram_in": "context",
         "length_penalty": 0.65,
     },
     "greedy": {"min_new_tokens": 1},
@@ -188,7 +189,8 @@ def described(decoding: Decoding) -> str:
     least = f"{decoding.min_new_tokens} to " if decoding.min_new_tokens else "up to "
     parts.append(f"{least}{decoding.max_new_tokens} tokens")
     if decoding.no_repeat_ngram_size:
-        parts.append(f"no repeated {decoding.no_repeat_ngram_size}-gram")
+        context = " nor one of the context" * (decoding.no_repeat_ngram_in == "context")
+        parts.append(f"no repeated {decoding.no_repeat_ngram_size}-gram{context}")
     if decoding.length_penalty != 1.0:
         parts.append(f"length penalty {decoding.length_penalty:g}")
     if decoding.samples > 1:
