@@ -1,6 +1,7 @@
 """Which format a model is told in, and why; folders that say it themselves; what no format can do."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +68,21 @@ def test_a_file_that_says_something_else_is_refused(folder, said):
     place = folder("gpt2", "tuned")
     (place / "evenhand_dialogue.json").write_text(said if said == "{" else json.dumps(said))
     with pytest.raises(DataError, match="evenhand_dialogue"):
+        dialogue_model(load_model(str(place)))
+
+
+@pytest.mark.parametrize("kind", ["nowhere", "itself", "zeros", "folder", "pipe"])
+def test_a_name_that_leads_to_no_file_is_not_taken_for_absent(folder, kind):
+    place = folder("gpt2", "tuned")
+    told = place / "evenhand_dialogue.json"
+    match kind:
+        case "folder":
+            told.mkdir()
+        case "pipe":
+            os.mkfifo(told)
+        case _:
+            told.symlink_to({"nowhere": place / "gone", "itself": told, "zeros": Path("/dev/zero")}[kind])
+    with pytest.raises(DataError, match=r"evenhand_dialogue\.json is no file that can be read"):
         dialogue_model(load_model(str(place)))
 
 

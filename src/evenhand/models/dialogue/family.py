@@ -1,5 +1,6 @@
 """Which format a model is told in, and why; what a trained folder says of it."""
 
+from os.path import lexists
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -16,6 +17,7 @@ from evenhand.schema import DataError, Unsupported, UsageError, is_a, is_file, r
 TOLD = "evenhand_dialogue.json"
 """Beside the weights of a model that was trained to converse: its format, and the label it was trained with."""
 MOST_BYTES = 1 << 16
+AGAIN = "Restore it from a copy, or delete it."
 FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small": "blenderbot-small"}
 
 
@@ -46,12 +48,19 @@ def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dic
 def trained_format(model: TextGenerator) -> dict[str, Any]:
     """What the model's folder says of the format it was trained in; empty for any other model.
 
-    Raises DataError for a file that says something else.
+    Raises DataError for a file that says something else, and for a name that leads to no file: without its label a
+    model is not the one that was trained.
     """
     folder = _folder(model)
-    if folder is None or not is_file(folder / TOLD):
+    if folder is None or not lexists(folder / TOLD):
         return {}
-    said = read_json(folder / TOLD, "Restore it from a copy, or delete it.", most=MOST_BYTES)
+    if not is_file(folder / TOLD):
+        raise DataError(
+            f"{folder / TOLD} is no file that can be read, such as a link to nowhere or a folder: the format and the "
+            "label that the model was trained with are not known.",
+            AGAIN,
+        )
+    said = read_json(folder / TOLD, AGAIN, most=MOST_BYTES)
     known = get_args(FormatName)
     fine = (
         isinstance(said, dict)
