@@ -8,7 +8,7 @@ from evenhand.models.contract import TextGenerator
 from evenhand.models.dialogue.as_it_is import AsItIs
 from evenhand.models.dialogue.chat import ChatTemplate, MessageModel, ServiceTelling, TemplateTelling
 from evenhand.models.dialogue.contract import Converser, Telling, TokenModel
-from evenhand.models.dialogue.options import DialogueOptions, FormatName
+from evenhand.models.dialogue.options import DialogueOptions, FormatName, label_fault
 from evenhand.models.dialogue.tokens import Cutter, Layout, TokenTelling
 from evenhand.models.dialogue.transcript import TextTranscript, TokenTranscript
 from evenhand.models.dialogue.turns import READ, blenderbot, blenderbot_small, dialogpt
@@ -73,6 +73,8 @@ def trained_format(model: TextGenerator) -> dict[str, Any]:
             f"{folder / TOLD} does not say how the model is told of conversations.",
             'Expected {"format": ..., "label": ...}: one of ' + ", ".join(known) + ", and a text or null.",
         )
+    if fault := label_fault(said.get("label") or ""):
+        raise DataError(f"{folder / TOLD}: the label {said['label']!r} {fault}.", AGAIN)
     return cast(dict[str, Any], said)
 
 
@@ -169,7 +171,9 @@ def _in_tokens(
         _check_kind(model, "encoder-decoder", name, called)
         small = name == "blenderbot-small"
         layout = blenderbot_small(cutter) if small else blenderbot(cutter, options.persona_layout)
-    return TokenTelling(model, layout, most, options.pinned, label, kept)
+    telling = TokenTelling(model, layout, most, options.pinned, label, kept)
+    telling.check_room(called)
+    return telling
 
 
 def _check_kind(model: TokenModel, kind: str, name: str, called: str) -> None:
