@@ -158,7 +158,9 @@ class TokenTelling:
             raise Unsupported(
                 f"Of a conversation {called} reads {most} tokens, and what stands around an utterance{label} takes "
                 f"{around}: nothing that was said would be read.",
-                "Raise truncate, or shorten the label." if self.label else "Raise truncate.",
+                "Shorten the label, or raise truncate."
+                if self.label
+                else "Raise truncate, or take a larger model.",
             )
 
     def _told(self, history: History, label: str | None) -> Told:
