@@ -108,6 +108,33 @@ def test_what_contradicts_itself_is_refused(folder, tiny_folder):
     assert asked.facts["because"] == "it was asked for"
 
 
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("{{ 1 / 0 }}", "division by zero"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "recursion"),
+        ("{{ 10.0 ** 999 }}", "out of range"),
+        ("{{ nothing.at.all }}", "undefined"),
+        ("{% if %}", "Expected an expression"),
+    ],
+)
+def test_a_template_that_fails_is_named(folder, template, told):
+    model = loaded(folder, chat=True)
+    model.tokenizer.chat_template = template
+    with pytest.raises(Unsupported, match=f"chat template of .* takes no conversation of two: .*{told}"):
+        dialogue_model(model)
+
+
+def test_a_template_that_fails_later_is_named(folder):
+    model = loaded(folder, chat=True)
+    model.tokenizer.chat_template = FREE + "{{ 1 / (messages | length - 5) }}"
+    dialogue = dialogue_model(model)
+    with pytest.raises(
+        Unsupported, match=r"chat template of .* conversation of 5 messages: division by zero"
+    ):
+        dialogue.reply([History((), FOUR)], RULE)
+
+
 class Service:
     """Answers chats by how many messages they have; a template may refuse some."""
 

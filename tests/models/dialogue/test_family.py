@@ -1,6 +1,8 @@
 """Which format a model is told in, and why; folders that say it themselves; what no format can do."""
 
+import copy
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ from evenhand.models import load_model
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue import DialogueOptions, History, dialogue_model
 from evenhand.models.puppets import writes
-from evenhand.schema import DataError, Unsupported
+from evenhand.schema import DataError, ResponseError, Unsupported, UsageError
 from tests.models.dialogue import tokenizers
 
 OPENED = History(("i like tea.",), ("Hi! My name is Martha.",))
@@ -70,6 +72,21 @@ def test_a_file_that_says_something_else_is_refused(folder, said):
         dialogue_model(load_model(str(place)))
 
 
+@pytest.mark.parametrize("kind", ["nowhere", "itself", "zeros", "folder", "pipe"])
+def test_a_name_that_leads_to_no_file_is_not_taken_for_absent(folder, kind):
+    place = folder("gpt2", "tuned")
+    told = place / "evenhand_dialogue.json"
+    match kind:
+        case "folder":
+            told.mkdir()
+        case "pipe":
+            os.mkfifo(told)
+        case _:
+            told.symlink_to({"nowhere": place / "gone", "itself": told, "zeros": Path("/dev/zero")}[kind])
+    with pytest.raises(DataError, match=r"evenhand_dialogue\.json is no file that can be read"):
+        dialogue_model(load_model(str(place)))
+
+
 def test_formats_of_another_architecture_are_refused(tiny_folder):
     causal, pairs = (load_model(str(tiny_folder(one))) for one in ("gpt2", "blenderbot"))
     for model, name in (
@@ -108,6 +125,59 @@ def test_a_label_that_cannot_be_said_is_refused(tiny_folder):
     model.tokenizer = tokenizers.dialogpt()  # which knows a few letters
     with pytest.raises(Unsupported, match="cannot say the label ' 7'"):
         dialogue_model(model, DialogueOptions(label=" 7"))
+
+
+def test_a_label_that_is_no_part_of_a_line_is_refused(folder, tiny_folder):
+    for label, told in (
+        (" a\ud800", "lone surrogate"),
+        (" a\x00", "control"),
+        ("\nB:", "line break"),
+        ("\u2028", "line"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            DialogueOptions(label=label)
+        place = folder("gpt2", f"tuned{ord(label[-1])}")
+        (place / "evenhand_dialogue.json").write_text(json.dumps({"label": label}))
+        with pytest.raises(DataError, match=f"evenhand_dialogue.json: the label .*{told}"):
+            dialogue_model(load_model(str(place)))
+
+
+def test_a_label_with_a_special_token_is_refused(tiny_folder):
+    model: Any = load_model(str(tiny_folder("gpt2")))
+    with pytest.raises(Unsupported, match=r"holds '<\|endoftext\|>', a special token"):
+        dialogue_model(model, DialogueOptions(label=" a<|endoftext|>"))
+    model.tokenizer = copy.deepcopy(model.tokenizer)
+    model.tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>"]})
+    with pytest.raises(Unsupported, match=r"holds '<\|im_start\|>'"):
+        dialogue_model(model, DialogueOptions(label=" <|im_start|>system"))
+    assert dialogue_model(model, DialogueOptions(label=" im_start")).facts["label"] == " im_start"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"), [("gpt2", "transcript"), ("gpt2", "dialogpt"), ("t5", "transcript")]
+)
+def test_room_for_nothing_that_was_said_is_refused(tiny_folder, architecture, name):
+    model: Any = load_model(str(tiny_folder(architecture)))
+    alone: Any = dialogue_model(model, DialogueOptions(format=name)).telling
+    around = len(alone.layout.told(History((), ("",)), None).last(None))
+    with pytest.raises(Unsupported, match=f"reads {around} tokens, .* takes {around}: nothing"):
+        dialogue_model(model, DialogueOptions(format=name, truncate=around))
+    one: Any = dialogue_model(model, DialogueOptions(format=name, truncate=around + 1))
+    assert one.reply([OPENED], Decoding(max_new_tokens=2)).errors == [None]
+    with pytest.raises(Unsupported, match="and the label ' a a"):
+        dialogue_model(model, DialogueOptions(format=name, truncate=99, label=" a" * 200))
+
+
+def test_a_reply_that_leaves_room_for_the_label_alone_is_an_error_row(tiny_folder):
+    model: Any = load_model(str(tiny_folder("gpt2")))
+    dialogue: Any = dialogue_model(model, DialogueOptions(label=" STYLE no_bias"))
+    around = len(dialogue.telling.layout.told(History((), ("",)), " STYLE no_bias").turns)
+    said = History((), ("Hi! My name is Martha.", "Hello Martha! How are you?"))
+    rows = [
+        dialogue.reply([said], Decoding(max_new_tokens=model.longest - left)) for left in (around, around + 1)
+    ]
+    assert rows[0].errors == [ResponseError.TOO_LONG] and "a label" in rows[0].details[0]
+    assert rows[1].errors == [None]
 
 
 class Converses:

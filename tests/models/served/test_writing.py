@@ -67,6 +67,12 @@ def test_nothing_is_left_to_the_servers_defaults():
     assert decoding_body(DRAWN, HttpOptions(extended=True))["top_k"] == -1
 
 
+def test_one_token_at_least_is_asked_of_servers_that_can_be_told():
+    least = Decoding(max_new_tokens=5, min_new_tokens=1)
+    assert decoding_body(least, HttpOptions()) == decoding_body(GREEDY, HttpOptions())
+    assert decoding_body(least, HttpOptions(extended=True))["min_tokens"] == 1
+
+
 @pytest.mark.parametrize(
     ("setting", "extended"),
     [
@@ -81,7 +87,7 @@ def test_nothing_is_left_to_the_servers_defaults():
 def test_what_a_server_would_ignore_is_refused(setting, extended):
     with pytest.raises(Unsupported, match=next(name for name in setting if name != "temperature")) as caught:
         decoding_body(Decoding(max_new_tokens=5, **setting), HttpOptions(extended=extended))
-    assert "top_p" in str(caught.value)
+    assert "top_p" in str(caught.value) and "--decoding greedy" in str(caught.value)
 
 
 def test_a_chat_holds_the_system_message_and_the_prompt():

@@ -76,18 +76,26 @@ class ChatTemplate:
         return {**self.chat.facts(), "refused": self.refused, "template": digest}
 
     def _text(self, messages: list[Message], *, more: bool = True) -> str:
+        try:
+            return self._rendered(messages, more=more)
+        except Exception as error:
+            raise Unsupported(
+                f"The chat template of {self.cutter.name} cannot tell a conversation of {len(messages)} messages: "
+                f"{_reason(error)}.",
+                "Mend chat_template.jinja in the model's folder, or choose the format transcript.",
+            ) from error
+
+    def _rendered(self, messages: list[Message], *, more: bool = True) -> str:
         text: str = self.cutter.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=more
         )
         return text
 
     def _refuses(self, messages: list[Message]) -> str | None:
-        from jinja2 import TemplateError
-
         try:
-            text = self._text(messages)
-        except (TemplateError, TypeError, ValueError, KeyError) as error:
-            return str(error) or type(error).__name__
+            text = self._rendered(messages)
+        except Exception as error:  # templates are programs of others, and fail in any way that programs do
+            return _reason(error)
         at = 0
         for message in messages:
             at = text.find(message["content"], at)
@@ -95,6 +103,10 @@ class ChatTemplate:
                 return f"it leaves out messages of the role {message['role']}"
             at += len(message["content"])
         return None
+
+
+def _reason(error: Exception) -> str:
+    return (str(error) or type(error).__name__).strip()[:500].removesuffix(".")
 
 
 @dataclass(frozen=True)

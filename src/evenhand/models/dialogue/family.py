@@ -1,5 +1,6 @@
 """Which format a model is told in, and why; what a trained folder says of it."""
 
+from os.path import lexists
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -7,7 +8,7 @@ from evenhand.models.contract import TextGenerator
 from evenhand.models.dialogue.as_it_is import AsItIs
 from evenhand.models.dialogue.chat import ChatTemplate, MessageModel, ServiceTelling, TemplateTelling
 from evenhand.models.dialogue.contract import Converser, Telling, TokenModel
-from evenhand.models.dialogue.options import DialogueOptions, FormatName
+from evenhand.models.dialogue.options import DialogueOptions, FormatName, label_fault
 from evenhand.models.dialogue.tokens import Cutter, Layout, TokenTelling
 from evenhand.models.dialogue.transcript import TextTranscript, TokenTranscript
 from evenhand.models.dialogue.turns import READ, blenderbot, blenderbot_small, dialogpt
@@ -16,6 +17,7 @@ from evenhand.schema import DataError, Unsupported, UsageError, is_a, is_file, r
 TOLD = "evenhand_dialogue.json"
 """Beside the weights of a model that was trained to converse: its format, and the label it was trained with."""
 MOST_BYTES = 1 << 16
+AGAIN = "Restore it from a copy, or delete it."
 FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small": "blenderbot-small"}
 
 
@@ -57,12 +59,19 @@ def own_format(model: TextGenerator) -> FormatName | None:
 def trained_format(model: TextGenerator) -> dict[str, Any]:
     """What the model's folder says of the format it was trained in; empty for any other model.
 
-    Raises DataError for a file that says something else.
+    Raises DataError for a file that says something else, and for a name that leads to no file: without its label a
+    model is not the one that was trained.
     """
     folder = _folder(model)
-    if folder is None or not is_file(folder / TOLD):
+    if folder is None or not lexists(folder / TOLD):
         return {}
-    said = read_json(folder / TOLD, "Restore it from a copy, or delete it.", most=MOST_BYTES)
+    if not is_file(folder / TOLD):
+        raise DataError(
+            f"{folder / TOLD} is no file that can be read, such as a link to nowhere or a folder: the format and the "
+            "label that the model was trained with are not known.",
+            AGAIN,
+        )
+    said = read_json(folder / TOLD, AGAIN, most=MOST_BYTES)
     known = get_args(FormatName)
     fine = (
         isinstance(said, dict)
@@ -75,6 +84,8 @@ def trained_format(model: TextGenerator) -> dict[str, Any]:
             f"{folder / TOLD} does not say how the model is told of conversations.",
             'Expected {"format": ..., "label": ...}: one of ' + ", ".join(known) + ", and a text or null.",
         )
+    if fault := label_fault(said.get("label") or ""):
+        raise DataError(f"{folder / TOLD}: the label {said['label']!r} {fault}.", AGAIN)
     return cast(dict[str, Any], said)
 
 
@@ -171,7 +182,9 @@ def _in_tokens(
         _check_kind(model, "encoder-decoder", name, called)
         small = name == "blenderbot-small"
         layout = blenderbot_small(cutter) if small else blenderbot(cutter, options.persona_layout)
-    return TokenTelling(model, layout, most, options.pinned, label, kept)
+    telling = TokenTelling(model, layout, most, options.pinned, label, kept)
+    telling.check_room(called)
+    return telling
 
 
 def _check_kind(model: TokenModel, kind: str, name: str, called: str) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import category
 
 from evenhand.schema import UsageError, check_fields
 
@@ -13,7 +14,7 @@ PersonaLayout = Literal["training", "self-chat"]
 class DialogueOptions:
     """Choices that change what a model reads; all of them enter the fingerprint.
 
-    Raises UsageError for names that do not exist.
+    Raises UsageError for names that do not exist, and for labels that are no part of a line.
 
     >>> DialogueOptions(format="dialogpt", pinned=True).label is None
     True
@@ -38,3 +39,20 @@ class DialogueOptions:
         check_fields(self)
         if self.truncate is not None and self.truncate < 1:
             raise UsageError(f"truncate is {self.truncate}; at least one token must be read.")
+        if fault := label_fault(self.label or ""):
+            raise UsageError(f"The label {self.label!r} {fault}.", LABEL)
+
+
+LABEL = "Write a label as part of a line of text, such as ' STYLE no_bias'."
+
+
+def label_fault(label: str) -> str | None:
+    """What keeps a text from being a label in any format, or None.
+
+    >>> label_fault(" STYLE no_bias") is None, label_fault(" a\\nB:")
+    (True, 'holds a line break or another control character')
+    """
+    kinds = {category(letter) for letter in label}
+    if "Cs" in kinds:
+        return "holds half of a letter (a lone surrogate)"
+    return "holds a line break or another control character" if kinds & {"Cc", "Zl", "Zp"} else None

@@ -15,6 +15,7 @@ from evenhand.schema import DataError, ResponseError, Unsupported
 if TYPE_CHECKING:
     from evenhand.models.writing import KeptStates
 
+NOTHING_SAID = History((), ("",))
 REMEMBERED = 1 << 15
 """Texts of which the tokens are remembered."""
 
@@ -25,7 +26,7 @@ class Told:
 
     front, end: always read, such as a start token and an end token. turns: persona and utterances. opener: the first
     token of utterance 1 among the turns, None where nobody has spoken. head: tokens of the turns in front of utterance
-    2, its delimiter included.
+    2, its delimiter included. behind: tokens at the end of the turns that nobody said, such as a label.
 
     >>> told = Told([1], [5, 6, 7, 8, 9], [2], opener=1, head=2)
     >>> told.last(5), told.last(5, pinned=True)
@@ -39,6 +40,7 @@ class Told:
     end: list[int]
     opener: int | None
     head: int
+    behind: int = 0
 
     def last(self, most: int | None, *, pinned: bool = False) -> list[int] | None:
         """At most so many tokens: the last ones, behind persona and first utterance if these are pinned.
@@ -49,7 +51,7 @@ class Told:
         if room is None or len(self.turns) <= room:
             return [*self.front, *self.turns, *self.end]
         tail = room - self.head if pinned else room
-        if tail < 1:
+        if tail <= self.behind:
             return None
         head = self.turns[: self.head] if pinned else []
         return [*self.front, *head, *self.turns[-tail:], *self.end]
@@ -115,7 +117,7 @@ class TokenTelling:
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
         """See `Telling.write`."""
         most = self._most(decoding.max_new_tokens)
-        read = [self._told(history).last(most, pinned=self.pinned) for history in histories]
+        read = [self._told(history, self.label).last(most, pinned=self.pinned) for history in histories]
         good = [i for i, ids in enumerate(read) if ids]
         bad = [i for i, ids in enumerate(read) if not ids]
         rules = [with_stops(decoding, self.layout.stops(histories[i].speaker)) for i in good]
@@ -135,20 +137,37 @@ class TokenTelling:
 
     def window(self, history: History, max_new_tokens: int) -> bool:
         """See `Telling.window`."""
-        return self._told(history).is_open(self._most(max_new_tokens), pinned=self.pinned)
+        return self._told(history, self.label).is_open(self._most(max_new_tokens), pinned=self.pinned)
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
         """See `Dialogue.encoded`."""
         label = self.label if label is None else label
         reply = self.layout.reply(history, target, label)
         most = most_before(self.model, self.most, reply)
-        ids = self.layout.told(history, label).last(most, pinned=self.pinned)
+        ids = self._told(history, label).last(most, pinned=self.pinned)
         if not ids:
             raise does_not_fit(history, most)
         return ids, reply
 
-    def _told(self, history: History) -> Told:
-        return self.layout.told(history, self.label)
+    def check_room(self, called: str) -> None:
+        """Raise Unsupported where nothing of a history could be read beside the label and the format's own tokens."""
+        empty, most = self.layout.told(NOTHING_SAID, self.label), self._most(0)
+        around = len(empty.front) + len(empty.turns) + len(empty.end)
+        if most is not None and most <= around:
+            label = f" and the label {self.label[:40]!r}" if self.label else ""
+            raise Unsupported(
+                f"Of a conversation {called} reads {most} tokens, and what stands around an utterance{label} takes "
+                f"{around}: nothing that was said would be read.",
+                "Shorten the label, or raise truncate."
+                if self.label
+                else "Raise truncate, or take a larger model.",
+            )
+
+    def _told(self, history: History, label: str | None) -> Told:
+        told = self.layout.told(history, label)
+        if not history.utterances:
+            return told
+        return replace(told, behind=len(self.layout.told(NOTHING_SAID, label).turns))
 
     def _most(self, behind: int) -> int | None:
         return most_tokens(self.model, self.most, behind)
@@ -157,7 +176,11 @@ class TokenTelling:
         if read is not None:
             return ResponseError.EMPTY_TEXT, "the history holds neither a persona nor an utterance"
         most = self._most(decoding.max_new_tokens)
-        what = "persona and first utterance" if self.pinned else "tokens around the history"
+        what = (
+            "persona and first utterance"
+            if self.pinned
+            else "the tokens around the history, a label among them,"
+        )
         return ResponseError.TOO_LONG, f"{what} leave no room for what was said last: {most} tokens are read"
 
 
@@ -236,11 +259,25 @@ class Cutter:
             )
         return int(self.tokenizer.eos_token_id)
 
+    @cached_property
+    def _special(self) -> list[str]:
+        """Special tokens as they are written."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {}).values()
+        marked = [str(one.content) for one in added if one.special]
+        return [one for one in dict.fromkeys([*self.tokenizer.all_special_tokens, *marked]) if one.strip()]
+
     def check_label(self, label: str) -> None:
-        """Raise Unsupported for a label that the tokenizer cannot say.
+        """Raise Unsupported for a label that the tokenizer cannot say, or says with a special token.
 
         Lower case and other spaces are let pass: whole families read no others.
         """
+        special = [one for one in self._special if one in label]
+        if special:
+            raise Unsupported(
+                f"The label {label!r} holds {special[0]!r}, a special token of {self.name}'s tokenizer, which would "
+                "begin or end something there.",
+                "Choose a label of plain words.",
+            )
         ids = self.ids(label)
         unknown = self.tokenizer.unk_token_id
         back = self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)

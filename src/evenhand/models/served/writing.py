@@ -46,6 +46,7 @@ class ServedText:
 def decoding_body(decoding: Decoding, options: HttpOptions) -> dict[str, Any]:
     """The decoding as fields of a request. Nothing is left to the server that can be said.
 
+    One token at least can be said to `extended` servers alone; others are not asked for it, and may write nothing.
     Raises Unsupported for what the server would not do: it may ignore fields it does not know.
 
     >>> decoding_body(Decoding(max_new_tokens=5, temperature=0.7), HttpOptions())
@@ -60,15 +61,16 @@ def decoding_body(decoding: Decoding, options: HttpOptions) -> dict[str, Any]:
     if beyond:
         raise Unsupported(
             f"A server does not do {' and '.join(beyond)}.",
-            f"Leave it out, or load the model from its weights. A server takes {takes}.",
+            "Leave it out (a benchmark of conversations: --decoding greedy, or sampling), or load the model from its "
+            f"weights. A server takes {takes}.",
         )
-    wanted = {"top_k": decoding.top_k is not None, "min_new_tokens": decoding.min_new_tokens > 0}
+    wanted = {"top_k": decoding.top_k is not None, "min_new_tokens": decoding.min_new_tokens > 1}
     lacking = [name for name, is_wanted in wanted.items() if is_wanted]
     if lacking and not options.extended:
         raise Unsupported(
             f"{' and '.join(lacking)}: not part of OpenAI's interface, which takes {takes}.",
             "If the server is vLLM, llama.cpp or SGLang, write extended=1 behind the model's name; it takes "
-            "top_k and, but for llama.cpp, min_new_tokens. Else choose another decoding.",
+            "top_k and, but for llama.cpp, min_new_tokens. Else choose another decoding, such as --decoding greedy.",
         )
     body: dict[str, Any] = {options.limit: decoding.max_new_tokens, "temperature": decoding.temperature or 0}
     if not decoding.is_greedy:

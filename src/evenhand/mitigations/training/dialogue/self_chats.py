@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from evenhand.mitigations.training.dialogue.cells import check_names, sentences, truths
 from evenhand.mitigations.training.dialogue.renaming import all_renamed, mentions
 from evenhand.mitigations.training.replies import Reply
 from evenhand.models.dialogue import History
@@ -110,30 +110,34 @@ def read_self_chats(path: Path) -> pl.DataFrame:
     path: the folder of a run, or a table. Returns conversation, name, gender, race_ethnicity (null where not told),
     speaker ("A" or "B"), turn (1 is the opener), text (null where it failed), persona_a and persona_b (lists of
     sentences), word_collision (whether the name is a common word), and split ("tune" or "test") where the table has it.
-    Conversations without a name are left out. Raises DataError for data of another format, naming the conversation.
+    Conversations without a name are left out. Raises DataError for data of another format, naming the conversation or
+    the row; a name of two genders, or of both splits, is such data, too.
     """
     path = path.expanduser()
     frame = _from_run(path) if is_folder(path) else read_table(path, FILE)
     require_columns(frame, COLUMNS, path, FILE)
-    gone = [pl.lit(None, pl.String).alias(name) for name in GROUPS if name not in frame.columns]
-    gone += [pl.lit(None, pl.List(pl.String)).alias(name) for name in PERSONAS if name not in frame.columns]
+    gone = [pl.lit(None, pl.String).alias(name) for name in (*GROUPS, *PERSONAS) if name not in frame.columns]
     if "word_collision" not in frame.columns:
         gone.append(pl.lit(False).alias("word_collision"))
-    split = [SPLIT] if SPLIT in frame.columns else []
+    split = [SPLIT] if SPLIT in frame.columns and frame[SPLIT].null_count() < frame.height else []
+    frame = frame.with_columns(gone)
     try:
-        found = frame.with_columns(gone).select(
+        found = frame.select(
             *(pl.col(name).cast(pl.String) for name in ("conversation", "name", *GROUPS, "speaker")),
             pl.col("turn").cast(pl.Int64),
             pl.col("text").cast(pl.String),
-            *(_sentences(name, frame.schema.get(name)) for name in PERSONAS),
-            _truth(frame.schema.get("word_collision")),
             *(pl.col(name).cast(pl.String) for name in split),
+            pl.int_range(pl.len()).alias("row"),
         )
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path} is no table of self-chats: {str(error).splitlines()[0]}.", FILE) from error
+    found = found.with_columns(
+        *(sentences(frame[name], path) for name in PERSONAS), truths(frame["word_collision"], path)
+    )
     found = found.filter(pl.col("name").is_not_null()).sort("conversation", "turn")
+    check_names(found, path)
     _check(found, path)
-    return found
+    return found.drop("row")
 
 
 def self_chats_of(frame: pl.DataFrame) -> tuple[SelfChat, ...]:
@@ -253,31 +257,6 @@ def _drawn(random: np.random.Generator, names: Sequence[str], share: float) -> l
     """Some of the names: at least one of two or more."""
     number = max(round(share * len(names)), 1) if len(names) > 1 else 0
     return [names[place] for place in sorted(random.permutation(len(names))[:number].tolist())]
-
-
-def _sentences(name: str, kind: Any) -> pl.Expr:
-    """A column of personas as lists; of text a line, or an item of a JSON list, is a sentence."""
-    if kind is None or isinstance(kind, pl.List):
-        return pl.col(name).cast(pl.List(pl.String))
-    return pl.col(name).map_elements(_listed, return_dtype=pl.List(pl.String), skip_nulls=True)
-
-
-def _listed(text: str) -> list[str]:
-    if text.strip().startswith("["):
-        try:
-            found = json.loads(text)
-            if isinstance(found, list):
-                return [str(one) for one in found]
-        except ValueError:
-            pass
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _truth(kind: Any) -> pl.Expr:
-    column = pl.col("word_collision")
-    if kind == pl.String:
-        column = column.str.to_lowercase().is_in(["true", "1", "yes"])
-    return column.cast(pl.Boolean).fill_null(False)
 
 
 def _check(found: pl.DataFrame, path: Path) -> None:
