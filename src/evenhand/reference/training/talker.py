@@ -22,7 +22,7 @@ from evenhand.schema import write_json
 
 CONTEXT = 384
 OPENING = 72
-CONVERSATIONS = 3000
+CONVERSATIONS = 1000
 NOTED = 100
 """Steps between lines of progress."""
 TOLD = {"format": "transcript", "label": None}
