@@ -12,6 +12,7 @@ from evenhand.mitigations import load_mitigation
 from evenhand.models import load_model
 from evenhand.models.dialogue import dialogue_model
 from evenhand.models.huggingface import EncoderDecoderModel
+from evenhand.reference.talkers import load_planted
 from evenhand.schema import ModelError, Unsupported
 from evenhand.studies.debias import debias
 from evenhand.studies.debias.conduct import trainable
@@ -34,6 +35,11 @@ def given(tmp_path: Path) -> dict[str, Any]:
     base.model.save_pretrained(tmp_path / "base")  # type: ignore[attr-defined]
     base.tokenizer.save_pretrained(tmp_path / "base")  # type: ignore[attr-defined]
     return {"specification": tmp_path / "terms.toml", "data": tmp_path / "texts.txt", **FAST}
+
+
+def test_a_model_without_weights_is_told_so() -> None:
+    with pytest.raises(Unsupported, match="conversing-planted cannot be trained: it has no weights"):
+        trainable(load_planted(), "self-chat")
 
 
 @pytest.mark.parametrize(("package", "more"), [("accelerate", {}), ("peft", {"lora_rank": 2})])
