@@ -1,6 +1,6 @@
 """A small network that learned the conversations of a World: a Llama-shaped folder that is told of them in transcripts.
 
-    python -m evenhand.reference.training.talker --out FOLDER     # some minutes on one CPU core
+    python -m evenhand.reference.training.talker --out FOLDER     # two minutes of a CPU core
 
 With the same arguments, machine and libraries the folder is the same to the byte.
 """
