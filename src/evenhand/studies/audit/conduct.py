@@ -100,6 +100,7 @@ def preview(
     ]
     facts["not_judged"] = list(selection.unjudged)
     facts["asked_whole"] = told_whole(selection)
+    facts["as_dialogue"] = told_as_dialogue(selection)
     return facts
 
 
@@ -158,7 +159,7 @@ def conduct_audit(
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
     if progress is not None:
-        for told in (*told_whole(selection), *told_beams(selection)):
+        for told in (*told_whole(selection), *told_as_dialogue(selection), *told_beams(selection)):
             progress.note(told)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
@@ -294,6 +295,7 @@ def _notes(selection: Selection) -> list[str]:
         ),
         *(f"{NOT_JUDGED}{told}" for told in selection.unjudged),
         *told_whole(selection),
+        *told_as_dialogue(selection),
     ]
 
 
@@ -304,19 +306,22 @@ def told_whole(selection: Selection) -> list[str]:
 
 def told_beams(selection: Selection) -> list[str]:
     """A sentence on what makes conversations slow, where their replies are searched for with several beams."""
-    searched = {
-        b.name: chosen.decoding.num_beams
+    return [
+        f"{b.name}: {beams} beams a reply are what takes the time; --decoding greedy is several times faster."
         for b in selection.benchmarks
-        if isinstance(b.request, Conversation) and (chosen := selection.decodings[b.name]).decoding.num_beams
-    }
-    return (
-        [
-            f"{', '.join(searched)}: {max(filter(None, searched.values()))} beams a reply are what takes the time; "
-            "--decoding greedy is several times faster."
-        ]
-        if searched
-        else []
-    )
+        if isinstance(b.request, Conversation) and (beams := selection.decodings[b.name].decoding.num_beams)
+    ][:1]
+
+
+def told_as_dialogue(selection: Selection) -> list[str]:
+    """A sentence on the benchmarks whose texts the model answers in a conversation, and how it is told of that."""
+    if not selection.as_dialogue or selection.speaker is None:
+        return []
+    names = ", ".join(b.name for b in selection.benchmarks if b.name in selection.as_dialogue)
+    told = selection.speaker.fingerprint.get("dialogue", {})
+    label = f", the label {told['label']!r} behind each" if told.get("label") else ""
+    how = f"in the format {told['format']}{label} ({told['because']})" if told else "by itself"
+    return [f"{names}: the model replies to each text as to a first utterance, {how}."]
 
 
 def _record(prompts: PromptSet) -> PromptSetRecord:
