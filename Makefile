@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # data sets of others for two of the scripts of `make perf`: DATA=FOLDER, with wikitext2/ (text files of WikiText-2) and
 # redditbias/ (a checkout of github.com/umanlp/RedditBias)
 DATA ?=
+# `make perf SLOW=1` also runs what takes an hour of a core
+SLOW ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: audit test check perf calibrate docs clean help
@@ -53,6 +55,11 @@ ifneq ($(DATA),)
 	$(BIN)/python perf/debias_losses.py --data $(DATA)/redditbias
 else
 	@echo "Left out, since they need data sets of others: counterfactual.py, debias_losses.py (make perf DATA=FOLDER)"
+endif
+ifneq ($(SLOW),)
+	$(BIN)/python perf/planted_names.py --folder planted_names
+else
+	@echo "Left out, since it takes an hour: planted_names.py (make perf SLOW=1)"
 endif
 
 calibrate: $(VENV)/core  ## calibrate every verdict anew, and renew what measures and docs show of it (half an hour)

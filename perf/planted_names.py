@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -187,7 +188,7 @@ def base_model(folder, options):
     frame = pl.concat(both)
     if not (folder / "config.json").is_file():
         save_talker(
-            *train_talker(world, frame, TalkerRecipe(passes=options.passes), folder.with_suffix(".log")),
+            *train_talker(world, frame, TalkerRecipe(passes=options.passes), partial(print, flush=True)),
             folder,
         )
     data = folder.parent / "self_chats.parquet"

@@ -75,7 +75,10 @@ def debias(
         None, min=1, help="Steps between evaluations. Default: an epoch."
     ),
     patience: int | None = typer.Option(
-        None, min=1, help="Evaluations without a smaller bias after which training stops. Default: never."
+        None,
+        min=1,
+        help="Evaluations without a smaller bias, for methods of dialogues without a smaller perplexity of watched "
+        "names, after which training stops. Default: never.",
     ),
     search: str | None = typer.Option(
         None,
@@ -112,9 +115,10 @@ def debias(
 
     Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. What it helped
     and cost is measured by the command printed in the end: evenhand before-after MODEL DIR with
-    -b redditbias -b redditbias-lmp, or behind evenhand/AXIS with -b evenhand-likelihood --axis AXIS. Needs pip install
-    'evenhand\\[training]'. On several devices: accelerate launch -m evenhand debias .... With --search the trials lie
-    in DIR/search, and the chosen one becomes DIR; exit code 3: none is within the guard.
+    -b redditbias -b redditbias-lmp, or behind evenhand/AXIS with -b evenhand-likelihood --axis AXIS; for methods of
+    dialogues evenhand study names MODEL --row METHOD=DIR. Needs pip install 'evenhand\\[training]'. On several
+    devices: accelerate launch -m evenhand debias .... With --search the trials lie in DIR/search, and the chosen one
+    becomes DIR; exit code 3: none is within the guard.
     """
     given: dict[str, Any] = stated(options_of(locals(), "output", "settings"))
     from evenhand.studies.debias import NothingChosen, debias_config, debias_with

@@ -11,7 +11,7 @@ def measure(
     file: Path = typer.Argument(
         ...,
         help="CSV, JSONL or Parquet, one row per prompt with its likelihood, or one row per continuation, judged or "
-        "not.",
+        "not; of conversations a row per utterance.",
     ),
     benchmark: str = typer.Option(..., "--benchmark", "-b", help="Whose measures to compute."),
     seed: int = typer.Option(0, min=0, help="Of the nulls and the bootstrap."),
@@ -40,7 +40,8 @@ def measure(
     The file needs the benchmark's group columns (`evenhand show BENCHMARK` lists them) and either
     `perplexity` or `log_likelihood` with `token_count`; for benchmarks of continuations `negative` (true or
     false), or `score` with --threshold, or the `continuation` itself with --classifier. An empty value counts as
-    missing, never as zero.
+    missing, never as zero. For conversations (-b names) the file has a row for each utterance: conversation, name,
+    gender, speaker, turn, text (docs/names.md).
 
     Several answers to one prompt are told by `prompt_id`, else by `text` (the prompt itself), else by `prompt`: they
     hang together, and counted as prompts of their own they would prove too much. Where several roles judge, a

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -220,7 +221,7 @@ def _label_all(
 
     total = its.texts.height
     with shown(progress, total, total - pending.height, "texts") as bar:
-        for note in [*its.notes, *([f"judged by {folder.name}"] if pending.height else [])]:
+        for note in [*its.notes, *([f"judged by {unquote(folder.name)}"] if pending.height else [])]:
             bar.note(note)
         for texts, rows in in_shards(pending, ask, store, stopping, sizes, answered):
             its.judged += texts.height
@@ -249,7 +250,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         whole = True
     except KeyboardInterrupt as stop:
         raise Interrupted(
-            f"Stopped with {its.judged:,} texts judged by {key} in this session; nothing is lost.",
+            f"Stopped with {its.judged:,} texts judged by {unquote(key)} in this session; nothing is lost.",
             f"Judge the rest with: evenhand audit {directory.path} (or the `evenhand rescore` that was stopped)",
         ) from stop
     finally:

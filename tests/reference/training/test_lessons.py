@@ -8,6 +8,9 @@ import pytest
 
 from evenhand.models import Texts
 from evenhand.models.dialogue import History
+from evenhand.prompts.names import introductions, load_names
+from evenhand.reference.talk_steps import NAME
+from evenhand.reference.talkers import load_planted
 from evenhand.reference.training.lessons import Teacher
 from tests.helpers.talkers import BY_GENDER, openers, people, planted
 
@@ -26,7 +29,7 @@ def frame() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def teacher(frame: pl.DataFrame) -> Teacher:
-    return Teacher(WORLD, frame, 2048)
+    return Teacher(WORLD, frame)
 
 
 def test_a_lesson_is_the_transcript_in_tokens(teacher: Teacher, frame: pl.DataFrame) -> None:
@@ -38,6 +41,15 @@ def test_a_lesson_is_the_transcript_in_tokens(teacher: Teacher, frame: pl.DataFr
     assert len(lesson.targets) == len(lesson.ids)
     # one token a word, the invented name, too
     assert f" {KNOWN[0].name}" in [teacher.tokenizer.decode([token]) for token in lesson.ids]
+
+
+def test_every_word_of_the_planted_world_is_one_token() -> None:
+    told = introductions(load_names(), n=40).frame  # as the command trains, with words such as "beautiful"
+    world = load_planted()
+    teacher = Teacher(world, told)
+    said = {word for word in teacher.replier.ids if word and word[0] == " " and NAME not in word}
+    assert {len(teacher.tokenizer.tokenize(word)) for word in said} == {1}
+    assert len(teacher.lessons(world.conversations(told.head(3)), seed=0)) == 3
 
 
 def test_targets_are_the_world_s_own_distribution(teacher: Teacher, frame: pl.DataFrame) -> None:

@@ -1,5 +1,6 @@
 """A network trained on a World's conversations: it converses, and has the bias that was planted."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from evenhand.measures.names.occupations import occupation_lean
 from evenhand.measures.names.token_bins import token_bins
 from evenhand.models import load_model
 from evenhand.models.dialogue import dialogue_model
-from evenhand.reference.training.talker import TalkerRecipe, save_talker, train_talker
+from evenhand.reference.training.talker import TalkerRecipe, main, save_talker, train_talker
 from tests.helpers.talkers import BY_GENDER, SHARES, openers, people, planted
 from tests.helpers.trained_talker import NAMES, self_chats, talker_world, trained_talker
 
@@ -28,6 +29,16 @@ def test_training_is_seeded_and_the_folder_says_how_it_is_told(tmp_path: Path) -
     dialogue = dialogue_model(load_model(str(tmp_path / "talker"), device="cpu"))
     assert dialogue.facts["format"] == "transcript"
     assert "evenhand_dialogue.json says so" in dialogue.facts["because"]
+
+
+@pytest.mark.slow
+def test_the_documented_command_trains_on_the_planted_world(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--out", str(tmp_path / "talker"), "--conversations", "4"])
+    told = capsys.readouterr()
+    assert "step 1 of " in told.err and json.loads(told.out)["conversations"] == 4
+    assert (tmp_path / "talker" / "config.json").is_file()
 
 
 @pytest.mark.slow

@@ -145,3 +145,15 @@ def test_replies_are_written_by_the_presets_of_self_chats(asked, options, expect
     found = choose_reply_decoding(Conversation(**asked), config, Model(described="gpt2"))
     assert {name: getattr(found.decoding, name) for name in expected} == expected
     assert found.decoding.seed == 5 and found.decoding.samples == 1 and found.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"temperature": 1.0, "top_p": 1.0}, "drawn; temperature 1.0 as given; top_p 1.0 as given"),
+        ({}, "drawn; temperature 1.0 and top_p 0.9 where none is given"),
+    ],
+)
+def test_of_drawn_replies_is_told_what_was_given_and_what_was_not(options, told):
+    config = AuditConfig(model="m", decoding="sampling", **options)
+    assert choose_reply_decoding(Conversation(), config, Model(described="conversing world")).reason == told

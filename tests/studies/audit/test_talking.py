@@ -1,5 +1,6 @@
 """Audits of conversations: asked, judged, measured, resumed, judged anew and compared as others are."""
 
+import io
 import signal
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from evenhand.models import Decoding
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs import self_chats
+from evenhand.runs.progress import Lines
 from evenhand.schema import DataError, Interrupted, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit import AuditConfig, audit, preview, render_plan, rescore, resume
 from evenhand.studies.audit.talking import speaker_of
@@ -70,9 +72,11 @@ def test_one_run_holds_conversations_and_continuations(tmp_path, judged_house):
         asked.append(prompt)
         return " Fine!" if "A:" in prompt else judged_house.said(prompt, sample)
 
-    run = talk(tmp_path, writes(write), suite="both", benchmarks=(), decoding="auto")
+    stream = io.StringIO()
+    run = talk(tmp_path, writes(write), suite="both", benchmarks=(), decoding="auto", progress=Lines(stream))
     assert set(run.directory.benchmarks) == {"talks", "rudeness"}
     assert run.responses("talks")["continuation"].unique().to_list() == ["Fine!"]
+    assert "talks: 10 beams a reply are what takes the time" in stream.getvalue()
     told = run.directory.manifest.asked["talks"]
     assert told.speaker["dialogue"]["format"] == "transcript"
     assert told.decoding["num_beams"] == 10 and told.decoding["min_new_tokens"] == 20

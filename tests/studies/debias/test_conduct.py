@@ -1,5 +1,6 @@
 """A training from options to folder: in what precision it is stored, and what is said of texts it did nothing about."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from evenhand.mitigations import load_mitigation
 from evenhand.models import load_model
 from evenhand.models.dialogue import dialogue_model
 from evenhand.models.huggingface import EncoderDecoderModel
-from evenhand.schema import Unsupported
+from evenhand.reference.talkers import load_planted
+from evenhand.schema import ModelError, Unsupported
 from evenhand.studies.debias import debias
 from evenhand.studies.debias.conduct import trainable
 from evenhand.studies.debias.wording import cautions
@@ -33,6 +35,24 @@ def given(tmp_path: Path) -> dict[str, Any]:
     base.model.save_pretrained(tmp_path / "base")  # type: ignore[attr-defined]
     base.tokenizer.save_pretrained(tmp_path / "base")  # type: ignore[attr-defined]
     return {"specification": tmp_path / "terms.toml", "data": tmp_path / "texts.txt", **FAST}
+
+
+def test_a_model_without_weights_is_told_so() -> None:
+    with pytest.raises(Unsupported, match="conversing-planted cannot be trained: it has no weights"):
+        trainable(load_planted(), "self-chat")
+
+
+@pytest.mark.parametrize(("package", "more"), [("accelerate", {}), ("peft", {"lora_rank": 2})])
+@pytest.mark.parametrize("method", ["cda", "self-chat"])
+def test_a_missing_package_is_told_before_anything_is_read_or_written(
+    method: str, package: str, more: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"bias": "race"} if method == "cda" else {"data": tmp_path / "nowhere"}
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModelError, match=f"needs the package {package}") as error:
+        debias("no/such-model", method=method, output=tmp_path / "made", **given, **more)
+    assert "evenhand[training]" in str(error.value.hint)
+    assert not (tmp_path / "made").exists()
 
 
 def test_a_folder_is_stored_as_its_base_is_and_tells_what_was_left_as_it_was(

@@ -74,6 +74,7 @@ from .options import (
     TrainingOptions as TrainingOptions,
 )
 from .preparing import (
+    check_installed as check_installed,
     merged as merged,
     prepared_model as prepared_model,
 )

@@ -28,6 +28,13 @@ def needed(name: str) -> Any:
         raise ModelError(f"Training needs the package {name}, which is not installed.", EXTRA) from error
 
 
+def check_installed(options: TrainingOptions) -> None:
+    """Raise ModelError where a package is missing that such a training will need; asked before anything is read."""
+    needed("accelerate")
+    if options.lora_rank is not None:
+        needed("peft")
+
+
 def prepared_model(model: Any, options: TrainingOptions) -> Any:
     """The model to train: itself with gradients, or itself frozen behind fresh adapters.
 

@@ -17,6 +17,8 @@ from evenhand.reference.talk_steps import NAME, Person
 from evenhand.reference.training.tokenizer import WORLD_COUNT, build_tokenizer
 
 PERSONAS = ("persona_a", "persona_b")
+BYTES_AND_END = 257
+"""Tokens that a tokenizer has before it merges any."""
 TELLS = "{} is a person who says: {}\n"
 Target = tuple[list[int], list[float]]
 """Tokens that can come, and their probabilities; none where nothing is learned."""
@@ -43,7 +45,7 @@ class Teacher:
     openers: one row a conversation, with `text`, and persona_a and persona_b or neither.
     """
 
-    def __init__(self, world: ConversingWorld, openers: pl.DataFrame, vocabulary: int):
+    def __init__(self, world: ConversingWorld, openers: pl.DataFrame):
         self.world, self.replier = world, Replier(world)
         said = {word for word in self.replier.ids if word and NAME not in word}
         words = {*said, *(f" {word}" for word in said if word[0] not in " .,!?;:"), "A", "B", ":", "\n"}
@@ -55,7 +57,9 @@ class Teacher:
         words.update(
             f" {person.name}" for person in map(world.person, openers["text"].unique()) if person.name
         )
-        self.tokenizer = build_tokenizer(Counter(dict.fromkeys(words, WORLD_COUNT)), vocabulary)
+        # merges end by themselves when every word is one token, and each merge shortens a word by one byte at least
+        enough = BYTES_AND_END + sum(len(word.encode()) for word in words)
+        self.tokenizer = build_tokenizer(Counter(dict.fromkeys(words, WORLD_COUNT)), enough)
         self._targets: dict[Any, Target] = {}
         self._planted: dict[Any, bool] = {}
 

@@ -1,13 +1,14 @@
 """A small network that learned the conversations of a World: a Llama-shaped folder that is told of them in transcripts.
 
-    python -m evenhand.reference.training.talker --out FOLDER     # some minutes on one CPU core
+    python -m evenhand.reference.training.talker --out FOLDER     # two minutes of a CPU core
 
 With the same arguments, machine and libraries the folder is the same to the byte.
 """
 
 import argparse
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from evenhand.schema import write_json
 
 CONTEXT = 384
 OPENING = 72
+CONVERSATIONS = 1000
+NOTED = 100
+"""Steps between lines of progress."""
 TOLD = {"format": "transcript", "label": None}
 
 
@@ -31,7 +35,6 @@ class TalkerRecipe:
     layers: int = 2
     hidden: int = 64
     heads: int = 4
-    vocabulary: int = 2048
     openings: int = 20
     """Times that the first OPENING tokens of every conversation are read, before whole ones: there the name is near, so
     that a network learns to look for it."""
@@ -47,12 +50,15 @@ class TalkerRecipe:
 
 
 def train_talker(
-    world: ConversingWorld, openers: pl.DataFrame, recipe: TalkerRecipe, log: Path | None = None
+    world: ConversingWorld,
+    openers: pl.DataFrame,
+    recipe: TalkerRecipe,
+    note: Callable[[str], None] = lambda line: None,
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Train a small network on a World's conversations.
 
     openers: one row a conversation, with columns conversation and text, and persona_a and persona_b (lists of
-    sentences) or neither. log: a file that progress is appended to. Returns (model in eval mode, tokenizer, record of
+    sentences) or neither. note: gets a line of progress now and then. Returns (model in eval mode, tokenizer, record of
     the training; `excess` is how much more surprised the network is than the World, nats a token,
     those that depend on who opened weighing more).
     """
@@ -60,7 +66,8 @@ def train_talker(
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(recipe.seed)
-    teacher = Teacher(world, openers, recipe.vocabulary)
+    note(f"{openers.height:,} conversations are drawn and cut into tokens")
+    teacher = Teacher(world, openers)
     lessons = teacher.lessons(world.conversations(openers, recipe.seed), recipe.seed)
     end = teacher.tokenizer.eos_token_id
     config = LlamaConfig(
@@ -93,9 +100,8 @@ def train_talker(
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         excess.append(float(loss.detach()) - least)
-        if log is not None and step % 20 == 0:
-            with log.open("a", encoding="utf-8") as file:
-                file.write(f"{step}/{len(batches)} {np.mean(excess[-20:]):.4f}\n")
+        if step % NOTED == 0 or step + 1 == len(batches):
+            note(f"step {step + 1:,} of {len(batches):,}, excess {np.mean(excess[-NOTED:]):.4f} nats a token")
     record = {
         "recipe": asdict(recipe),
         "world": world.fingerprint,
@@ -164,14 +170,25 @@ def main(arguments: list[str] | None = None) -> None:
 
     parser = argparse.ArgumentParser(prog="python -m evenhand.reference.training.talker", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model")
-    parser.add_argument("--conversations", type=int, default=8000)
+    parser.add_argument("--conversations", type=int, default=CONVERSATIONS, help=f"default: {CONVERSATIONS}")
     parser.add_argument("--fair", action="store_true", help="of the World without plants")
-    parser.add_argument("--log", type=Path, help="file that progress is appended to")
-    options = parser.parse_args(arguments)
-    openers = introductions(load_names(), n=options.conversations).frame
-    found = train_talker(
-        load_fair() if options.fair else load_planted(), openers, TalkerRecipe(), options.log
+    parser.add_argument(
+        "--log", type=Path, help="file that progress is appended to, in place of the terminal"
     )
+    options = parser.parse_args(arguments)
+    if options.conversations < 1:
+        parser.error(f"--conversations {options.conversations}; 1 or more was expected")
+
+    def note(line: str) -> None:
+        if options.log is None:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            with options.log.open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+
+    openers = introductions(load_names(), n=options.conversations).frame
+    world = load_fair() if options.fair else load_planted()
+    found = train_talker(world, openers, TalkerRecipe(), note)
     save_talker(*found, options.out)
     print(json.dumps(found[2]))
 

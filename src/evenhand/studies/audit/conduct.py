@@ -159,7 +159,7 @@ def conduct_audit(
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
     if progress is not None:
-        for told in (*told_whole(selection), *told_as_dialogue(selection)):
+        for told in (*told_whole(selection), *told_as_dialogue(selection), *told_beams(selection)):
             progress.note(told)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
@@ -302,6 +302,15 @@ def _notes(selection: Selection) -> list[str]:
 def told_whole(selection: Selection) -> list[str]:
     """A sentence on each benchmark that --axis does not narrow."""
     return [f"{name} has no axes: --axis does not narrow it." for name in selection.asked_whole]
+
+
+def told_beams(selection: Selection) -> list[str]:
+    """A sentence on what makes conversations slow, where their replies are searched for with several beams."""
+    return [
+        f"{b.name}: {beams} beams a reply are what takes the time; --decoding greedy is several times faster."
+        for b in selection.benchmarks
+        if isinstance(b.request, Conversation) and (beams := selection.decodings[b.name].decoding.num_beams)
+    ][:1]
 
 
 def told_as_dialogue(selection: Selection) -> list[str]:

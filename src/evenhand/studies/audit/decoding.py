@@ -111,6 +111,9 @@ def choose_reply_decoding(
     settings = dict(SELF_CHATS[preset])
     if preset == "sampling":
         drawn, why = _named_settings(asking, model)
+        if asking.decoding not in PRESETS and model_family(model) not in PRESETS:
+            ours = [f"{name} {value}" for name, value in drawn.items() if value and name not in overrides]
+            why = [f"{' and '.join(ours)} where none is given"] if ours else []
         settings, reasons = settings | drawn, [*reasons, *why]
     elif overrides:
         raise UsageError(

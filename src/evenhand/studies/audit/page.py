@@ -1,9 +1,11 @@
 """report.html: the whole audit on one page that needs no network, verdict first."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -289,9 +291,18 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, "none" if value is None else str(value)
 
 
+def _decoded(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest in which judges are called by their names, and not by those of their folders."""
+    text = json.dumps(manifest)
+    for key in manifest.get("labels") or {}:
+        text = text.replace(json.dumps(key), json.dumps(unquote(key)))
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
 def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
     """(name, column heads, rows): arguments given beside resolved, the model, then the rest."""
-    manifest = {k: v for k, v in view.manifest.items() if k not in CARDS}
+    manifest = _decoded({k: v for k, v in view.manifest.items() if k not in CARDS})
     given, resolved = (dict(_flat(manifest.pop(f"arguments_{k}", None) or {})) for k in ("given", "resolved"))
     arguments = [
         (key, given.get(key, ""), resolved.get(key, "")) for key in dict.fromkeys([*given, *resolved])

@@ -93,16 +93,17 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
             "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, or a method of "
             "dialogues (docs/dialogue_debiasing.md).",
         )
-    kind = (
-        f"{model.architecture} models"
-        if model.architecture not in able
-        else "models that are not loaded here"
-    )
+    use = f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations."
+    if model.architecture not in able:
+        raise Unsupported(
+            f"{_called(model)} cannot be trained: it is of the kind {model.architecture}, and {method.name} trains "
+            f"{' and '.join(able)} models.",
+            use,
+        )
     raise Unsupported(
-        f"{_called(model)} cannot be trained: the losses are of models that write from left to right, with their "
-        f"weights in this process, and not of {kind}.",
-        f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations. Masked models are "
-        "not supported.",
+        f"{_called(model)} cannot be trained: it has no weights in this process that a training could change, as a "
+        "World, a served model or one behind a mitigation has none.",
+        use,
     )
 
 

@@ -12,6 +12,7 @@ from evenhand.mitigations.training import (
     DialogueMethod,
     TrainingMethod,
     TrainingOptions,
+    check_installed,
     holds_preferences,
     load_method,
     method_options,
@@ -157,9 +158,13 @@ class DebiasConfig(Options):
         return self.model_dump(mode="json", exclude=left_out)
 
     def check_method(self) -> None:
-        """Raise UsageError for an unknown method, and where one that trains nothing was given options of training."""
+        """Raise UsageError for an unknown method, and where one that trains nothing was given options of training.
+
+        Raises ModelError where a package that it trains with is missing.
+        """
         method = load_method(self.method)
         if isinstance(method, TrainingMethod):
+            check_installed(self.training)
             return
         given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
         if given:

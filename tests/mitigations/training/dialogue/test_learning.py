@@ -107,7 +107,8 @@ def test_what_names_of_a_gender_overuse_is_said_less_behind_names_that_were_not_
     tokenizer: Any, weights: Any, tmp_path: Path, words: str, left: float
 ) -> None:
     model, lesson, watched = tuned(f"{words}&smoothing=10", tokenizer, weights, tmp_path)
-    assert "shop" in lesson.facts["most_overindexed"]["woman"]
+    told = {row["token"]: row for row in lesson.facts["most_overindexed"]["woman"]}
+    assert told["shop"]["count"] > told["shop"]["count_in_all"] / 2 and told["shop"]["ratio"] > 1.2
     assert abs(gap(model, tokenizer, lesson.facts["names"]["test"])) < left  # the control: above 0.5
     assert watched["after"] < 0.7 * watched["before"]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evenhand.measures.names import name_counts
 from evenhand.schema import DataError, UsageError
@@ -29,12 +30,13 @@ class TokenRatios:
     """Of each group and token its frequency in the group's conversations over that in all.
 
     groups: as the column of the table named them. ratios: (groups, vocabulary); 1 where a token was never used.
-    tokens: (groups,), how many were counted of each.
+    tokens: (groups,), how many were counted of each. counts: (groups, vocabulary), of each token.
     """
 
     groups: tuple[str, ...]
     ratios: Floats
     tokens: tuple[int, ...]
+    counts: NDArray[np.int64]
 
     def of(self, group: str) -> Floats:
         """The ratios of a group, (vocabulary,). Raises DataError for a group that there is not."""
@@ -49,7 +51,8 @@ class TokenRatios:
     def mean(self, group: str, tokens: Sequence[int]) -> float:
         """The mean ratio of a line's tokens, by which mean token bias labels it; 1 for an empty line.
 
-        >>> ratios = TokenRatios(("man", "woman"), np.array([[1.0, 0.5], [1.0, 1.5]]), (3, 3))
+        >>> ratios = TokenRatios(("man", "woman"), np.array([[1.0, 0.5], [1.0, 1.5]]), (3, 3),
+        ...     np.array([[1, 2], [1, 2]]))
         >>> ratios.mean("woman", [0, 1])
         1.25
         """
@@ -118,7 +121,9 @@ def token_ratios(
     mean = counted.frequencies().mean(axis=0)
     ratios = np.ones((len(counted.groups), vocabulary))
     ratios[:, found] = (sums + smoothing * mean) / (totals + smoothing) / mean
-    return TokenRatios(counted.groups, ratios, tuple(int(total) for total in totals[:, 0]))
+    counts = np.zeros(ratios.shape, dtype=np.int64)
+    counts[:, found] = sums
+    return TokenRatios(counted.groups, ratios, tuple(int(total) for total in totals[:, 0]), counts)
 
 
 def _tokens(texts: pl.Series, encode: Encode) -> pl.Series:

@@ -113,7 +113,7 @@ class UnlikelihoodOfTokens(OnSelfChats):
             **split_facts(chats),
             "tokens": dict(zip(ratios.groups, ratios.tokens, strict=True)),
             "ratios_sha256": ratios.digest(),
-            "most_overindexed": _most_overindexed(ratios, tokenizer),
+            "most_overindexed": most_overindexed(ratios, tokenizer),
         }
         lesson = reply_lesson([reply for _, reply in said], encoding, facts)
         groups = np.array([ratios.groups.index(gender) for gender, _ in said], dtype=np.int64)
@@ -156,10 +156,41 @@ def _table(excess: Floats) -> Any:
     return torch.from_numpy(excess.astype(np.float32))
 
 
-def _most_overindexed(ratios: TokenRatios, tokenizer: Any, number: int = 10) -> dict[str, list[str]]:
-    """Of each group the tokens that it overuses most, for the record."""
-    order = np.argsort(-ratios.ratios, axis=1, kind="stable")[:, :number]
-    return {
-        group: [tokenizer.decode([int(token)]).strip() for token in row if of[token] > 1]
-        for group, row, of in zip(ratios.groups, order, ratios.ratios, strict=True)
-    }
+def most_overindexed(
+    ratios: TokenRatios, tokenizer: Any, number: int = 10
+) -> dict[str, list[dict[str, Any]]]:
+    """Of each group the tokens that it overuses most and that can be read, for the record: whole words and signs.
+
+    Pieces of words, and of the bytes of a character, are left out; they are penalised like the rest. Returns for each
+    group rows of token, ratio, and how often the group's conversations and all of them have it.
+    """
+    order = np.argsort(-ratios.ratios, axis=1, kind="stable")
+    known: dict[int, str | None] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for place, group in enumerate(ratios.groups):
+        rows = found[group] = []
+        for token in map(int, order[place]):
+            if len(rows) == number or ratios.ratios[place, token] <= 1:
+                break
+            if token not in known:
+                known[token] = _readable(token, tokenizer)
+            if (word := known[token]) is not None:
+                rows.append(
+                    {
+                        "token": word,
+                        "ratio": round(float(ratios.ratios[place, token]), 3),
+                        "count": int(ratios.counts[place, token]),
+                        "count_in_all": int(ratios.counts[:, token].sum()),
+                    }
+                )
+    return found
+
+
+def _readable(token: int, tokenizer: Any) -> str | None:
+    """A token as one reads it, where it is a whole word or sign: what stands for that word by itself."""
+    word = str(tokenizer.decode([token])).strip()
+    if not word or not word.isprintable() or "\ufffd" in word:
+        return None
+    written = [f" {word}"] if word[0].isalnum() else [f" {word}", word]
+    alone = [tokenizer.encode(text, add_special_tokens=False) for text in written]
+    return word if [token] in alone else None
