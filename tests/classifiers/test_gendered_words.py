@@ -55,8 +55,8 @@ def test_words_are_found_as_each_of_them_by_itself_would_be():
     texts = [
         "She's his’n, HERS; \u017fhe 'he",
         "ab" + "\u0301he",
-        " " * 300_000 + "she",
-        "x" + "\u0301" * 300_000,
+        " " * 200 + "she",
+        "x" + "\u0301" * 200,
     ]
     for text in texts:
         plain = text.replace("’", "'").lower()
