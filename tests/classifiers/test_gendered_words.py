@@ -1,5 +1,7 @@
 """The list of gendered words: whole words, counts, ties, and nothing where there is nothing."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,28 @@ def test_genders_have_about_as_many_words():
 def test_it_takes_no_options():
     with pytest.raises(UsageError, match="gendered-words"):
         load_classifier("evenhand/gendered-words?threshold=0.4")
+
+
+def test_words_are_found_as_each_of_them_by_itself_would_be():
+    """The look at first letters leaves nothing out, and a long text of no word costs one look at each place."""
+    listed = read_gender_words()
+    texts = [
+        "She's his’n, HERS; \u017fhe 'he",
+        "ab" + "\u0301he",
+        " " * 200 + "she",
+        "x" + "\u0301" * 200,
+    ]
+    for text in texts:
+        plain = text.replace("’", "'").lower()
+        found = [
+            (match.start(), len(word), gender)
+            for word, gender in listed.gender.items()
+            for match in re.finditer(rf"(?<![\w'])(?={re.escape(word)}(?!\w))", plain)
+        ]
+        longest = {start: gender for start, _, gender in sorted(found)}  # the longest word that begins there
+        assert listed.counts(text) == tuple(list(longest.values()).count(gender) for gender in (0, 1))
+
+
+def test_letters_that_only_look_like_others_are_none_of_ours():
+    """A long s and a dotless i fold to s and i in expressions, and to nothing in lower case."""
+    assert said("\u017fhe knows", "h\u0131s", "\u0130s HIS").labels == ["neither", "neither", "man"]

@@ -50,7 +50,7 @@ class GenderWords:
 
     def counts(self, text: str) -> tuple[int, int]:
         """Words for women and for men in a text."""
-        found = [self.gender[word.lower()] for word in self.pattern.findall(text.replace("’", "'"))]
+        found = [self.gender[word] for word in self.pattern.findall(text.replace("’", "'").lower())]
         return len(found) - sum(found), sum(found)
 
 
@@ -69,7 +69,9 @@ def read_gender_words() -> GenderWords:
             gender[word.strip()] = GENDERS.index(kind)
     longest_first = sorted(gender, key=lambda word: (-len(word), word))
     alternatives = "|".join(re.escape(word) for word in longest_first)
-    pattern = re.compile(rf"(?<![\w'])(?:{alternatives})(?!\w)", re.IGNORECASE)
+    # the look at one letter spares most places the whole list
+    begins = "".join(sorted({re.escape(word[0]) for word in gender}))
+    pattern = re.compile(rf"(?<![\w'])(?=[{begins}])(?:{alternatives})(?!\w)")
     return GenderWords(gender, pattern, hashlib.sha256(content.encode()).hexdigest())
 
 

@@ -20,6 +20,7 @@ from .decoding import (
 from .loading import (
     MODELS as MODELS,
     as_language_model as as_language_model,
+    check_model as check_model,
     load_model as load_model,
 )
 from .puppets import (

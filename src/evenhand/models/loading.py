@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from evenhand.models.contract import Architecture, LanguageModel
@@ -12,8 +13,9 @@ from evenhand.models.huggingface import (
     weights_fingerprint as weights_fingerprint,
 )
 from evenhand.models.served import is_address
-from evenhand.schema import ModelError, Registry, UsageError, checked, unknown_name
+from evenhand.schema import ModelError, Registry, UsageError, checked, is_folder, unknown_name
 from evenhand.weights import (
+    find_checkpoint,
     load_tokenizer as load_tokenizer,
     tokenizer_fingerprint as tokenizer_fingerprint,
 )
@@ -95,9 +97,7 @@ def load_model(
             trust_remote_code=trust_remote_code,
             options=options,
         )
-    if name in MODELS or name.split("/")[0] in {"evenhand", "puppet"} | {
-        n.split("/")[0] for n in MODELS.names()
-    }:
+    if _is_registered(name):
         return _call_registered(name, MODELS.load(name), arguments)
     config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
     kind = architecture or architecture_of(config, name)
@@ -113,6 +113,36 @@ def load_model(
     return as_language_model(
         pretrained.model, pretrained.tokenizer, kind, pretrained.identity, options, batch_tokens
     )
+
+
+def check_model(
+    name: str, *, revision: str | None = None, trust_remote_code: bool = False
+) -> Architecture | None:
+    """Which kind of model a name is of, without reading weights; None where only loading tells.
+
+    name, revision, trust_remote_code: as in `load_model`. Of a folder the tokenizer is read and the weights are looked
+    for. Nothing is asked of a served model. Raises UsageError for an unknown registered name, ModelError for a folder
+    or hub name without a language model.
+
+    >>> check_model("puppet/uniform") is None
+    True
+    """
+    if is_address(name) or name.startswith(VLLM):
+        return None
+    if _is_registered(name):
+        MODELS.load(name)
+        return None
+    config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
+    kind = architecture_of(config, name)
+    if is_folder(Path(name).expanduser()):
+        find_checkpoint(name, config=config, trust_remote_code=trust_remote_code)
+    return kind
+
+
+def _is_registered(name: str) -> bool:
+    """Whether a name is, or begins as, one of the register."""
+    owners = {"evenhand", "puppet"} | {known.split("/")[0] for known in MODELS.names()}
+    return name in MODELS or name.split("/")[0] in owners
 
 
 def as_language_model(

@@ -5,6 +5,7 @@ import pytest
 
 from evenhand.benchmarks import AnalysisOptions
 from evenhand.benchmarks.names.chats import by_name, chats_of, told_gender, utterances_by_turn
+from evenhand.benchmarks.names.offence import offence
 from evenhand.schema import DataError
 from tests.helpers.named_chats import named_chats
 
@@ -88,3 +89,31 @@ def test_failed_and_empty_replies_are_counted_and_not_read() -> None:
     assert (turns[4]["n_empty"], turns[5]["n_missing"], turns[6]["n_missing"]) == (20, 20, 0)
     assert (turns[7]["in_context"], turns[8]["in_context"]) == (1.0, 0.0)
     assert turns[5]["words"] is None
+
+
+def test_judgements_of_what_was_not_written_do_not_count() -> None:
+    """A file may bring a text beside an error: whoever judged that text judged no reply."""
+    whole = named_chats(talks=1).with_columns(
+        toxicity_negative=(pl.col("turn") == 5) & (pl.col("gender") == "woman"),
+        gender_label=pl.lit("woman"),
+        lines_before=pl.lit(""),
+    )
+    failed = whole.with_columns(error=pl.when(pl.col("turn") == 5).then(pl.lit("x")))
+    lost = whole.with_columns(text=pl.when(pl.col("turn") != 5).then("text"))
+    for frame in (failed, lost):
+        read = chats_of(frame, OPTIONS)
+        rates = offence(read, OPTIONS).details["groups"].filter(pl.col("axis") == "gender")
+        assert rates["rate"].to_list() == [0.0, 0.0]
+        assert rates["n"].to_list() == [100, 100] and rates["n_missing"].to_list() == [10, 10]
+        assert read.frame["told_gender"].null_count() == 20
+    rows = offence(chats_of(whole, OPTIONS), OPTIONS).details["groups"].filter(pl.col("axis") == "gender")
+    assert rows["rate"].to_list() == pytest.approx([0.0, 100 / 11])
+
+
+def test_of_conversations_that_all_failed_no_rate_is_told() -> None:
+    frame = named_chats(talks=1).with_columns(toxicity_negative=pl.lit(False), error=pl.lit("x"))
+    found = offence(chats_of(frame, OPTIONS), OPTIONS).measurements
+    judged = [row for row in found if row.measure == "disparity"]
+    assert {row.axis for row in judged} == {"gender", "gender and race"}
+    assert all(row.estimate is None and row.obstacle == "No response was judged." for row in judged)
+    assert {row.measure for row in found if row.estimate is not None} <= {"missing_rate", "refusal_rate"}

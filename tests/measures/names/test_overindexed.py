@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from evenhand.measures.names.overindexed import PRIOR, overindexed_words
+from evenhand.measures.names.self_chats import name_counts
+from evenhand.schema import DataError
 
 
 def chats(said: dict[tuple[str, str], str]) -> pl.DataFrame:
@@ -65,3 +67,28 @@ def test_log_odds_are_those_of_the_formula() -> None:
         delta = math.log(y_i / (n_i - y_i)) - math.log(y_j / (n_j - y_j))
         assert row["log_odds"] == pytest.approx(delta)
         assert row["z"] == pytest.approx(delta / math.sqrt(1 / y_i + 1 / y_j))
+
+
+def test_names_that_all_say_the_same_have_no_words_of_their_own() -> None:
+    said = dict.fromkeys(SAID, "hats and cars")
+    assert overindexed_words(chats(said)).height == 0
+    said["Ann", "woman"] = said["Eve", "woman"] = (
+        "hats hats cars"  # of men one word stands out, of women two do
+    )
+    table = overindexed_words(chats(said))
+    assert table["group"].dtype == pl.String and table.height
+
+
+@pytest.mark.parametrize("silence", ["", "! ..."])
+def test_a_group_that_says_no_word_is_named(silence: str) -> None:
+    said = {key: silence if key[1] == "woman" else text for key, text in SAID.items()}
+    with pytest.raises(DataError, match="no word in the conversations of the gender woman"):
+        overindexed_words(chats(said))
+
+
+def test_a_column_of_token_counts_is_no_list_of_tokens() -> None:
+    table = chats(SAID)
+    plain = name_counts(table, "m", "gender")
+    for column in (pl.lit(5), pl.lit("a b"), pl.lit([0.5])):
+        assert name_counts(table.with_columns(tokens=column), "m", "gender").tokens == plain.tokens
+    assert name_counts(table.with_columns(tokens=pl.lit([7, 7])), "m", "gender").tokens == ["7"]

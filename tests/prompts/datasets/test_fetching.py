@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -172,3 +173,57 @@ def test_a_record_that_cannot_be_read_counts_as_none(owner: Owner) -> None:
     ):
         record.write_text(broken)
         assert fetch("redditbias", "gender").recorded
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "own"))
+    return tmp_path / "own" / "ssa-names"
+
+
+def names_of(folder: Path, births: int, years: range = range(1920, 2020)) -> Path:
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "names.zip", "w") as archive:
+        for year in years:
+            archive.writestr(f"yob{year}.txt", f"Mary,F,{births}\n")
+    return folder
+
+
+def test_what_cannot_be_read_is_neither_kept_nor_recorded(own_cache: Path, tmp_path: Path) -> None:
+    wrong = {
+        b"": "It is empty",
+        b"<html>denied</html>": "It is no archive",
+        names_of(tmp_path / "few", 3, range(1920, 1990)).joinpath("names.zip").read_bytes(): (
+            "lacks 30 of the years 1920 to 2019, first 1990"
+        ),
+    }
+    (source := tmp_path / "source").mkdir()
+    for content, message in wrong.items():
+        (source / "names.zip").write_bytes(content)
+        with pytest.raises(ChecksumMismatch, match=message):
+            fetch("ssa-names", from_dir=source)
+        assert not any(own_cache.rglob("*.*"))
+    assert fetch("ssa-names", from_dir=names_of(tmp_path / "good", 3)).downloaded == ("names.zip",)
+    # what came into the cache by other means is read, too, before it is recorded
+    (own_cache / FIRST_FETCHED).unlink()
+    (own_cache / "national" / "names.zip").write_bytes(b"<html>")
+    with pytest.raises(ChecksumMismatch, match=r"names.zip from the cache was not taken.* no archive"):
+        fetch("ssa-names")
+    assert not (own_cache / FIRST_FETCHED).exists()
+
+
+def test_a_folder_with_another_file_replaces_nothing_and_is_told_how(own_cache: Path, tmp_path: Path) -> None:
+    old, new = names_of(tmp_path / "old", 3), names_of(tmp_path / "new", 4)
+    fetch("ssa-names", from_dir=old)
+    assert fetch("ssa-names", from_dir=old).downloaded == ()
+    here = own_cache / "national" / "names.zip"
+    with pytest.raises(
+        ChecksumMismatch, match=r"is not the file that is here already.*old.*Nothing was"
+    ) as told:
+        fetch("ssa-names", from_dir=new)
+    assert f"remove {here} and its entry in {own_cache / FIRST_FETCHED}" in str(told.value)
+    assert here.read_bytes() == (old / "names.zip").read_bytes()
+    here.unlink()
+    (own_cache / FIRST_FETCHED).write_text("{}")
+    assert fetch("ssa-names", from_dir=new).downloaded == ("names.zip",)
+    assert here.read_bytes() == (new / "names.zip").read_bytes()

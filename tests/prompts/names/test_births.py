@@ -53,6 +53,8 @@ def test_sums_are_taken_where_the_years_are_not_known(tmp_path: Path) -> None:
         ("name,female_births,male_births\nMary,ten,1\n", "'female_births' is 'ten', which is not a number"),
         ("name,female_births,male_births\nMary,1.5,1\n", "row 1: female_births is '1.5', no count"),
         ("name,female_births,male_births\nMary,-1,1\n", "no count"),
+        ("name,female_births,male_births\nMary,1e23,1\n", "female_births is '1e23', no count"),
+        ("name,female_births,male_births\nMary,inf,1\n", "no count"),
         ("name,female_births,male_births\nMary,,1\n", "no count"),
         ("name,female_births,male_births\nMary,1,1\nMary,2,2\n", "Mary stands there more than once"),
         ("name,births\nMary,1\n", "no columns 'female_births', 'male_births'"),
@@ -110,3 +112,18 @@ def test_the_tiers_of_the_names_of_1950_to_2009(shared: Path) -> None:
     assert told["tier"].str.replace(" ", "_").to_list() == listed["genderedness_tier"].to_list()
     counts = dict(told["tier"].value_counts().iter_rows())
     assert counts == {"low": 5, "medium": 27, "high": 53, "very high": 314}
+
+
+def test_an_archive_with_broken_bytes_or_counts_beyond_reason(tmp_path: Path) -> None:
+    (years := tmp_path / "years").mkdir()
+    year_files(years, "Ann,F,99999999999999999999999\n")
+    with pytest.raises(DataError, match=r"yob1960.txt, line 6: 'Ann,F,9+' is no line such as"):
+        read_births(years)
+    archive = tmp_path / "names.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        written.writestr("yob1950.txt", "".join(f"Ann,F,{n}\n" for n in range(999)))
+    broken = bytearray(archive.read_bytes())
+    broken[60:300] = bytes(byte ^ 0x5A for byte in broken[60:300])
+    archive.write_bytes(bytes(broken))
+    with pytest.raises(DataError, match="is no archive that can be read"):
+        read_births(archive)

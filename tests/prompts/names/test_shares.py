@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from evenhand.prompts.datasets import dataset_folder, fetch
-from evenhand.prompts.names import read_shares
+from evenhand.prompts.names import read_shares, workbook as workbooks
 from evenhand.prompts.names.shares import COLUMNS, content_sha256
 from evenhand.schema import ChecksumMismatch, DataError
 
@@ -119,3 +119,48 @@ def test_the_published_table_is_pinned_by_its_rows(
     csv(other / "firstnames.csv", *rows[1:-1])
     with pytest.raises(ChecksumMismatch, match="are not those of tzioumis"):
         dataset_folder("tzioumis", user_folder=other)
+
+
+def sheet(path: Path, rows: str, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    """A workbook of one sheet by its rows as they are written; the columns are its first row."""
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    head = "".join(f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in COLUMNS)
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("xl/sharedStrings.xml", f"<sst {main}><si><t>ANN</t></si></sst>")
+        archive.writestr("xl/worksheets/sheet1.xml", f"<worksheet {main}><row>{head}</row>{rows}</worksheet>")
+    return path
+
+
+def test_columns_behind_the_last_heading_are_not_read(tmp_path: Path) -> None:
+    numbers = "".join(f"<c><v>{value}</v></c>" for value in (3, 100, 0, 0, 0, 0, 0))
+    ann = f'<row><c t="s"><v>0</v></c>{numbers}<c r="ZZZ2"><v>1</v></c></row>'
+    file = sheet(tmp_path / "a.xlsx", ann + '<row><c r="ZZZ1"/></row>' * 20_000)
+    assert read_shares(file).rows() == [("ANN", 3, 100, 0, 0, 0, 0, 0)]
+
+
+@pytest.mark.parametrize("cell", ['<c t="s"><v>-1</v></c>', '<c t="s"><v>7</v></c>', '<c t="s"/>'])
+def test_a_shared_text_that_is_not_there(tmp_path: Path, cell: str) -> None:
+    with pytest.raises(DataError, match="is no workbook that can be read"):
+        read_shares(sheet(tmp_path / "a.xlsx", f"<row>{cell}</row>"))
+
+
+def test_a_sheet_of_more_cells_than_tables_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbooks, "MOST_CELLS", 30)
+    with pytest.raises(DataError, match="it has more than 30 cells"):
+        read_shares(sheet(tmp_path / "a.xlsx", '<row><c r="H1"/></row>' * 3))
+
+
+def test_broken_bytes_and_headings_that_stand_there_twice(tmp_path: Path) -> None:
+    file = sheet(tmp_path / "a.xlsx", "<row><c><v>1</v></c></row>" * 99)
+    broken = bytearray(file.read_bytes())
+    start = broken.find(b"sheet1.xml") + 14
+    broken[start : start + 60] = bytes(byte ^ 0x5A for byte in broken[start : start + 60])
+    file.write_bytes(bytes(broken))
+    with pytest.raises(DataError, match="is no workbook that can be read"):
+        read_shares(file)
+    twice = [*COLUMNS, "obs"]
+    tabs = tmp_path / "a.tab"
+    tabs.write_text("\t".join(twice) + "\n")
+    for source in (tabs, workbook(tmp_path / "b.xlsx", [twice])):
+        with pytest.raises(DataError, match="the column 'obs' stands there 2 times"):
+            read_shares(source)

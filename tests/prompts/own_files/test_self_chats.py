@@ -94,3 +94,19 @@ def test_a_lacking_column_is_named(tmp_path: Path) -> None:
         read_self_chats(
             csv(tmp_path, "1,Ann,woman,1,x", head="conversation,name,gender,turn,text"), NEEDED, ROLES
         )
+
+
+@pytest.mark.parametrize("turn", ["inf", "nan", "1e26", "9223372036854775808", "2.5", "0", ""])
+def test_turns_are_whole_numbers_of_a_size_that_conversations_have(tmp_path: Path, turn: str) -> None:
+    with pytest.raises(DataError, match=r"row 1: 'turn' is .* was expected"):
+        read_self_chats(csv(tmp_path, f"1,Ann,woman,A,{turn},one"), NEEDED, ROLES)
+
+
+def test_whether_the_name_was_read_is_no_list(tmp_path: Path) -> None:
+    file = tmp_path / "chats.parquet"
+    row = dict(zip(NEEDED, ("1", "Ann", "woman", "B", 2), strict=True)) | {"text": "x"}
+    pl.DataFrame([row]).with_columns(name_in_context=pl.lit([True])).write_parquet(file)
+    with pytest.raises(
+        DataError, match=r"'name_in_context' holds List\(Boolean\); true or false was expected"
+    ):
+        read_self_chats(file, NEEDED, ROLES)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.schema import ResumeRefused, UsageError
-from evenhand.studies.names import NamesConfig, is_study, names_config, resumed_study
+from evenhand.studies.names import NamesConfig, is_study, names_config, record, resumed_study
 from evenhand.studies.names.record import begin, stored_study
 
 
@@ -35,7 +35,7 @@ def test_options_that_are_wrong_are_named(given: dict[str, object], message: str
         names_config({"model": "m", **given})
 
 
-def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path) -> None:
+def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = NamesConfig(model="m", rows={"a": "x"}, limit=5)
     begin(tmp_path, config)
     assert is_study(tmp_path) and stored_study(tmp_path) == config
@@ -43,8 +43,18 @@ def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path) -> None:
     assert grown.rows == {"a": "x", "b": "y"} and grown.limit == 5 and grown.device == "cpu"
     begin(tmp_path, grown)
     assert stored_study(tmp_path).rows == {"a": "x", "b": "y"}
-    with pytest.raises(UsageError, match="has a row 'a' already"):
-        resumed_study(tmp_path, {"rows": {"a": "z"}})
+    # nothing was made of the row yet: the mistyped folder may be given anew
+    mended = resumed_study(tmp_path, {"rows": {"a": "z"}})
+    assert mended.rows == {"a": "z", "b": "y"}
+    begin(tmp_path, mended)
+    assert stored_study(tmp_path).rows == {"a": "z", "b": "y"}
+    begin(tmp_path, grown)
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "ended", lambda folder: folder.parent.name == "a")
+        with pytest.raises(UsageError, match="has a row 'a' already"):
+            resumed_study(tmp_path, {"rows": {"a": "z"}})
+        with pytest.raises(ResumeRefused, match="rows"):
+            begin(tmp_path, mended)
     with pytest.raises(UsageError, match="was begun, and limit was given"):
         resumed_study(tmp_path, {"limit": 6})
     with pytest.raises(ResumeRefused, match="limit"):

@@ -7,9 +7,10 @@ import pytest
 from rich.console import Console
 
 from evenhand.mitigations.training.finetuned import LINEAGE
+from evenhand.models import load_model
 from evenhand.prompts.names import load_names
-from evenhand.runs import RunDirectory, self_chats
-from evenhand.schema import DataError, write_json
+from evenhand.runs import RunDirectory, Silence, self_chats
+from evenhand.schema import DataError, EvenhandError, ModelError, Unsupported, UsageError, write_json
 from evenhand.studies.names import conduct, names_config, names_study, names_with, resumed_study
 from evenhand.studies.names.conduct import check_same
 from tests.helpers import names_house
@@ -101,3 +102,40 @@ def test_names_that_rows_were_tuned_on(tmp_path: Path) -> None:
         write_json(tmp_path / label / LINEAGE, told)
     rows = {label: str(tmp_path / label) for label in ("x", "y")}
     assert conduct.tuned_names(names_config({"model": "m", "rows": rows})) == ["Ann", "Bob", "Cy"]
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "message"),
+    [
+        ("/nonexistent", ModelError, "The row 'x': There is no model folder '/nonexistent'"),
+        (".", ModelError, "The row 'x': "),
+        ("puppet/none", UsageError, "The row 'x': There is no model called 'puppet/none'"),
+    ],
+)
+def test_rows_are_looked_for_before_any_model_is_asked(
+    house: None, tmp_path: Path, row: str, kind: type[EvenhandError], message: str
+) -> None:
+    row = str(tmp_path) if row == "." else row
+    with pytest.raises(kind, match=message):
+        names_study("house/planted", rows={"x": row}, output=tmp_path / "study", limit=4)
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_masked_model_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conduct, "check_model", lambda name, **_: "masked" if name == "bert" else None)
+    config = names_config({"model": "m", "rows": {"x": "bert"}})
+    with pytest.raises(Unsupported, match="The row 'x': bert is a masked language model"):
+        conduct.check_rows(config, ["original", "x"])
+    conduct.check_rows(config, ["original"])
+
+
+def test_what_a_row_given_anew_had_answered_is_moved_away(tmp_path: Path) -> None:
+    for label, model in (("original", "m"), ("x", "old")):
+        run = tmp_path / "rows" / label / "greedy"
+        RunDirectory.create(run, model=load_model("puppet/uniform"), given={}, resolved={"model": model})
+    config = names_config({"model": "m", "rows": {"x": "new"}})
+    session = conduct._Session(config, tmp_path, (), Silence(), [])
+    for label in config.models:
+        session.set_aside(label)
+    assert sorted(path.name for path in (tmp_path / "rows").iterdir()) == ["original"]
+    assert RunDirectory.is_run(tmp_path / "replaced" / "x-1" / "greedy")

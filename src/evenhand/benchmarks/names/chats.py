@@ -31,6 +31,13 @@ UNTOLD = (
 """Labels of a classifier that tell no gender, lower case."""
 SHOWN, HIDDEN = "gender", "gender_masked"
 """The roles of judges who see the name, and who do not."""
+OFFENSIVENESS, TOXICITY = "offensiveness", "toxicity"
+JUDGEMENTS = tuple(
+    f"{role}_{part}"
+    for role in (SHOWN, HIDDEN, OFFENSIVENESS, TOXICITY)
+    for part in ("label", "score", "negative", "scores")
+)
+"""Columns of judgements."""
 COLUMNS = ("conversation", "name", "gender", "speaker", "turn")
 RACE, TIER, WINDOW = "race_ethnicity", "tier", "name_in_context"
 OPENER = 1
@@ -86,12 +93,14 @@ def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "name
     require_columns(frame, ["turn", "text"], measure, of_any_kind=True)
     spelt = pl.col("gender").cast(pl.String).str.strip_chars().str.to_lowercase()
     absent = [pl.lit(None, pl.String).alias(name) for name in (RACE, TIER) if name not in frame.columns]
-    written = pl.col("text").cast(pl.String)
+    written = pl.col("text").is_not_null()
     if "error" in frame.columns:
-        written = pl.when(pl.col("error").is_null() | (pl.col("turn") == OPENER)).then(written)
+        written &= pl.col("error").is_null() | (pl.col("turn") == OPENER)
+    judged = [name for name in JUDGEMENTS if name in frame.columns]
     frame = frame.with_columns(
         *absent,
-        written.alias("text"),
+        *(pl.when(written).then(pl.col(name)).alias(name) for name in judged),
+        text=pl.when(written).then(pl.col("text").cast(pl.String)),
         gender=spelt.replace_strict(SPELT, default=None, return_dtype=pl.String),
     )
     told = [

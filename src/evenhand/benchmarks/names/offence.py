@@ -6,16 +6,15 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import analyse_group_rates
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
-from evenhand.benchmarks.names.chats import OPENER, RACE, Chats
+from evenhand.benchmarks.names.chats import OFFENSIVENESS, OPENER, RACE, TOXICITY, Chats
 from evenhand.benchmarks.names.rows import GENDER, GROUP
-
-OFFENSIVENESS, TOXICITY = "offensiveness", "toxicity"
 
 
 def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
     """Rates of groups of names, as every benchmark of judged continuations has them; names are what is sampled.
 
-    Of offensiveness where it was judged, else of toxicity; nothing where neither was. Details as `analyse_group_rates`.
+    Of offensiveness where it was judged, else of toxicity; rows without a number where no utterance of a judged table
+    was written, nothing where nobody judged. Details as `analyse_group_rates`.
     """
     role = judged_role(chats.frame)
     if role is None:
@@ -52,9 +51,7 @@ def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def judged_role(frame: pl.DataFrame) -> str | None:
-    """Whose judgement counts: of offensiveness if there is any, else of toxicity, else nobody's."""
-    for role in (OFFENSIVENESS, TOXICITY):
-        column = f"{role}_negative"
-        if column in frame.columns and frame[column].count():
-            return role
-    return None
+    """Whose judgement counts: of offensiveness if there is any, else of toxicity, else nobody's (None)."""
+    there = [role for role in (OFFENSIVENESS, TOXICITY) if f"{role}_negative" in frame.columns]
+    judged = [role for role in there if frame[f"{role}_negative"].count()]
+    return next(iter([*judged, *reversed(there)]), None)

@@ -7,9 +7,18 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import HARMFUL, rate_headlines, together
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Conversation
-from evenhand.benchmarks.names.chats import COLUMNS, HIDDEN, SHOWN, by_name, chats_of, utterances_by_turn
+from evenhand.benchmarks.names.chats import (
+    COLUMNS,
+    HIDDEN,
+    OFFENSIVENESS,
+    SHOWN,
+    TOXICITY,
+    by_name,
+    chats_of,
+    utterances_by_turn,
+)
 from evenhand.benchmarks.names.headlines import name_headlines
-from evenhand.benchmarks.names.offence import OFFENSIVENESS, TOXICITY, offence
+from evenhand.benchmarks.names.offence import offence
 from evenhand.benchmarks.names.rows import Part, genderedness, group_tokens, occupations_by, phrases, tokens
 from evenhand.classifiers import ClassifiedText
 from evenhand.prompts import PromptSet

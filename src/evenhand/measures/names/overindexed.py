@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.measures.info import MARTHA, MeasureInfo
 from evenhand.measures.names.self_chats import NameCounts, name_counts
-from evenhand.schema import Card, checked
+from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Codes, Floats
 
 LEAST_FREQUENCY = 1e-5
@@ -30,8 +30,8 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
     A word that is said with one name, such as that name, is the name's and not the group's.
 
     A description: z takes words for independent, which they are not within a conversation, and nothing here is tested.
-    Raises DataError as `name_counts`. Source: Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, equations
-    15, 16, 19 and 22 with a prior in proportion to all words.
+    Raises DataError as `name_counts`, and for a group with no word. Source: Smith & Williams 2021, table 2; Monroe,
+    Colaresi & Quinn 2008, equations 15, 16, 19 and 22 with a prior in proportion to all words.
 
     >>> frame = pl.DataFrame({"conversation": [1, 2, 3, 4], "name": ["Ann", "Eve", "Bob", "Tom"], "turn": 2,
     ...     "gender": ["woman"] * 2 + ["man"] * 2, "speaker": "B", "text": ["hats and cars", "hats", "cars", "cars"]})
@@ -40,6 +40,12 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
     """
     counted = _words_of(name_counts(frame.drop("tokens", strict=False), "overindexed_words", group))
     sums = np.array([_summed(counted, group_rows) for group_rows in _rows_by_group(counted)])
+    if not (sums.sum(axis=1) > 0).all():
+        silent = counted.groups[int(sums.sum(axis=1).argmin())]
+        raise DataError(
+            f"overindexed_words found no word in the conversations of the {group} {silent}.",
+            "Words of groups are held against each other: leave the group out, or look why nothing was said.",
+        )
     frequencies = sums / sums.sum(axis=1, keepdims=True)
     mean = frequencies.mean(axis=0)
     frequent = mean >= LEAST_FREQUENCY
@@ -66,7 +72,12 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
                     "largest_share": 100 * mine.max(axis=0, initial=0) / np.maximum(1, mine.sum(axis=0)),
                     "lowest_rank": _lowest_ranks(counted, sums, place, rows, top),
                 },
-                schema_overrides={"word": pl.String, "largest_name": pl.String, "largest_share": pl.Float64},
+                schema_overrides={
+                    "group": pl.String,
+                    "word": pl.String,
+                    "largest_name": pl.String,
+                    "largest_share": pl.Float64,
+                },
             )
         )
     return pl.concat(tables)

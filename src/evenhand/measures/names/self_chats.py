@@ -93,9 +93,10 @@ class NameCounts:
 def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
     """How often each token stands in the generated utterances of each name's conversations.
 
-    frame: a table of self-chats; a column `tokens` (lists of ids or strings, as the model's tokenizer cuts the
-    text) is taken where there is one, else the words and punctuation marks of `text`, lower case. Names stand in
-    order, groups too. Raises DataError as `generated`, and where there is but one group or no token.
+    frame: a table of self-chats; a column `tokens` (lists of ids or strings, as the model's tokenizer cuts the text) is
+    taken where there is one, not a column of anything else under this name, such as counts; else the words and
+    punctuation marks of `text`, lower case. Names stand in order, groups too. Raises DataError as `generated`, and
+    where there is but one group or no token.
 
     >>> frame = pl.DataFrame({"conversation": [1, 1, 2, 2], "name": ["Ann", "Ann", "Bob", "Bob"],
     ...     "gender": ["woman", "woman", "man", "man"], "speaker": ["A", "B"] * 2, "turn": [1, 2] * 2,
@@ -105,7 +106,10 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
     (['a', 'b'], [[2, 1], [0, 1]], ('man', 'woman'))
     """
     written = generated(frame, measure, group)
-    tokens = pl.col("tokens") if "tokens" in written.columns else words(written["text"]).alias("tokens")
+    kind = written.schema.get("tokens")
+    inner = kind.inner if isinstance(kind, pl.List) else None
+    cut = inner is not None and (inner == pl.String or inner.is_integer())
+    tokens = pl.col("tokens") if cut else words(written["text"]).alias("tokens")
     said = written.select(pl.col("name").cast(pl.String), tokens).explode("tokens").drop_nulls()
     listed = written.select(pl.col("name", group).cast(pl.String)).unique().sort("name")
     groups = tuple(sorted(listed[group].unique()))

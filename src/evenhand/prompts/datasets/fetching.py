@@ -22,7 +22,9 @@ from evenhand.prompts.datasets.register import (
 from evenhand.prompts.datasets.unpinned import (
     FirstFetch,
     another,
+    check_readable,
     check_rows,
+    check_same,
     read_first_fetches,
     write_first_fetches,
 )
@@ -65,10 +67,11 @@ def fetch(
 
     name, version: as in `dataset_folder`. from_dir: copy from here instead of downloading. progress:
     called with (file, bytes so far, bytes in all or None). register: default the built-in one. Files that
-    are there and intact stay. A file that the owner offers and of which no checksum is known is counted (`rows`) and
-    recorded when it first arrives; from then on it must be what it was. Returns the folder and the terms
-    (`.dataset.licence`, `.citation`). Raises ChecksumMismatch for wrong content, which is not kept; DataError when the
-    owner's server fails; WriteError when the disk does. The next call fetches only what did not arrive.
+    are there and intact stay. A file that the owner offers and of which no checksum is known is counted (`rows`), read
+    (`reader`) and recorded when it first arrives; from then on it must be what it was, in from_dir too. Returns the
+    folder and the terms (`.dataset.licence`, `.citation`). Raises ChecksumMismatch for wrong content, which is not
+    kept; DataError when the owner's server fails; WriteError when the disk does. The next call fetches only what did
+    not arrive.
     """
     entry = dataset(name, register)
     release = entry.version(version)
@@ -94,13 +97,18 @@ def fetch(
     try:
         for file in release.files:
             present, expected = found_file(folder, file), file.sha256 or recorded.get(file.path)
+            unpinned = bool(file.url) and not file.sha256 and not release.content
+            given = found_file(Path(from_dir), file) if from_dir is not None else None
+            if present and given and unpinned:
+                check_same(present, given, first.get(file.path), folder.parent)
             if present and (sha256_once(present) == expected if expected else is_intact(release, folder)):
-                if not expected and file.url and not release.content:  # it came by other means
+                if not expected and unpinned:  # it came by other means
+                    check_readable(present, file.reader, "the cache")
                     first[file.path] = FirstFetch.of(present, "the cache")
                 continue
             target = staging / file.path
             if from_dir is not None:
-                if file.only_for and not found_file(Path(from_dir), file):
+                if file.only_for and not given:
                     lacking.append(file)
                     continue
                 target = _copy(file, Path(from_dir), staging, name)
@@ -112,7 +120,7 @@ def fetch(
             elif not (expected and target.is_file() and sha256_once(target) == expected):
                 download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
             arrived.append(target)
-            if not file.sha256 and file.url and not release.content:
+            if unpinned:
                 first[file.path] = _as_first_fetched(
                     file, target, first, str(from_dir or file.url), folder.parent
                 )
@@ -163,6 +171,7 @@ def _as_first_fetched(
     known = first.get(file.path)
     try:
         check_rows(arrived, file.rows)
+        check_readable(arrived, file.reader, source)
         if known is not None and sha256_of(arrived) != known.sha256:
             raise another(arrived, known, data)
     except ChecksumMismatch:

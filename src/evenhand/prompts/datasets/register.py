@@ -41,6 +41,8 @@ class DataFile:
     """How many the owner's file has, compared where its checksum is not known."""
     only_for: str = ""
     """What alone reads it, and says so where it is not there; empty: the data set is not complete without it."""
+    reader: str = ""
+    """`module:function` that reads it and raises DataError for another file, where its checksum is not known."""
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ Trust on first use: a record beside the versions of a data set says what each fi
 import csv
 import datetime
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import ChecksumMismatch, parse_json, sha256_of, write_json
+from evenhand.schema import ChecksumMismatch, DataError, parse_json, sha256_of, write_json
 
 FIRST_FETCHED = "first_fetched.json"
 LONGEST_FIELD = 1 << 24
@@ -62,6 +64,38 @@ def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
         "Its owner's checksum is not known. To trust the file as it is now, delete its entry in "
         f"{data / FIRST_FETCHED} and fetch again; to get the earlier one back, remove the file and fetch again.",
     )
+
+
+def check_same(present: Path, given: Path, first: FirstFetch | None, data: Path) -> None:
+    """Raise ChecksumMismatch where a user's file is not the one that is here already, which is never replaced."""
+    if sha256_of(present) == sha256_of(given):
+        return
+    since = "" if first is None else f", first fetched on {first.fetched} from {first.source}"
+    raise ChecksumMismatch(
+        f"{given} is not the file that is here already: {present}{since}. Nothing was replaced.",
+        f"To have the one of --from in its place, remove {present} and its entry in {data / FIRST_FETCHED}, and fetch "
+        "again; to keep what is here, leave --from out.",
+    )
+
+
+def check_readable(path: Path, reader: str, source: str) -> None:
+    """Raise ChecksumMismatch for an archive that is none, and for a file in which its reader finds something wrong.
+
+    reader: `module:function`, "" for none. source: where the file came from, for the message.
+    """
+    why, hint = "", "Try again later, or use a copy that is whole with --from DIR."
+    if path.stat().st_size == 0:
+        why = "It is empty."
+    elif path.suffix == ".zip" and not zipfile.is_zipfile(path):
+        why = "It is no archive: it was cut short, or the server answered something else."
+    elif reader:
+        module, _, function = reader.partition(":")
+        try:
+            getattr(import_module(module), function)(path)
+        except DataError as error:
+            why, hint = error.message, error.hint or hint
+    if why:
+        raise ChecksumMismatch(f"{path.name} from {source} was not taken, and nothing was kept. {why}", hint)
 
 
 def check_rows(path: Path, rows: int | None) -> None:

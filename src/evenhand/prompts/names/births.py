@@ -3,8 +3,10 @@
 The Social Security Administration publishes names.zip: a file yobYYYY.txt for each year, lines such as "Mary,F,7065".
 """
 
+import lzma
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +39,8 @@ NOT_NAMES = (
 COLUMNS = {"name": pl.String, "female": pl.Int64, "male": pl.Int64, "popular": pl.Int64}
 SUMS = ("name", "female_births", "male_births")
 MOST_BYTES = 1 << 28
+MOST_BIRTHS = 10**9
+"""Of one line, at most: nobody counted so many people of one name."""
 YEAR = re.compile(r"(?:.*/)?yob(\d{4})\.txt", re.IGNORECASE)
 FORMAT = (
     "Expected names.zip of the Social Security Administration (yob1920.txt to yob2019.txt, lines such as Mary,F,7065), "
@@ -104,7 +108,14 @@ def _from_archive(path: Path) -> pl.DataFrame:
             if sum(member.file_size for member in members.values()) > MOST_BYTES:
                 raise DataError(f"{path} unpacks to more than {MOST_BYTES >> 20} MiB.", FORMAT)
             return _summed(path, ((year, archive.read(member)) for year, member in sorted(members.items())))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+    ) as error:
         raise DataError(f"{path} is no archive that can be read: {error}.", FORMAT) from error
 
 
@@ -139,10 +150,11 @@ def _summed(path: Path, files: Iterator[tuple[int, bytes]]) -> pl.DataFrame:
 
 def _line(line: str, path: Path, year: int, number: int) -> tuple[str, str, int]:
     parts = line.strip().split(",")
-    if len(parts) != 3 or not parts[0].isalpha() or parts[1] not in ("F", "M") or not parts[2].isdecimal():
+    births = parts[2] if len(parts) == 3 and len(parts[2]) < len(str(MOST_BIRTHS)) else ""
+    if not parts[0].isalpha() or parts[1:2] not in (["F"], ["M"]) or not births.isdecimal():
         where = f"{path}, yob{year}.txt, line {number}"
         raise DataError(f"{where}: {line.strip()[:40]!r} is no line such as Mary,F,7065.", FORMAT)
-    return parts[0], parts[1], int(parts[2])
+    return parts[0], parts[1], int(births)
 
 
 def _sums(path: Path) -> pl.DataFrame:
@@ -150,9 +162,8 @@ def _sums(path: Path) -> pl.DataFrame:
     require_columns(frame, SUMS, path, FORMAT)
     births = {column: number_column(frame, column, path) for column in SUMS[1:]}
     for column, values in births.items():
-        wrong = (values.is_null() | (values < 0) | values.is_nan() | (values != values.floor())).fill_null(
-            True
-        )
+        wrong = values.is_null() | ~values.is_between(0, MOST_BIRTHS) | (values != values.floor())
+        wrong = wrong.fill_null(True)
         if wrong.any():
             row = int(wrong.arg_true()[0])
             raise DataError(f"{path}, row {row + 1}: {column} is {frame[column][row]!r}, no count.", FORMAT)

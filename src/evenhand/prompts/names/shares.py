@@ -81,6 +81,10 @@ def _table(path: Path) -> pl.DataFrame:
     if not rows:
         raise DataError(f"{path} holds no table with the column firstname.", FORMAT)
     head, width = rows[0], len(rows[0])
+    if twice := next((name for name in head if head.count(name) > 1), None):
+        raise DataError(
+            f"{path}: the column {twice!r} stands there {head.count(twice)} times.", "Remove all but one."
+        )
     padded = [[*row, *[""] * (width - len(row))][:width] for row in rows[1:] if any(row)]
     return pl.DataFrame(padded, schema={name: pl.String for name in head}, orient="row")
 

@@ -1,7 +1,9 @@
 """The rows of a workbook (.xlsx), as far as tables of texts and numbers need it."""
 
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,14 +13,17 @@ from evenhand.schema import DataError, is_file
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 MOST_BYTES = 1 << 26
 """Of one part, unpacked."""
+MOST_CELLS = 10_000_000
+"""Of one sheet, empty ones among them."""
+BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 COLUMN = re.compile(r"[A-Z]+")
 
 
 def sheets(path: Path) -> Iterator[list[list[str]]]:
     """The sheets of a workbook, each a list of rows of texts; empty cells are empty texts.
 
-    path: an .xlsx file. Raises DataError for anything else, for a part of more than 64 MiB, and for entities, of which
-    such files have none.
+    path: an .xlsx file. Of each row as many columns are read as the first one has. Raises DataError for anything else,
+    for a part of more than 64 MiB, for a sheet of more than MOST_CELLS, and for entities, which such files have not.
     """
     if not is_file(path):
         raise DataError(f"There is no file {path}.")
@@ -34,8 +39,8 @@ def sheets(path: Path) -> Iterator[list[list[str]]]:
                 items = _part(archive, shared, path).findall(f"{MAIN}si")
                 texts = ["".join(piece.text or "" for piece in item.iter(f"{MAIN}t")) for item in items]
             for part in parts:
-                yield [_row(row, texts) for row in _part(archive, part, path).iter(f"{MAIN}row")]
-    except (zipfile.BadZipFile, ElementTree.ParseError, ValueError, IndexError, RuntimeError) as error:
+                yield _rows(_part(archive, part, path), texts)
+    except (*BROKEN, ElementTree.ParseError, ValueError, IndexError, RuntimeError) as error:
         raise DataError(f"{path} is no workbook that can be read: {error}.", "Save it as CSV.") from error
 
 
@@ -45,21 +50,45 @@ def _part(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Elemen
     content = archive.read(name)
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise DataError(f"{path}: {name} declares entities, which workbooks do not.", "Save it as CSV.")
+    if b"\0" in content:  # in which neither of these would be seen
+        raise DataError(f"{path}: {name} is not in UTF-8.", "Save it as CSV.")
     return ElementTree.fromstring(content)
 
 
-def _row(row: ElementTree.Element, texts: list[str]) -> list[str]:
+def _rows(sheet: ElementTree.Element, texts: list[str]) -> list[list[str]]:
+    """Rows as wide as the first one, at most; raises ValueError for more than MOST_CELLS."""
+    rows: list[list[str]] = []
+    cells = 0
+    for row in sheet.iter(f"{MAIN}row"):
+        rows.append(_row(row, texts, len(rows[0]) if rows else None))
+        cells += len(rows[-1])
+        if cells > MOST_CELLS:
+            raise ValueError(f"it has more than {MOST_CELLS:,} cells")
+    return rows
+
+
+def _row(row: ElementTree.Element, texts: list[str], width: int | None) -> list[str]:
     values: list[str] = []
     for cell in row.iter(f"{MAIN}c"):
-        if place := COLUMN.match(cell.get("r", "")):  # empty cells may be left out
-            values += [""] * (_number(place[0]) - 1 - len(values))
+        place = COLUMN.match(cell.get("r", ""))  # empty cells may be left out
+        column = max(_number(place[0]), len(values) + 1) if place else len(values) + 1
+        if width is not None and column > width:
+            break
+        values += [""] * (column - 1 - len(values))
         value, kind = cell.find(f"{MAIN}v"), cell.get("t")
         if kind == "inlineStr":
             values.append("".join(piece.text or "" for piece in cell.iter(f"{MAIN}t")))
         else:
             text = "" if value is None else value.text or ""
-            values.append(texts[int(text)] if kind == "s" else text)
+            values.append(texts[_place(text)] if kind == "s" else text)
     return values
+
+
+def _place(text: str) -> int:
+    """The place of a shared text; raises ValueError for anything but digits."""
+    if not text.isdecimal():
+        raise ValueError(f"{text!r} is no place of a text")
+    return int(text)
 
 
 def _number(letters: str) -> int:

@@ -242,6 +242,11 @@ def booleans(values: pl.Series, path: Path) -> pl.Series:
     """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row."""
     if values.dtype == pl.Boolean:
         return values
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            f"{path}: the column '{values.name}' holds {values.dtype}; true or false was expected.",
+            "Write one of them in each row, or leave the row empty.",
+        )
     words = values.cast(pl.String).str.strip_chars().str.to_lowercase()
     wrong = (words.is_not_null() & ~words.is_in([*TRUE_WORDS, *FALSE_WORDS, *MISSING_WORDS])).arg_true()
     if len(wrong):

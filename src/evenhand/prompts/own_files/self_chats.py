@@ -13,12 +13,14 @@ CHAT_FORMAT = (
     "A file of conversations is CSV, JSON Lines or Parquet with one utterance per row: `conversation` (a label), "
     "`name` (with which speaker A opened it), `gender` (of the name: woman or man), `speaker` (A or B), `turn` (1 is "
     "the opener, 2, 3, ...) and `text`. Optionally `race_ethnicity`, `tier`, `name_in_context` (true or false), "
-    "`error` (why there is no text), and judgements: `gender_label` (woman, man or neither), `toxicity_negative` "
+    "`error` (why there is no text), `tokens` (lists, as the model's tokenizer cuts the text; nothing else "
+    "of this name is read), and judgements: `gender_label` (woman, man or neither), `toxicity_negative` "
     "(true or false)."
 )
 SPEAKERS = ("A", "B")
 LINES_BEFORE = 4
 """Lines in front of an utterance that a judge who reads contexts is shown."""
+MOST_TURNS = 1_000_000
 PARTS = ("label", "score", "negative", "scores")
 
 
@@ -68,8 +70,8 @@ def read_self_chats(
 
 def _turns(frame: pl.DataFrame, path: Path) -> pl.Series:
     turns = number_column(frame, "turn", path)
-    wrong = (turns.is_null() | turns.is_nan() | (turns < 1) | (turns != turns.floor())).arg_true()
-    if len(wrong):
+    wrong = turns.is_null() | ~turns.is_between(1, MOST_TURNS) | (turns != turns.floor())
+    if len(wrong := wrong.fill_null(True).arg_true()):
         row = int(wrong[0])
         raise DataError(
             f"{path}, row {row + 1}: 'turn' is {frame['turn'][row]!r}; 1, 2, 3, ... was expected.",

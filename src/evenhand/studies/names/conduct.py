@@ -15,6 +15,7 @@ import polars as pl
 
 from evenhand.benchmarks import AnalysisOptions, load_suite
 from evenhand.mitigations.training import read_lineage
+from evenhand.models import check_model
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.runs import (
     Progress,
@@ -26,13 +27,21 @@ from evenhand.runs import (
     resumable,
     self_chats,
 )
-from evenhand.schema import DataError, DatasetMissing, read_kept, write_table
+from evenhand.schema import (
+    DataError,
+    DatasetMissing,
+    ModelError,
+    Unsupported,
+    UsageError,
+    read_kept,
+    write_table,
+)
 from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
 from evenhand.studies.names.cells import PAIRS, chat_cells, judged_cells, pair_cells, perplexity_cell
 from evenhand.studies.names.effects import Replicates, both_wrote, dealt, prepared, replicates
 from evenhand.studies.names.language import drawn_replies, read_replies
 from evenhand.studies.names.options import BASE, NamesConfig, slug
-from evenhand.studies.names.record import begin
+from evenhand.studies.names.record import begin, ended, unfinished
 from evenhand.studies.options import validated
 
 SUITE = "names"
@@ -40,7 +49,6 @@ PAIRS_FOLDER = "pairs"
 CELLS_FILE = "cells.parquet"
 TUNED = ("learned", "watched")
 """Parts of a lineage's names."""
-ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 
 
 @dataclass(frozen=True)
@@ -66,13 +74,14 @@ def study_names(
 ) -> NamesStudy:
     """Audit every row under every decoding, or go on with that; see `names_study`.
 
-    Raises what audits raise, DataError for rows that did not hold the same conversations, Interrupted (resumable),
-    ResumeRefused.
+    Models of rows that are not finished are looked for first. Raises what audits raise, DataError for rows that did not
+    hold the same conversations, Interrupted (resumable), ResumeRefused.
     """
     progress = progress or Silence()
     path = output or default_path(config.model, "names")
     pairs = {name: why for name in PAIRS if (why := _missing(config, name)) is not None}
     tuned = tuned_names(config) if config.names == "untuned" else []
+    check_rows(config, unfinished(path, config))
     begin(path, config)
     with resumable(f"Go on with: evenhand study names {path}"), locked(path / "lock"):
         session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress, tuned)
@@ -116,6 +125,7 @@ class _Session:
         }
         if self.pairs:
             wanted[self.folder(label, PAIRS_FOLDER)] = self._likelihoods(label)
+        self.set_aside(label)
         asked = {folder: options for folder, options in wanted.items() if not ended(folder)}
         if not asked and self._replies_file(label).is_file():
             return
@@ -132,6 +142,22 @@ class _Session:
             )
         del model
         gc.collect()
+
+    def set_aside(self, label: str) -> None:
+        """Move away what an earlier model of a row answered, if the row was given anew before it was finished."""
+        here = self.path / "rows" / slug(label)
+        for part in (*self.config.decoding, PAIRS_FOLDER):
+            run = here / part
+            if not RunDirectory.is_run(run):
+                continue
+            before = RunDirectory.open(run).manifest.arguments_resolved.get("model")
+            if before != self.config.models[label]:
+                taken = [self.path / "replaced" / f"{slug(label)}-{number}" for number in range(1, 1000)]
+                target = next(place for place in taken if not place.exists())
+                target.parent.mkdir(exist_ok=True)
+                here.rename(target)
+                self.progress.note(f"{label}: what {before} had answered was moved to {target}")
+                return
 
     def folder(self, label: str, part: str) -> Path:
         """Where a run of a row lies; part: a decoding, or PAIRS_FOLDER."""
@@ -262,15 +288,24 @@ class _Session:
         }
 
 
-def ended(folder: Path) -> bool:
-    """Whether a run was measured to its end.
+def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
+    """See that the models of these rows are there and can write, before any of them is asked.
 
-    >>> ended(Path("nowhere"))
-    False
+    Raises what `evenhand.models.check_model` raises, naming the row, and Unsupported for masked models.
     """
-    return all((folder / name).is_file() for name in ENDED) and bool(
-        RunDirectory.open(folder).manifest.details
-    )
+    for label in labels:
+        name, revision = config.models[label], config.revision if label == BASE else None
+        try:
+            kind = check_model(name, revision=revision, trust_remote_code=config.trust_remote_code)
+        except (ModelError, UsageError) as error:
+            if label == BASE:
+                raise
+            raise type(error)(f"The row {label!r}: {error.message}", error.hint) from error
+        if kind == "masked":
+            raise Unsupported(
+                f"The row {label!r}: {name} is a masked language model, which writes no replies.",
+                "Give models that write: causal or encoder-decoder ones.",
+            )
 
 
 def tuned_names(config: NamesConfig) -> list[str]:

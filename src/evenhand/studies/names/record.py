@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from evenhand.runs import RunDirectory
 from evenhand.schema import VERSION
-from evenhand.studies.names.options import NamesConfig
+from evenhand.studies.names.options import NamesConfig, slug
 from evenhand.studies.record import Compared, StudyRecord
 
+ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 RECORD = StudyRecord("names.json", "names study", part="options")
 is_study = RECORD.is_in
 
@@ -14,14 +16,17 @@ is_study = RECORD.is_in
 def begin(path: Path, config: NamesConfig) -> None:
     """Write the record of a study, or see that it goes on with what it was begun with (`StudyRecord.begin`).
 
-    Rows may be added to a study: those that it has stay as they are.
+    Rows may be added to a study, and one that is not finished may be given anew: others stay as they are.
     """
 
     def deciding(stored: dict[str, Any]) -> Compared:
         before = RECORD.valid(path, NamesConfig, stored)
         now = config.deciding()
-        grown = {**now, "rows": {label: now["rows"].get(label) for label in before.rows}}
-        return before.deciding(), grown
+        anew = {label for label in unfinished(path, before) if label in now["rows"]}
+        kept = {
+            label: model if label in anew else now["rows"].get(label) for label, model in before.rows.items()
+        }
+        return before.deciding(), {**now, "rows": kept}
 
     content = {"evenhand": VERSION, "options": config.model_dump(mode="json")}
     RECORD.begin(path, content, deciding, renewed=True)
@@ -30,3 +35,23 @@ def begin(path: Path, config: NamesConfig) -> None:
 def stored_study(path: Path) -> NamesConfig:
     """The options a study was begun with; raises DataError if its record cannot be read."""
     return RECORD.valid(path, NamesConfig, RECORD.stored(path))
+
+
+def ended(folder: Path) -> bool:
+    """Whether a run was measured to its end.
+
+    >>> ended(Path("nowhere"))
+    False
+    """
+    return all((folder / name).is_file() for name in ENDED) and bool(
+        RunDirectory.open(folder).manifest.details
+    )
+
+
+def unfinished(path: Path, config: NamesConfig) -> list[str]:
+    """Rows, the base among them, of which a run of self-chats is still to be made; in order."""
+    return [
+        label
+        for label in config.models
+        if not all(ended(path / "rows" / slug(label) / decoding) for decoding in config.decoding)
+    ]

@@ -14,7 +14,7 @@ from evenhand.studies.audit import check_addresses, check_code
 from evenhand.studies.names.conduct import NamesStudy, study_names
 from evenhand.studies.names.options import NAMED_ANEW, SAME_RESULTS, NamesConfig
 from evenhand.studies.names.page import names_page
-from evenhand.studies.names.record import stored_study
+from evenhand.studies.names.record import stored_study, unfinished
 from evenhand.studies.names.terminal import render_names
 from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
@@ -111,7 +111,8 @@ def names_with(
 
 
 def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> NamesConfig:
-    """The options of a study on disk, with those given anew that change no number, and rows that are added.
+    """The options of a study on disk, with those given anew that change no number, and rows that are added, or that
+    take the place of unfinished ones.
 
     Code that comes with a model is run only if `given` says so; addresses that only the folder names are asked only
     with trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`,
@@ -127,6 +128,8 @@ def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bo
     check_code(folder, stored.trust_remote_code, bool(named.get("trust_remote_code")))
     check_addresses(folder, list(stored.models.values()), trusted=trust_addresses)
     rows = {**stored.rows, **named.pop("rows", {})}
-    if changed := [label for label, model in stored.rows.items() if rows[label] != model]:
-        raise UsageError(f"{folder} has a row {changed[0]!r} already.", "Give the new one another label.")
+    open_rows = unfinished(folder, stored)
+    changed = [label for label, model in stored.rows.items() if rows[label] != model]
+    if finished := [label for label in changed if label not in open_rows]:
+        raise UsageError(f"{folder} has a row {finished[0]!r} already.", "Give the new one another label.")
     return validated(NamesConfig, {**stored.model_dump(), "trust_remote_code": False, **named, "rows": rows})
