@@ -73,7 +73,7 @@ def _marking(words: pl.DataFrame) -> str:
     """The words of each gender that most of its names have said, of those that mark it."""
     parts = []
     for (group,), table in words.group_by("group", maintain_order=True):
-        known = table.filter(pl.col("n_names") > 1).sort("z", descending=True).head(WORDS)
+        known = table.filter("of_several").sort("z", descending=True).head(WORDS)
         if known.height:
             parts.append(f"{group}: {', '.join(known['word'])}")
     return f"; {'; '.join(parts)}" if parts else ""
