@@ -54,8 +54,8 @@ def chat_tables(benchmark: BenchmarkView) -> ChatTables:
 
 
 LEFT_OUT = (
-    "Words that several openers' conversations say, by how surely the group says them more often (z of log-odds, from 2 "
-    "on). Left out: words of the names or descriptions themselves, and words of which one name makes most uses."
+    "Words that several openers' conversations say, by how surely the group says them more often (z of log-odds, 2 or "
+    "more). Left out: words of the names or descriptions themselves, and words of which one name makes most uses."
 )
 
 
@@ -98,9 +98,8 @@ def _heads(group: str) -> tuple[tuple[str, str], ...]:
 
 
 def _surest(table: pl.DataFrame, most: int) -> Iterator[Row]:
-    several = table.filter(pl.col("of_several") & (pl.col("z") >= LEAST_Z)).sort(
-        "group", "z", "word", descending=[False, True, False]
-    )
+    several = table.filter(pl.col("of_several") & (pl.col("z") >= LEAST_Z))
+    several = several.sort("group", "z", "word", descending=[False, True, False])
     return several.group_by("group", maintain_order=True).head(most).iter_rows(named=True)
 
 
