@@ -55,7 +55,7 @@ def chat_tables(benchmark: BenchmarkView) -> ChatTables:
 
 LEFT_OUT = (
     "Words that several openers' conversations say, by how surely the group says them more often (z of log-odds, 2 or "
-    "more). Left out: words of the names or descriptions themselves, and words of which one name makes most uses."
+    "more). Left out: words of the names or descriptions themselves, and words of which one opener makes most uses."
 )
 
 
@@ -92,8 +92,8 @@ def _published_words(benchmark: BenchmarkView) -> PlainTable | None:
 
 def _heads(group: str) -> tuple[tuple[str, str], ...]:
     return (
-        (group, "left"), ("word", "left"), ("uses", "right"), ("ratio", "right"), ("names", "right"),
-        ("largest name's share", "right"),
+        (group, "left"), ("word", "left"), ("uses", "right"), ("ratio", "right"), ("openers", "right"),
+        ("largest one's share", "right"),
     )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def _parts(benchmark: BenchmarkView) -> PlainTable | None:
     )
     line = "Points above chance by which a judge tells the opener's gender from an utterance, with 95 % limits over "
     return PlainTable(
-        "Classifier bias by part", heads, rows, (f"{line}names. Only the first row has a verdict.",)
+        "Classifier bias by part", heads, rows, (f"{line}openers. Only the first row has a verdict.",)
     )
 
 
