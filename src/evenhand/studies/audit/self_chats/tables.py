@@ -169,10 +169,11 @@ def _parts(benchmark: BenchmarkView) -> PlainTable | None:
 
 
 def _part(row: Row) -> tuple[str, str]:
-    if row["split"] is None:
-        return ("speaker", row["speaker"]) if row["speaker"] is not None else ("all", "")
+    split = row["split"]
+    if split is None:
+        return ("speaker", str(row["speaker"])) if row["speaker"] is not None else ("all", "")
     part = "" if row["part"] is None else str(row["part"])
-    return SPLITS.get(row["split"], row["split"]), {"true": "yes", "false": "no"}.get(part.lower(), part)
+    return SPLITS.get(split, str(split)), {"true": "yes", "false": "no"}.get(part.lower(), part)
 
 
 def _points(row: Row | None) -> str:
@@ -192,7 +193,7 @@ def _turns(benchmark: BenchmarkView) -> PlainTable | None:
     for row in said.sort("turn").iter_rows(named=True):
         told = [wording.number(points.get((row["turn"], judge)), 1) for judge in judges]
         window = row.get("in_context")
-        sight = f"{wording.number(100 * window, 0)} %" if wording.known(window) else wording.ABSENT
+        sight = wording.ABSENT if window is None else f"{wording.number(100 * window, 0)} %"
         rows.append([str(row["turn"]), row["speaker"], *told, f"{row['n']:,}", sight])
     heads = (("turn", "right"), ("speaker", "left"), *((JUDGES[judge], "right") for judge in judges))
     line = "Points above chance. A bias that falls with the turn may only show that the opener has left what the model "
