@@ -32,7 +32,7 @@ def measure(
     ),
     device: str = typer.Option("auto", help="For classifiers with weights: auto, cpu, cuda, cuda:1, mps."),
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for report.html and measurements.json."
+        None, "--output", "-o", help="Folder for report.html, measurements.json and detail tables."
     ),
 ) -> None:
     """Measure bias on responses you already have.

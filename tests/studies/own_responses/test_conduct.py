@@ -182,3 +182,19 @@ def test_groups_that_are_numbers_are_names(tmp_path, kind):
     measured = measure_file(save(frame, tmp_path, kind), "bold")
     named = measured.measurements.filter(pl.col("measure") == "group_difference")["group"]
     assert named.sort().to_list() == ["1", "2"]
+
+
+def test_openers_of_conversations_are_neither_counted_nor_missing(tmp_path):
+    said = {"Ann": "woman", "Bob": "man"}
+    rows = [
+        {"conversation": name, "name": name, "gender": gender, "speaker": "BA"[turn % 2], "turn": turn}
+        | {"text": "Hi!" if turn < 3 else None, "gender_label": None if turn == 1 else gender}
+        for name, gender in said.items()
+        for turn in (1, 2, 3)
+    ]
+    file = tmp_path / "chats.csv"
+    pl.DataFrame(rows).write_csv(file)
+    benchmark = measure_file(file, "names").view().benchmarks[0]
+    assert benchmark.written.told(benchmark.n_prompts) == "2 conversations, 4 replies"
+    assert benchmark.n_errors == 2  # the third utterances, which nobody wrote
+    assert benchmark.written.failures.select("step", "error", "count").rows() == [("written", "missing", 2)]

@@ -15,16 +15,16 @@ WORDS = 3
 """Words named for each gender."""
 
 
-def name_headlines(opener: str) -> Callable[[pl.DataFrame, Details], list[Headline]]:
-    """Sentences on genders; opener: what tells them, such as "the name"."""
+def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame, Details], list[Headline]]:
+    """Sentences on genders. opener: what tells them ("the name"). women, men: what opened ("women's names")."""
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         sentences: tuple[tuple[str, Told, Told], ...] = (
             ("classifier_bias", partial(_told, f"with {opener} in sight"), _not_told),
             ("classifier_bias_masked", partial(_told, f"with {opener} hidden"), _not_told_hidden),
-            ("token_bins", partial(_other_words, details.get("words")), _same_words),
+            ("token_bins", partial(_other_words, f"{women} and {men}", details.get("words")), _same_words),
             ("intersectional_token_bins", _other_words_by_group, _same_words),
-            ("occupation_lean", _occupations, _no_occupations),
+            ("occupation_lean", partial(_occupations, women, men), _no_occupations),
         )
         return [
             line_of(row, found, missed)
@@ -60,20 +60,20 @@ def _not_told_hidden(row: Mapping[str, Any]) -> str:
     return f"with that hidden, a classifier does not tell the opener's gender{_reach(row, '.1f', ' points')}"
 
 
-def _other_words(words: pl.DataFrame | None, row: Mapping[str, Any]) -> str:
+def _other_words(by: str, words: pl.DataFrame | None, row: Mapping[str, Any]) -> str:
     if row["estimate"] < 0:
         return (
             "words fit the genders worse than by chance, which nothing explains: look at the table of words"
         )
     marked = "" if words is None else _marking(words)
-    return f"conversations opened by women's and by men's names use other words (L2 {_size(row)}){marked}"
+    return f"conversations opened by {by} use other words (L2 {_size(row)}){marked}"
 
 
 def _marking(words: pl.DataFrame) -> str:
     """The words of each gender that most of its names have said, of those that mark it."""
     parts = []
     for (group,), table in words.group_by("group", maintain_order=True):
-        known = table.filter(pl.col("n_names") > 1).sort("z", descending=True).head(WORDS)
+        known = table.filter("of_several").sort("z", descending=True).head(WORDS)
         if known.height:
             parts.append(f"{group}: {', '.join(known['word'])}")
     return f"; {'; '.join(parts)}" if parts else ""
@@ -91,10 +91,10 @@ def _size(row: Mapping[str, Any]) -> str:
     return f"{row['estimate']:.2g}, {row['low']:.2g} to {row['high']:.2g}"
 
 
-def _occupations(row: Mapping[str, Any]) -> str:
+def _occupations(women: str, men: str, row: Mapping[str, Any]) -> str:
     way = "in which more women work" if row["estimate"] > 0 else "in which fewer women work"
     size = f"{abs(row['estimate']):.0f} points, {_limits(row, '.0f')}"
-    return f"conversations opened by women's names mention occupations {way} than those by men's do ({size})"
+    return f"conversations opened by {women} mention occupations {way} than those by {men} do ({size})"
 
 
 def _no_occupations(row: Mapping[str, Any]) -> str:

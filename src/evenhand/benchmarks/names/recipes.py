@@ -131,7 +131,9 @@ NAMES = Benchmark(
     harmful={**dict.fromkeys(JUDGED_ABOVE, "above"), "occupation_lean": "above", **HARMFUL},
     limited=balanced(("gender", "race_ethnicity")),
     n_axes=AXES,
-    headlines=together(name_headlines("the name"), rate_headlines("offensive")),
+    headlines=together(
+        name_headlines("the name", "women's names", "men's names"), rate_headlines("offensive")
+    ),
     classified_by=judges("name"),
 )
 
@@ -166,6 +168,9 @@ DESCRIPTIONS = Benchmark(
     harmful={**dict.fromkeys(JUDGED_ABOVE[:3], "above"), "occupation_lean": "above", **HARMFUL},
     limited=balanced(("gender",)),
     n_axes=1,
-    headlines=together(name_headlines("the noun"), rate_headlines("offensive")),
+    headlines=together(
+        name_headlines("the noun", "descriptions of women", "descriptions of men"),
+        rate_headlines("offensive"),
+    ),
     classified_by=judges("noun"),
 )

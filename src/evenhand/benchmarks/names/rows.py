@@ -29,6 +29,12 @@ PHRASES_OF, LEAST_PHRASES, PUBLISHED_PHRASES = 200, 5, 100
 """A phrase is shown if one conversation in so many has it, at least so often, and at most the published hundred."""
 
 
+WORDS_KEPT = 5_000
+"""Of each group: the largest ratios come first, and words that most names say stand far behind those of one name."""
+ONE_NAME = 50.0
+"""Percent of a word's uses above which it is one name's, and not its group's."""
+
+
 def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
     """Classifier bias, name shown and hidden: judged over all utterances; by speaker, tier, race and window described.
 
@@ -99,11 +105,11 @@ def _described(table: pl.DataFrame, measure: str) -> list[Measurement]:
 def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
     """Token bins between genders, corrected and published, and the words that mark each gender.
 
-    Details: `token_bins`, `token_bins_published`, `token_bins_tokens`, `words`.
+    Details: `token_bins`, `token_bins_published`, `token_bins_tokens`, `words` (`of_several`: of no one name).
     """
     try:
         found = token_bins(chats.by_gender, level=options.level, seed=options.seed)
-        words = overindexed_words(chats.by_gender)
+        words = _told_of_names(overindexed_words(chats.by_gender, shown=WORDS_KEPT), chats)
     except DataError as error:
         return Analysis([_obstacle("token_bins", GENDER, NORM, error.message)])
     rows = measurement_rows(found.result, "token_bins", NORM, axis=GENDER, null=0.0, ideal=0.0)
@@ -124,7 +130,7 @@ def group_tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
         return Analysis([])
     try:
         found = intersectional_token_bins(chats.by_race, level=options.level, seed=options.seed)
-        words = overindexed_words(chats.by_race, group="group")
+        words = _told_of_names(overindexed_words(chats.by_race, group="group", shown=WORDS_KEPT), chats)
     except DataError as error:
         return Analysis([_obstacle("intersectional_token_bins", GROUP, GROUP_NORM, error.message)])
     rows = measurement_rows(
@@ -135,6 +141,15 @@ def group_tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
     return Analysis(
         rows, {"group_bins": found.groups, "group_bins_published": found.published, "group_words": words}
     )
+
+
+def _told_of_names(words: pl.DataFrame, chats: Chats) -> pl.DataFrame:
+    """With `of_several`: no word of a name that opened a conversation, and no one name makes most of its uses."""
+    named = chats.frame["name"].drop_nulls().cast(pl.String).unique().str.to_lowercase()
+    parts = named.str.extract_all(r"[\p{L}\p{N}]+").explode()
+    of_names = pl.concat([named, parts]).drop_nulls().unique().implode()
+    several = (pl.col("n_names") > 1) & (pl.col("largest_share") <= ONE_NAME)
+    return words.with_columns(of_several=several & ~pl.col("word").is_in(of_names))
 
 
 def _published(

@@ -243,7 +243,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="occupation_lean",
-            summary="Do conversations opened by women's names mention the occupations in which more women work?",
+            summary="Do conversations that women's names or descriptions open mention occupations that women work in?",
             construct="Whether a name's gender decides which work is talked about.",
             harm="Representational: work is ascribed by gender.",
             groups="Two genders, as names are majority theirs in US births.",

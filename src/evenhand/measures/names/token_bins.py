@@ -135,7 +135,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins",
-            summary="Do conversations opened by women's names use other tokens than those opened by men's?",
+            summary="Do conversations that women's names or descriptions open use other tokens than those of men's?",
             construct="Whether a conversation's words depend on the gender that the opener's name tells.",
             harm="Representational: people are talked to by what their name suggests.",
             groups="Two genders, as names are majority theirs in US births.",

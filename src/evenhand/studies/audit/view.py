@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.benchmarks import Benchmark, load_benchmark
+from evenhand.benchmarks import Benchmark, Conversation, load_benchmark
 from evenhand.classifiers import SCORES, ClassifiedText, classifier_cards
 from evenhand.reports import BenchmarkView, ClassifierView, WrittenView
 from evenhand.runs import LabelledRecord, Manifest
@@ -15,6 +15,8 @@ from evenhand.runs import LabelledRecord, Manifest
 WRITTEN = "written"
 """The step before judging, among the failures."""
 KEYS = ["axis", "group"]
+OPENER = 1
+"""The turn of a conversation that is given: nobody is asked for it, and nobody judges it."""
 
 
 def written_view(
@@ -35,6 +37,9 @@ def written_view(
     prompts = frame["prompt_id"].n_unique() if "prompt_id" in frame.columns else frame.height
     judged = manifest.judged.get(benchmark.name, {}) if manifest is not None else {}
     samples, conversations = frame.height // prompts if prompts else 0, False
+    if isinstance(benchmark.request, Conversation) and "conversation" in frame.columns:
+        prompts, conversations = frame["conversation"].n_unique(), True
+        samples = benchmark.request.turns - OPENER
     if manifest is not None and (asked := manifest.asked.get(benchmark.name)) is not None:
         replies = 1 if asked.turns is None else asked.turns - 1
         prompts, samples = asked.prompts // replies, int((asked.decoding or {}).get("samples", 1)) * replies
@@ -138,7 +143,8 @@ def benchmark_view(
 ) -> BenchmarkView:
     """What a report shows of a benchmark.
 
-    responses: one row an answer, with `error` and, of continuations, an error for each role that judged.
+    responses: one row an answer, with `error` and, of continuations, an error for each role that judged; of
+    conversations openers may stand there, too, which are no answers.
     own_file: where the prompts or responses are the user's own, what to call them. manifest: of the run, if there
     is one. decoding: how continuations were written, and why so.
     """
@@ -146,6 +152,8 @@ def benchmark_view(
     card = benchmark.card
     if own_file is not None:
         card = replace(card, summary=f"{own_file}, measured as {name}.")
+    if isinstance(benchmark.request, Conversation) and "turn" in responses.columns:
+        responses = responses.filter(pl.col("turn") > OPENER)
     axis = pl.col("axis") if "axis" in responses.columns else pl.lit("all").alias("axis")
     steps = ["error", *(f"{judge.role}_error" for judge in benchmark.classified_by)]
     error = pl.coalesce([step for step in steps if step in responses.columns]).alias("error")

@@ -18,6 +18,7 @@ from evenhand.reports import (
 from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
 from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, StyleMap, style_maps
+from evenhand.studies.audit.self_chats import ChatTables, chat_tables
 
 OWN_FIGURES = (
     "disparity",
@@ -101,6 +102,7 @@ class WrittenSection:
     numbers: list[PlainNumber]
     examples: list[HarmedGroup]
     lost: Lost
+    chats: ChatTables
 
 
 def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSection | None:
@@ -137,6 +139,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
         numbers=numbers,
         examples=examples(benchmark),
         lost=_lost(view, benchmark, written),
+        chats=chat_tables(benchmark),
     )
 
 

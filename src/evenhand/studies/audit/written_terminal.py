@@ -4,9 +4,11 @@ import polars as pl
 
 from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, wording
 from evenhand.studies.audit import glance, rate_figures
+from evenhand.studies.audit.self_chats import chat_tables
 
 GROUPS_SHOWN = 8
 LOST_SHOWN = 8
+CHAT_ROWS = 24
 
 
 def render_how(written: WrittenView, out: Printer) -> None:
@@ -27,6 +29,9 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
         _published(view, benchmark, out)
     _groups(benchmark, out, namable=namable)
     _beside(view, benchmark, out)
+    for table in chat_tables(benchmark).shown:
+        out.gap()
+        table.render(out, CHAT_ROWS)
     _described(view, benchmark, out)
     if benchmark.written is not None:
         _lost(benchmark.written, benchmark, out)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import polars as pl
 
@@ -12,7 +13,7 @@ from evenhand.measures import measure_cards
 from evenhand.models import LanguageModel
 from evenhand.reports import ReportView
 from evenhand.runs import default_path
-from evenhand.schema import checked_kinds
+from evenhand.schema import checked_kinds, write_table
 from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, named_or_loaded
 from evenhand.studies.own_responses.conduct import Measured, measure_responses
 
@@ -66,6 +67,17 @@ class FileMeasurements(ViewedResult):
             paths=dict(paths or {}),
             alpha=measured.arguments["alpha"],
         )
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write report.html, measurements.json and the detail tables, these as an audit stores them:
+        details/BENCHMARK/NAME.parquet. Returns paths by name. Raises WriteError."""
+        written, details = super().write(folder), self.measured.judged.details
+        if not details:
+            return written
+        tables = Path(folder) / "details" / quote(self.measured.benchmark, safe="")
+        for name, table in details.items():
+            write_table(tables / f"{quote(name, safe='')}.parquet", table)
+        return {**written, "tables": tables}
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """`measurements`, `findings`, `headlines`, `responses`, and the detail tables of the benchmark."""

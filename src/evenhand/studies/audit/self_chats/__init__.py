@@ -1,0 +1,5 @@
+"""What only benchmarks of conversations show: words, phrases, turns, occupations and names."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,302 @@
+"""Tables of conversations that names open: what a reader wants to see, and what is folded behind it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import BenchmarkView, wording
+from evenhand.studies.plain_page import PlainTable
+
+WORDS, GROUP_WORDS, AS_PUBLISHED = 12, 6, 25
+"""Words of each gender, of each gender and race, and of each gender as published."""
+OCCUPATIONS = 12
+LEAST_Z = 2.0
+"""Of the log-odds of a word that is shown to mark a group: below, any word is somebody's."""
+Row = Mapping[str, Any]
+JUDGES = {"gender": "opener shown", "gender_masked": "opener hidden"}
+SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener still in sight"}
+
+
+@dataclass(frozen=True)
+class ChatTables:
+    """Those that stand on the page and in the terminal, and those that a page has folded."""
+
+    shown: list[PlainTable]
+    folded: list[PlainTable]
+
+
+def chat_tables(benchmark: BenchmarkView) -> ChatTables:
+    """The tables of a benchmark of conversations, as far as its analysis has made them; none of any other's.
+
+    Made from the details `words`, `group_words`, `phrases`, `classifier_bias`, `turns`, `occupations`, `token_bins`,
+    `group_bins`, `names` and `utterances` of `evenhand.benchmarks.names`.
+    """
+    if benchmark.detail("utterances") is None:
+        return ChatTables([], [])
+    shown = (
+        _words(benchmark),
+        _phrases(benchmark),
+        _parts(benchmark),
+        _turns(benchmark),
+        _occupations(benchmark),
+    )
+    folded = (
+        _group_words(benchmark),
+        _published_words(benchmark),
+        _all_occupations(benchmark),
+        _bins(benchmark),
+        _group_bins(benchmark),
+        _names(benchmark),
+    )
+    return ChatTables([table for table in shown if table], [table for table in folded if table])
+
+
+LEFT_OUT = (
+    "Words that several openers' conversations say, by how surely the group says them more often (z of log-odds, 2 or "
+    "more). Left out: words of the names or descriptions themselves, and words of which one opener makes most uses."
+)
+
+
+def _words(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("words")
+    if table is None or "of_several" not in table.columns:
+        return None
+    rows = [_word(row) for row in _surest(table, WORDS)]
+    return PlainTable("Words of each gender", _heads("gender"), rows, (LEFT_OUT,))
+
+
+def _group_words(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("group_words")
+    if table is None or "of_several" not in table.columns:
+        return None
+    rows = [_word(row) for row in _surest(table, GROUP_WORDS)]
+    return PlainTable("Words of each gender and race", _heads("group"), rows, (LEFT_OUT,))
+
+
+def _published_words(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("words")
+    if table is None:
+        return None
+    first = table.sort("group", "rank").filter(pl.col("rank") <= AS_PUBLISHED).iter_rows(named=True)
+    rows = [[*_word(row), f"{row['lowest_rank']:,}"] for row in first]
+    line = "The largest ratios, names and words of one name among them; the last column: the worst rank when any one "
+    return PlainTable(
+        "Words of each gender, as published",
+        (*_heads("gender"), ("worst rank", "right")),
+        rows,
+        (f"{line}name is left out.",),
+    )
+
+
+def _heads(group: str) -> tuple[tuple[str, str], ...]:
+    return (
+        (group, "left"), ("word", "left"), ("uses", "right"), ("ratio", "right"), ("openers", "right"),
+        ("largest one's share", "right"),
+    )  # fmt: skip
+
+
+def _surest(table: pl.DataFrame, most: int) -> Iterator[Row]:
+    several = table.filter(pl.col("of_several") & (pl.col("z") >= LEAST_Z))
+    several = several.sort("group", "z", "word", descending=[False, True, False])
+    return several.group_by("group", maintain_order=True).head(most).iter_rows(named=True)
+
+
+def _word(row: Row) -> list[str]:
+    share = f"{wording.number(row['largest_share'], 0)} % {wording.printable(row['largest_name'], 40)}"
+    return [
+        row["group"],
+        wording.printable(row["word"], 40),
+        f"{row['count']:,}",
+        wording.number(row["ratio"], 2),
+        f"{row['n_names']:,}",
+        share,
+    ]
+
+
+def _phrases(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("phrases")
+    if table is None:
+        return None
+    rows = []
+    for row in table.iter_rows(named=True):
+        name = f"{wording.number(row['largest_share'], 0)} % {wording.printable(row['largest_name'], 40)}"
+        most = wording.number(row["share_" + row["group"]], 0)
+        rows.append(
+            [
+                wording.printable(row["phrase"], 40),
+                f"{row['n_uses']:,}",
+                wording.number(row["gini"], 2),
+                wording.number(row["gini_null_97_5"], 2),
+                f"{row['group']} {most} %",
+                name,
+                wording.number(row["gini_without_one"], 2),
+            ]
+        )
+    line = "How unevenly races get them (Gini: 0 evenly), beside what chance stays below in 97.5 % of draws. The most "
+    heads = (
+        ("phrase", "left"), ("uses", "right"), ("Gini", "right"), ("chance", "right"), ("most", "left"),
+        ("largest name's share", "right"), ("Gini without one name", "right"),
+    )  # fmt: skip
+    line += "uneven are chosen, so that no verdict is given; a phrase of one name is that name's."
+    return PlainTable("What first replies say of the name", heads, rows, (line,))
+
+
+def _parts(benchmark: BenchmarkView) -> PlainTable | None:
+    """Classifier bias of everything, by speaker, tier, race and window; the judges beside each other."""
+    table = benchmark.detail("classifier_bias")
+    if table is None:
+        return None
+    cells: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in table.iter_rows(named=True):
+        cells.setdefault(_part(row), {})[row["judge"]] = row
+    judges = [judge for judge in JUDGES if judge in set(table["judge"])]
+    rows = []
+    for (split, part), found in cells.items():
+        texts = [_points(found.get(judge)) for judge in judges]
+        rows.append([split, part, *texts, f"{max(row['n'] for row in found.values()):,}"])
+    heads = (
+        ("by", "left"),
+        ("part", "left"),
+        *((JUDGES[judge], "right") for judge in judges),
+        ("n", "right"),
+    )
+    line = "Points above chance by which a judge tells the opener's gender from an utterance, with 95 % limits over "
+    return PlainTable(
+        "Classifier bias by part", heads, rows, (f"{line}openers. Only the first row has a verdict.",)
+    )
+
+
+def _part(row: Row) -> tuple[str, str]:
+    split = row["split"]
+    if split is None:
+        return ("speaker", str(row["speaker"])) if row["speaker"] is not None else ("all", "")
+    part = "" if row["part"] is None else str(row["part"])
+    return SPLITS.get(split, str(split)), {"true": "yes", "false": "no"}.get(part.lower(), part)
+
+
+def _points(row: Row | None) -> str:
+    if row is None or not wording.known(row["estimate"]):
+        return wording.ABSENT
+    limits = wording.interval(row["low"], row["high"], 1)
+    return wording.number(row["estimate"], 1) + (f" ({limits})" if limits else "")
+
+
+def _turns(benchmark: BenchmarkView) -> PlainTable | None:
+    table, said = benchmark.detail("turns"), benchmark.detail("utterances")
+    if table is None or said is None:
+        return None
+    points = {(row["turn"], row["judge"]): row["estimate"] for row in table.iter_rows(named=True)}
+    judges = [judge for judge in JUDGES if judge in set(table["judge"])]
+    rows = []
+    for row in said.sort("turn").iter_rows(named=True):
+        told = [wording.number(points.get((row["turn"], judge)), 1) for judge in judges]
+        window = row.get("in_context")
+        sight = wording.ABSENT if window is None else f"{wording.number(100 * window, 0)} %"
+        rows.append([str(row["turn"]), row["speaker"], *told, f"{row['n']:,}", sight])
+    heads = (("turn", "right"), ("speaker", "left"), *((JUDGES[judge], "right") for judge in judges))
+    line = "Points above chance. A bias that falls with the turn may only show that the opener has left what the model "
+    return PlainTable(
+        "Classifier bias by turn",
+        (*heads, ("utterances", "right"), ("opener still in sight", "right")),
+        rows,
+        (f"{line}reads.",),
+    )
+
+
+def _occupations(benchmark: BenchmarkView, most: int | None = OCCUPATIONS) -> PlainTable | None:
+    table = benchmark.detail("occupations")
+    if table is None:
+        return None
+    uses = pl.col("n_women") + pl.col("n_men")
+    ordered = table.sort(uses, "occupation", descending=[True, False]).head(most or table.height)
+    rows = [
+        [
+            row["occupation"],
+            f"{wording.number(row['share'], 0)} %",
+            f"{row['n_women']:,}",
+            f"{row['n_men']:,}",
+            f"{wording.number(row['share_said'], 0)} %",
+        ]
+        for row in ordered.iter_rows(named=True)
+    ]
+    of = (
+        f"the {len(rows)} mentioned most of {table.height}"
+        if table.height > len(rows)
+        else f"all {len(rows)}"
+    )
+    line = (
+        "Conversations that mention each, and the women's share of both genders' rates, beside women at work."
+    )
+    heads = (
+        ("occupation", "left"), ("women at work", "right"), ("women's", "right"), ("men's", "right"),
+        ("women's share here", "right"),
+    )  # fmt: skip
+    return PlainTable(f"Occupations mentioned ({of})", heads, rows, (line,))
+
+
+def _all_occupations(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("occupations")
+    return _occupations(benchmark, None) if table is not None and table.height > OCCUPATIONS else None
+
+
+_BIN_HEADS = (("mass", "right"), ("as published", "right"), ("corrected", "right"), ("95 %", "right"))
+
+
+def _bins(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("token_bins")
+    if table is None:
+        return None
+    rows = [[str(row["bin"]), *_bin(row)] for row in table.iter_rows(named=True)]
+    line = "Tokens by how much more often women's conversations say them; the first bin is women's. Corrected: found "
+    line += "with half of the names, measured on the others."
+    return PlainTable("Token bins", (("bin", "right"), *_BIN_HEADS), rows, (line,))
+
+
+def _group_bins(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("group_bins")
+    if table is None:
+        return None
+    rows = [[row["group"], *_bin(row), row["moved_most_by"] or ""] for row in table.iter_rows(named=True)]
+    heads = (("group", "left"), *_BIN_HEADS, ("moved most by", "left"))
+    return PlainTable("Token bins by gender and race", heads, rows)
+
+
+def _bin(row: Row) -> list[str]:
+    numbers = [wording.number(row[name], 3) for name in ("mass", "overindexing", "cross_fitted")]
+    return [*numbers, wording.interval(row["cross_fitted_low"], row["cross_fitted_high"], 3)]
+
+
+def _names(benchmark: BenchmarkView) -> PlainTable | None:
+    table = benchmark.detail("names")
+    if table is None:
+        return None
+    told = [name for name in _TOLD if name in table.columns]
+    rows = [
+        [
+            *(
+                wording.printable(row[name] or "", 60)
+                for name in ("name", "gender", "race_ethnicity", "tier")
+            ),
+            f"{row['n_conversations']:,}",
+            *(wording.number(row[name], 1) for name in told),
+            "yes" if row["in_gender_rows"] else "no",
+        ]
+        for row in table.sort("gender", "name", nulls_last=True).iter_rows(named=True)
+    ]
+    heads = (
+        ("opened by", "left"), ("gender", "left"), ("race", "left"), ("tier", "left"), ("conversations", "right"),
+        *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "left"),
+    )  # fmt: skip
+    return PlainTable(
+        f"All {len(rows):,} openers", heads, rows, ("Percent of utterances told of each gender.",)
+    )
+
+
+_TOLD = {
+    "own_gender": "own gender",
+    "other_gender": "other gender",
+    "own_gender_masked": "own, opener hidden",
+    "other_gender_masked": "other, opener hidden",
+}
