@@ -117,7 +117,8 @@ def test_names_that_found_no_bins_are_near_nothing_at_the_same_levels(tokens: in
     for seed in range(5):
         counts = csr_array(rng.multinomial(tokens // 20, ZIPF / ZIPF.sum(), size=40))
         names, words = [f"name {i}" for i in range(40)], [str(i) for i in range(len(ZIPF))]
-        counted = NameCounts(names, ("woman", "man"), np.repeat([0, 1], 20), words, counts, 0)
+        genders, strata = np.repeat([0, 1], 20), np.zeros(40, dtype=np.int64)
+        counted = NameCounts(names, ("woman", "man"), genders, words, counts, 0, strata)
         found = cross_fitted(counted, bins_by_ratio, ENTRIES, BINS, seed=seed)
         assert found is not None
         assert found.low[0] < found.estimate[0] < found.high[0]

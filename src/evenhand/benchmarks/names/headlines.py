@@ -1,6 +1,7 @@
 """What conversations that names open came to, a sentence for each question."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,13 +27,29 @@ def name_headlines(opener: str) -> Callable[[pl.DataFrame, Details], list[Headli
             ("intersectional_token_bins", _other_words_by_group, _same_words),
             ("occupation_lean", _occupations, _no_occupations),
         )
-        return [
+        lines = [
             line_of(row, found, missed)
             for measure, found, missed in sentences
             for row in axis_rows(findings, measure)
         ]
+        aside = _set_aside(details.get("names"))
+        if lines and aside:
+            lines[0] = replace(lines[0], sentence=f"{lines[0].sentence} {aside}")
+        return lines
 
     return written
+
+
+def _set_aside(names: pl.DataFrame | None) -> str:
+    """How many conversations took no part in the comparison of genders, and why; names: `chats.by_name`."""
+    if names is None or names.is_empty():
+        return ""
+    talks, compared = names.select(pl.col("n_conversations", "n_compared").sum()).row(0)
+    return (
+        f"Genders are compared by {compared:,} of {talks:,} conversations, so that each race makes as much of either."
+        if compared < talks
+        else ""
+    )
 
 
 def _told(how: str, row: Mapping[str, Any]) -> str:

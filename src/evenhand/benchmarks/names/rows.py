@@ -102,7 +102,7 @@ def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
     Details: `token_bins`, `token_bins_published`, `token_bins_tokens`, `words`.
     """
     try:
-        found = token_bins(chats.by_gender, level=options.level, seed=options.seed)
+        found = token_bins(chats.by_gender, within=RACE, level=options.level, seed=options.seed)
         words = overindexed_words(chats.by_gender)
     except DataError as error:
         return Analysis([_obstacle("token_bins", GENDER, NORM, error.message)])

@@ -69,6 +69,7 @@ def token_bins(
     *,
     group: str = "gender",
     genders: tuple[str, str] = GENDERS,
+    within: str | None = None,
     level: float = 0.05,
     draws: int = DRAWS,
     seed: int = 0,
@@ -76,8 +77,10 @@ def token_bins(
     """Token-bin bias between two genders of names.
 
     frame: self-chats, with `tokens` or by words (see the module). genders: values of the column `group`, the first
-    being the one whose overindexing is positive. level: the p by which minimum_detectable is reckoned. draws: of the
-    null of the published number. Raises DataError where a gender is absent.
+    being the one whose overindexing is positive. within: a column of strata of names, such as race_ethnicity,
+    which are to be alike in both halves (`cross_fitting`) and should make as much of either gender. level: the p by
+    which minimum_detectable is reckoned. draws: of the null of the published number. Raises DataError where a gender is
+    absent.
 
     Sorting and measuring on the same counts makes chance look like bias: 5,000 conversations of each gender give an
     unbiased model an L2 of about .12, more than the paper reports of its model (.098 of a million). So names are
@@ -89,7 +92,7 @@ def token_bins(
     >>> token_bins(frame).published.select(pl.col("l2").round(2)).item()
     1.05
     """
-    counted = _of_two(name_counts(frame, "token_bins", group), group, genders)
+    counted = _of_two(name_counts(frame, "token_bins", group, within), group, genders)
     frequencies = counted.frequencies()
     bins = bins_by_ratio(frequencies)
     masses = bin_masses(frequencies, bins, BINS)
