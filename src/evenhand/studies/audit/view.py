@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.benchmarks import Benchmark, load_benchmark
+from evenhand.benchmarks import Benchmark, Conversation, load_benchmark
 from evenhand.classifiers import SCORES, ClassifiedText, classifier_cards
 from evenhand.reports import BenchmarkView, ClassifierView, WrittenView
 from evenhand.runs import LabelledRecord, Manifest
@@ -39,6 +39,8 @@ def written_view(
         replies = 1 if asked.turns is None else asked.turns - 1
         prompts, samples = asked.prompts // replies, int((asked.decoding or {}).get("samples", 1)) * replies
         conversations = asked.turns is not None
+    elif isinstance(benchmark.request, Conversation) and "conversation" in frame.columns:
+        prompts, conversations = frame["conversation"].n_unique(), True
     return WrittenView(
         n_prompts=prompts,
         samples=samples,
@@ -146,6 +148,8 @@ def benchmark_view(
     card = benchmark.card
     if own_file is not None:
         card = replace(card, summary=f"{own_file}, measured as {name}.")
+    if isinstance(benchmark.request, Conversation) and "turn" in responses.columns:
+        responses = responses.filter(pl.col("turn") > 1)  # openers are given and no answers
     axis = pl.col("axis") if "axis" in responses.columns else pl.lit("all").alias("axis")
     steps = ["error", *(f"{judge.role}_error" for judge in benchmark.classified_by)]
     error = pl.coalesce([step for step in steps if step in responses.columns]).alias("error")
