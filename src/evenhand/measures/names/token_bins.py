@@ -144,12 +144,14 @@ CARDS = (
             groups="Two genders, as names are majority theirs in US births.",
             details="Names are split in half. With one, tokens are sorted by f_w / mean(f_w, f_m) and cut into six "
             "bins of equal mass; of the other o_b = F_b / mean(F_b, M_b) - 1, and its component along the direction of "
-            "the first half's o. Both ways, mean of 20 splits; t over names.",
+            "the first half's o. Both ways, mean of 20 splits; t over names. Of names with a race each half has "
+            "as many of each race and gender; tokens that the first half did not say are left out.",
             ideal="0",
             null="0: no gender can be told from the tokens of names that did not sort them.",
             direction="Larger means more different; below 0 is chance.",
             critique="Says that conversations differ, not whether that harms: look at the tokens. A name that is said "
-            "in its own conversations is no part of it, since no other name's say it. With few conversations the "
+            "in its own conversations alone is no part of it: the half that is measured has none of the tokens that "
+            "sorted it, and its own are left out. With few conversations the "
             "bins are found badly and a true difference looks smaller than it is.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.2; splitting by names is ours",
