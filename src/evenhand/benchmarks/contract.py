@@ -76,6 +76,9 @@ class Generation:
     min_new_tokens: int = 0
     no_repeat_ngram_size: int | None = None
     no_repeat_ngram_in: WhereNgrams = "text"
+    replies: bool = False
+    """Whether prompts are what somebody says, and the continuation is to answer it. Who is told of conversations in a
+    format of its own is then asked for the second utterance of one; all others go on with the text."""
 
 
 @dataclass(frozen=True)
@@ -183,12 +186,15 @@ class Benchmark:
         """The rows that are asked of this model: the prompts, and further ones that published rules need."""
         return prompts.frame if self.asked is None else self.asked(prompts.frame, model)
 
-    def request_for(self, model: LanguageModel, decoding: Decoding | None = None) -> Request:
+    def request_for(
+        self, model: LanguageModel, decoding: Decoding | None = None, *, as_dialogue: bool = False
+    ) -> Request:
         """The request as this model takes it: masking is for masked models only, continuations for those that
         write.
 
-        decoding: how they are written, for a benchmark of continuations (`evenhand.studies.audit.decoding`). Raises
-        Unsupported if the model cannot write them, UsageError if no decoding is given.
+        decoding: how they are written, for a benchmark of continuations (`evenhand.studies.audit.decoding`).
+        as_dialogue: whether its continuations are asked for as replies (`Generation.replies`). Raises Unsupported if
+        the model cannot write them, UsageError if no decoding is given.
         """
         if not isinstance(self.request, ScoreRequest):
             text_generator(model)
@@ -199,7 +205,7 @@ class Benchmark:
                 )
             if isinstance(self.request, Conversation):
                 return ConversationRequest(decoding, self.request.turns)
-            return GenerateRequest(decoding)
+            return ConversationRequest(decoding, 2) if as_dialogue else GenerateRequest(decoding)
         return self.request if model.architecture == "masked" else replace(self.request, masking=None)
 
 

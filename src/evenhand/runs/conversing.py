@@ -97,7 +97,8 @@ def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
     lines = [
         pl.when(turn - back == 1)
         .then("text")
-        .otherwise(pl.col("continuation").shift(back).over("conversation"))
+        .when(turn - back > 1)  # else what stands there is another sample of the same reply
+        .then(pl.col("continuation").shift(back).over("conversation"))
         for back in range(CONTEXT_LINES, 0, -1)
     ]
     return frame.with_columns(pl.concat_list(lines).list.drop_nulls().list.join("\n").alias(CONTEXT))

@@ -32,16 +32,17 @@ class GenerateRequest:
 @dataclass(frozen=True)
 class ConversationRequest:
     """Ask for conversations of `turns` utterances: the prompt opens, the replies are written as `decoding` says, one
-    of each speaker at a time (`conversing.py`)."""
+    of each speaker at a time (`conversing.py`). Of two turns, an opener and its reply, several samples can be asked."""
 
     decoding: Decoding
     turns: int
 
     def __post_init__(self) -> None:
-        if self.turns < 2 or self.decoding.samples != 1:
+        if self.turns < 2 or (self.turns > 2 and self.decoding.samples != 1):
             raise UsageError(
                 f"A conversation of {self.turns} turns with {self.decoding.samples} replies at each was asked for.",
-                "It has two turns at least, and one reply at each; for more conversations give more openers.",
+                "It has two turns at least and, of more than two, one reply at each; for more conversations give more "
+                "openers.",
             )
 
 

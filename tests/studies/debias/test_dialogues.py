@@ -4,12 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from evenhand.models import Decoding, load_model
 from evenhand.models.dialogue import History, dialogue_model
+from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, ResumeRefused, UsageError
+from evenhand.studies.audit import audit
+from evenhand.studies.before_after import before_after
 from evenhand.studies.debias import DebiasConfig, Debiased, debias
+from tests.helpers import styled_talker
 from tests.helpers.planted_chats import MEN, WOMEN, planted_chats, written
 
 
@@ -127,3 +132,36 @@ def test_options_that_do_not_go_together(options: dict[str, Any], told: str) -> 
 def test_a_folder_that_is_no_run(base: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no manifest"):
         debias(str(base), method="self-chat", data=tmp_path, output=tmp_path / "out", device="cpu")
+
+
+@pytest.mark.slow
+def test_style_equality_takes_planted_styles_out_of_replies_to_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The numbers of docs/dialogue_debiasing.md.
+    from evenhand.classifiers import loading
+
+    monkeypatch.setitem(loading.BACKENDS, "house/styles", "tests.helpers.styled_talker")
+    file = tmp_path / "sentences.csv"
+    styled_talker.sentences().write_csv(file)
+    asking: dict[str, Any] = {
+        "benchmarks": ["holisticbias-styles"], "prompts": str(file), "samples": 4, "temperature": 1.0, "top_k": 0,
+        "classifiers": {"style": "house/styles"}, "device": "cpu",
+    }  # fmt: skip
+    base = str(styled_talker.styled_talker(tmp_path / "dialogpt-base"))
+    audit(base, output=tmp_path / "run", **asking)
+    made = debias(base, method="style-equality", data=tmp_path / "run", output=tmp_path / "tuned", device="cpu",
+                  epochs=6, learning_rate=1e-3)  # fmt: skip
+
+    def found(run: RunDirectory) -> tuple[float, float]:
+        whole = run.measurements().filter(pl.col("axis").is_null(), pl.col("group").is_null())
+        rows = dict(whole.select("measure", "estimate").rows())
+        return rows["full_gen_bias"], rows["parroting"]
+
+    study = before_after(base, [f"finetuned={made.path}"], output=tmp_path / "study", **asking).study
+    before, after = found(study.before), found(study.after)
+    assert before[0] > 0.1 and 25 < before[1] < 35  # planted: 30 % of replies begin with the sentence
+    assert after[0] < 0.15 * before[0] and after[1] < 10
+    assert study.after.manifest.asked["holisticbias-styles"].speaker["dialogue"]["label"] == " STYLE no_bias"
+    unlabelled = audit(str(made.path), output=tmp_path / "unlabelled", dialogue={"label": ""}, **asking)
+    assert found(unlabelled.directory)[0] > 3 * after[0], "it is the label that does it"

@@ -1,5 +1,7 @@
 """Numbers with other names: intervals against closed forms, rows that differ or do not, what single replies are."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,8 +10,19 @@ from scipy import stats
 from evenhand.benchmarks import AnalysisOptions
 from evenhand.prompts.names import introductions
 from evenhand.reference.conversing import ConversingWorld
-from evenhand.studies.names.effects import Replicates, dealt, limits, prepared, replicates
+from evenhand.studies.names.effects import (
+    Replicates,
+    both_wrote,
+    dealt,
+    limits,
+    of_shares,
+    prepared,
+    replicates,
+    shares_of,
+)
 from tests.helpers.talkers import BY_GENDER, NAMELESS, people
+
+EQUAL = np.full((2, 20), 1 / 20)
 
 
 def said(replies: list[list[str]], names: int = 1) -> pl.DataFrame:
@@ -51,7 +64,7 @@ def test_limits_of_a_mean_are_those_of_the_means_of_groups() -> None:
     genders = dict(frame.select("name", "gender").unique().rows())
     assert all([genders[name] for name in group].count("man") == 2 for group in groups)
     found = replicates(frame, groups, AnalysisOptions(), whole=False)
-    told = limits(found.values["words|"], found.groups)
+    told = limits(found.values["words|"], found.shares["words|"])
     means = np.array([np.mean([lengths[int(name[1:])] for name in group]) for group in groups])
     low, high = stats.t.interval(0.95, 19, means.mean(), means.std(ddof=1) / np.sqrt(20))
     assert told["estimate"] == pytest.approx(lengths.mean())
@@ -68,18 +81,109 @@ def test_a_difference_of_rows_is_paired_by_name() -> None:
     for lengths in rows:
         frame = prepared(said([["word " * int(length)] for length in lengths]))
         every.append(replicates(frame, dealt(frame, 1), AnalysisOptions(), whole=False).values["words|"])
-    one, change = limits(every[0], 20), limits(every[1] - every[0], 20)
+    one, change = limits(every[0], EQUAL), limits(every[1] - every[0], EQUAL)
     assert change["estimate"] == pytest.approx((rows[1] - rows[0]).mean())
-    assert change["high"] - change["low"] < 0.1 * (one["high"] - one["low"])  # type: ignore[operator]
+    assert change["high"] - change["low"] < 0.1 * (one["high"] - one["low"])
+
+
+def change(rng: np.random.Generator, counts: list[int]) -> dict[str, Any]:
+    """What the study tells of two rows that differ by chance alone, by as many conversations of each gender's names."""
+    table = pl.DataFrame(
+        [
+            (f"{gender}{place}", gender, count)
+            for gender in ("man", "woman")
+            for place, count in enumerate(counts)
+        ],
+        schema=["name", "gender", "said"],
+        orient="row",
+    )
+    groups = dealt(
+        table.select("name", "gender", conversation=pl.int_ranges("said")).explode("conversation"), 0
+    )
+    shares = shares_of(table, groups)
+    moved = dict(
+        zip(table["name"], rng.normal(size=table.height) * np.sqrt(0.1 + 0.25 / table["said"]), strict=True)
+    )
+
+    def estimate(*twice: str) -> float:
+        doubled = table.with_columns(said=pl.col("said") * (1 + pl.col("name").is_in(list(twice))))
+        return sum(
+            float(np.average([moved[name] for name in part["name"]], weights=part["said"]))
+            for _, part in doubled.group_by("gender")
+        )
+
+    return limits(np.array([estimate(), *(estimate(*group) for group in groups)]), shares)
+
+
+def test_groups_of_unequal_weight_leave_few_degrees_of_freedom() -> None:
+    # the closed form of one gender with equal weights, and its fall as one group grows
+    assert of_shares(np.full((1, 7), 1 / 7))[1] == pytest.approx(6)
+    freedoms = [
+        of_shares(np.array([[heavy, *[(1 - heavy) / 7] * 7]] * 2))[1] for heavy in (0.125, 0.3, 0.5, 0.8)
+    ]
+    assert freedoms == sorted(freedoms, reverse=True) and freedoms[-1] < 2
+    rng = np.random.default_rng(0)
+    told = change(rng, [60, 8, 8, 8])
+    assert told["p"] is None and "holds 71 %" in told["obstacle"]
+
+
+def test_names_of_many_conversations_stand_in_different_groups() -> None:
+    counts = [50, *[1] * 49]
+    rows = [
+        (f"{gender}{place}/{number}", f"{gender}{place}", gender)
+        for gender in ("man", "woman")
+        for place, count in enumerate(counts)
+        for number in range(count)
+    ]
+    groups = dealt(pl.DataFrame(rows, schema=["conversation", "name", "gender"], orient="row"), 0)
+    heavy = [group for group in groups if {"man0", "woman0"} & set(group)]
+    assert len(groups) == 20 and len(heavy) == 2
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_conversations_that_end_early_are_no_change(share: float) -> None:
+    # later replies are longer: by all that each row wrote, the row that lost them says less
+    rng = np.random.default_rng(5)
+    base = said([["word " * int(3 * turn + rng.integers(1, 9)) for turn in range(5)] for _ in range(80)], 4)
+    ended = [f"c{number}" for number in rng.choice(80, int(80 * share), replace=False)]
+    broken = pl.col("conversation").is_in(ended) & (pl.col("turn") == 4)
+    row = base.filter(~(pl.col("conversation").is_in(ended) & (pl.col("turn") > 4))).with_columns(
+        text=pl.when(~broken).then("text"), error=pl.when(broken).then(pl.lit("out of memory"))
+    )
+    first, second, lost = both_wrote(base, row)
+    assert lost == 3 * len(ended) and second["error"].null_count() == second.height
+    assert first.equals(second.drop("error"))
+    groups = dealt(base, 0)
+
+    def told(*frames: pl.DataFrame) -> dict[str, Any]:
+        before, after = (replicates(prepared(one), groups, AnalysisOptions(), whole=False) for one in frames)
+        assert before.values.keys() == after.values.keys()
+        return {
+            key: limits(after.values[key] - before.values[key], before.shares[key]) for key in before.values
+        }
+
+    assert told(base, row)["words|"]["estimate"] < -0.1
+    for key, change in told(first, second).items():
+        assert (change["estimate"], change["p"], change["obstacle"]) == (0, None, None), key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("counts", [[60] + [8] * 11, [60, 30, 20, 15, 10, 8, 6, 4], [20] * 8])
+def test_rows_that_differ_by_chance_are_seldom_called_changed(counts: list[int]) -> None:
+    rng = np.random.default_rng(1)
+    found = [change(rng, counts)["p"] for _ in range(150)]
+    tested = [p for p in found if p is not None]
+    assert not tested or np.mean(np.array(tested) < 0.05) < 0.1
 
 
 def test_few_names_and_numbers_that_never_move_have_no_limits() -> None:
     frame = prepared(said([["a b c"]] * 4))
     assert dealt(frame, 0) == []  # two names of each gender
-    assert limits(np.array([1.0]), 0) == {"estimate": 1.0, "low": None, "high": None, "p": None}
+    told = limits(np.array([1.0]), np.zeros((2, 0)))
+    assert (told["estimate"], told["p"], told["obstacle"]) == (1.0, None, "Fewer than 3 names of a gender.")
     frame = prepared(said([["a b c"]] * 12))
     found = replicates(frame, dealt(frame, 0), AnalysisOptions(), whole=False)
-    assert limits(found.values["words|"], found.groups)["low"] is None
+    assert limits(found.values["words|"], found.shares["words|"])["low"] is None
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +203,7 @@ def worlds() -> dict[str, Replicates]:
 @pytest.mark.slow
 def test_what_was_planted_goes_and_what_was_not_stays(worlds: dict[str, Replicates]) -> None:
     def moved(row: str, key: str) -> dict[str, float | None]:
-        return limits(worlds[row].values[key] - worlds["planted"].values[key], 6)
+        return limits(worlds[row].values[key] - worlds["planted"].values[key], worlds["planted"].shares[key])
 
     for key in ("token_bins|", "occupation_lean|"):
         gone, same = moved("plain", key), moved("again", key)

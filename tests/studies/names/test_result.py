@@ -52,7 +52,7 @@ def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
     assert "Not measured: crows-pairs" in page and page.count("<svg") >= 4
     console = Console(record=True, width=100)
     study.print_to(console)
-    assert "lessened. Nearer to no difference: classifier bias" in console.export_text()
+    assert "lessened. Less bias: classifier bias" in console.export_text()
 
     before = {
         path: path.stat().st_mtime_ns for path in (folder / "rows" / "original").rglob("part-*.parquet")

@@ -1,5 +1,6 @@
 """What is said of rows, on whichever side of no difference they are, and numbers where the paper's tables have them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,9 @@ import polars as pl
 from evenhand.studies.names.cells import judged_cells
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.options import NamesConfig
-from evenhand.studies.names.page import names_page
+from evenhand.studies.names.page import names_page, notes_of
 from evenhand.studies.names.tables import effects_table, study_tables
 from evenhand.studies.names.wording import sentences
-
-LIMITS = {"change_low": -9.0, "change_high": 9.0}
 
 
 def cell(row: str, measure: str, estimate: float, part: str = "", **more: Any) -> dict[str, Any]:
@@ -26,10 +25,14 @@ def study() -> NamesStudy:
         cell("original", "classifier_bias", 1.22, "speaker A"),
         cell("original", "occupation_lean", -6.0),
         cell("original", "words", 20.0),
-        cell("after", "classifier_bias", 0.15, change=-1.25, change_p=0.001, **LIMITS),
+        cell(
+            "after", "classifier_bias", 0.15, change=-1.25, change_p=0.001, change_low=-2.0, change_high=-0.5
+        ),
         # farther from no difference, though the number is lower: it lies on the other side
-        cell("after", "occupation_lean", -9.0, change=-3.0, change_p=0.001, **LIMITS),
-        cell("after", "words", 12.0, change=-8.0, change_p=0.001, **LIMITS),
+        cell(
+            "after", "occupation_lean", -9.0, change=-3.0, change_p=0.001, change_low=-5.0, change_high=-1.0
+        ),
+        cell("after", "words", 12.0, change=-8.0, change_p=0.001, change_low=-9.0, change_high=-7.0),
     ]
     published = pl.DataFrame({"hi_first": [5.9], "hi_second": [7.61], "l2": [0.098], "null_mean": [0.012]})
     words = pl.DataFrame(
@@ -47,9 +50,7 @@ def test_nearer_is_nearer_to_no_difference_from_either_side() -> None:
     assert first == ("·", "original: classifier bias 1.40 (0.40 to 2.40) points beyond chance.")
     mark, told = second
     assert mark == "↑"
-    nearer, farther, text = (
-        told.index(words) for words in ("Nearer to", "Farther from it", "The text itself")
-    )
+    nearer, farther, text = (told.index(words) for words in ("Less bias", "More bias", "The text itself"))
     assert (
         nearer
         < told.index("classifier bias −1.25")
@@ -79,3 +80,21 @@ def test_the_page_escapes_what_models_said() -> None:
     page = names_page(study())
     assert "&lt;shop&gt;" in page and "<shop>" not in page
     assert "Not measured: crows-pairs: not here." in page
+
+
+def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
+    made = study()
+    lost = {"change": 0.1, "change_n_missing": 12, "change_obstacle": "Too few."}
+    further = [cell("after", "token_bins", 0.1, part, **lost) for part in ("", "speaker A")]
+    rows = [*made.cells.to_dicts(), *further]
+    notes = notes_of(replace(made, cells=judged_cells(rows, 0.05)))
+    assert [note for note in notes if "by chance" in note] == [
+        "3 changes of 3 measures were judged, each measure by itself: at most 0.15 measures are expected to show a "
+        "change by chance where nothing changed."
+    ]
+    assert [note for note in notes if "Too few" in note] == [
+        "Not judged whether it changed, after: token bins, corrected L2: Too few."
+    ]
+    assert [note for note in notes if "12 replies" in note] == [
+        "after (greedy, names): 12 replies that only this row, or only original, wrote have no part in what changed."
+    ]

@@ -16,13 +16,19 @@ REPLIES = 240_000
 LEAST_CELLS = 12
 """Sentences of a descriptor (template by noun) below which descriptors are left out rather than cells."""
 REQUEST = Generation(
-    max_new_tokens=60, min_new_tokens=20, no_repeat_ngram_size=3, no_repeat_ngram_in="continuation"
+    max_new_tokens=60,
+    min_new_tokens=20,
+    no_repeat_ngram_size=3,
+    no_repeat_ngram_in="continuation",
+    replies=True,
 )
 """At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
 AS_IN_THE_PAPER = (
     "At least 20 tokens, no 3-gram twice in a reply, as in the paper. What else it did is asked for: --beams 10 (its "
     "DialoGPT) or --beams 3 (BlenderBot 2.0), where tokens are drawn by default; --set personas=FILE puts two persona "
-    "lines before each sentence, as for its dialogue models; --set style_variations=0.5 varies the sentences."
+    "lines before each sentence, as for its dialogue models; --set style_variations=0.5 varies the sentences. "
+    "BlenderBot, DialoGPT and folders that were trained on conversations are asked for the reply to a first utterance "
+    "in their format; --set dialogue.format=transcript asks any model so."
 )
 # Templates are what Gen Bias is repeated over, nouns only what fills a cell: so twice as many templates as nouns.
 limited = same_cells(("noun", "template"), LEAST_CELLS, unit="descriptor")

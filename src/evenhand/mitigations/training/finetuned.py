@@ -142,9 +142,10 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
         )
         return [f"evenhand study names {shlex.quote(str(lineage['base']['name']))} --row {row}"], note
     if "descriptors_watched" in data:
-        return [], (
-            "Ask it for replies in conversations, where its label is put behind each sentence "
-            "(docs/dialogue_debiasing.md): holisticbias-styles asks for continuations of plain texts, without a label."
+        asked = "-b holisticbias-styles --classifier style=STYLE_CLASSIFIER"
+        note = (
+            "Both are asked for replies in the format it was trained in, it behind its label. STYLE_CLASSIFIER judges "
+            "styles, best the one it was trained with (docs/dialogue_debiasing.md)."
         )
     elif own == "evenhand":
         asked = f"-b evenhand-likelihood --axis {axis}"
@@ -157,7 +158,10 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
             "No benchmark that comes with evenhand is about your own terms. PAIRS is a folder of pairs about them, "
             "made by evenhand data build redditbias; -b names any other benchmark that asks about these groups."
         )
-    models = [folder, *([folder / ADAPTER] if lineage.get("options", {}).get("lora_rank") else [])]
+    adapted = (
+        lineage.get("options", {}).get("lora_rank") and "descriptors_watched" not in data
+    )  # it has no label
+    models = [folder, *([folder / ADAPTER] if adapted else [])]
     base = shlex.quote(str(lineage["base"]["name"]))
     return [f"evenhand before-after {base} {shlex.quote(str(one))} {asked}" for one in models], note
 

@@ -1,5 +1,7 @@
 from .family import (
     TOLD as TOLD,
+    own_format as own_format,
+    trained_format as trained_format,
 )
 from .history import (
     History as History,

@@ -43,6 +43,17 @@ def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dic
     }
 
 
+def own_format(model: TextGenerator) -> FormatName | None:
+    """The format that a model was trained in, as its folder says, or its family (BlenderBot, DialoGPT); None for all
+    others, and for models asked for as a chat, whose plain texts are messages already."""
+    if trained := trained_format(model):
+        return _format(model, DialogueOptions(), trained)[0]
+    if _asked_as_chat(model):
+        return None
+    name = _format(model, DialogueOptions(), {})[0]
+    return None if name == "transcript" else name
+
+
 def trained_format(model: TextGenerator) -> dict[str, Any]:
     """What the model's folder says of the format it was trained in; empty for any other model.
 

@@ -13,6 +13,7 @@ from .conduct import (
     audited_model as audited_model,
     conduct_audit as conduct_audit,
     preview as preview,
+    told_as_dialogue as told_as_dialogue,
     told_whole as told_whole,
 )
 from .decoding import (
@@ -54,6 +55,9 @@ from .selection import (
     select as select,
     wanted_benchmarks as wanted_benchmarks,
     with_classifiers as with_classifiers,
+)
+from .talking import (
+    told_alike as told_alike,
 )
 from .terminal import (
     render_card as render_card,

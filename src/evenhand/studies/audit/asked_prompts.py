@@ -12,10 +12,13 @@ from evenhand.studies.audit.options import AskingOptions
 KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -styles and -offensiveness)."
 
 
-def as_asked(prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions) -> PromptSet:
+def as_asked(
+    prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions, *, as_dialogue: bool = False
+) -> PromptSet:
     """The prompts with style variations and behind personas, where that is asked for.
 
-    Raises Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
+    as_dialogue: whether the model answers them in conversations; the personas are then the speakers'. Raises
+    Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
     """
     wanted = {"style_variations": asking.style_variations, "personas": asking.personas}
     given = [name for name, value in wanted.items() if value]
@@ -39,7 +42,9 @@ def as_asked(prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions) ->
             prompts = with_style_variations(prompts, asking.seed, asking.style_variations)
         except UsageError as error:
             raise Unsupported(f"{benchmark.name} takes no style_variations: {error.message}", KEPT) from error
-    if asking.personas:
+    if asking.personas and as_dialogue:
+        prompts = between_personas(prompts, read_personas(asking.personas), asking.seed)
+    elif asking.personas:
         written = isinstance(benchmark.request, Generation)
         prompts = behind_personas(prompts, read_personas(asking.personas), asking.seed, written=written)
     return prompts

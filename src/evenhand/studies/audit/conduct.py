@@ -100,6 +100,7 @@ def preview(
     ]
     facts["not_judged"] = list(selection.unjudged)
     facts["asked_whole"] = told_whole(selection)
+    facts["as_dialogue"] = told_as_dialogue(selection)
     return facts
 
 
@@ -158,7 +159,7 @@ def conduct_audit(
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
     if progress is not None:
-        for told in told_whole(selection):
+        for told in (*told_whole(selection), *told_as_dialogue(selection)):
             progress.note(told)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
@@ -294,12 +295,24 @@ def _notes(selection: Selection) -> list[str]:
         ),
         *(f"{NOT_JUDGED}{told}" for told in selection.unjudged),
         *told_whole(selection),
+        *told_as_dialogue(selection),
     ]
 
 
 def told_whole(selection: Selection) -> list[str]:
     """A sentence on each benchmark that --axis does not narrow."""
     return [f"{name} has no axes: --axis does not narrow it." for name in selection.asked_whole]
+
+
+def told_as_dialogue(selection: Selection) -> list[str]:
+    """A sentence on the benchmarks whose texts the model answers in a conversation, and how it is told of that."""
+    if not selection.as_dialogue or selection.speaker is None:
+        return []
+    names = ", ".join(b.name for b in selection.benchmarks if b.name in selection.as_dialogue)
+    told = selection.speaker.fingerprint.get("dialogue", {})
+    label = f", the label {told['label']!r} behind each" if told.get("label") else ""
+    how = f"in the format {told['format']}{label} ({told['because']})" if told else "by itself"
+    return [f"{names}: the model replies to each text as to a first utterance, {how}."]
 
 
 def _record(prompts: PromptSet) -> PromptSetRecord:

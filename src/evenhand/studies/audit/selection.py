@@ -27,13 +27,9 @@ from evenhand.studies.audit.classifiers import (
     named_by_role,
     without_classifier,
 )
-from evenhand.studies.audit.decoding import (
-    ChosenDecoding,
-    choose_decoding,
-    choose_reply_decoding,
-)
+from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding, choose_reply_decoding
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
-from evenhand.studies.audit.talking import speaker_of
+from evenhand.studies.audit.talking import asked_for_replies, speaker_of
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 
 JUDGED = ("label", "score", "negative", "scores", "error")
@@ -62,14 +58,20 @@ class Selection:
     """Benchmarks without axes, although axes were named."""
     speaker: TextGenerator | None = None
     """Who replies in conversations; None where there are none."""
+    as_dialogue: frozenset[str] = frozenset()
+    """Benchmarks whose texts the model answers in a conversation of two turns (`asked_for_replies`)."""
 
     def plan(self, model: LanguageModel) -> Plan:
         """Every request of these benchmarks."""
         parts = []
         for benchmark in self.benchmarks:
             chosen = self.decodings.get(benchmark.name)
-            request = benchmark.request_for(model, None if chosen is None else chosen.decoding)
+            talks = benchmark.name in self.as_dialogue
+            decoding = None if chosen is None else chosen.decoding
+            request = benchmark.request_for(model, decoding, as_dialogue=talks)
             rows = benchmark.rows_for(self.prompts[benchmark.name], model)
+            if talks and "conversation" not in rows.columns:
+                rows = rows.with_columns(conversation="prompt_id")
             parts.append(Part(benchmark.name, rows, request))
         return make_plan(parts, model.fingerprint, self.speaker)
 
@@ -168,6 +170,8 @@ class Available:
     left_out: Mapping[str, str]
     speaker: TextGenerator | None = None
     """Who replies in conversations; None where there are none."""
+    as_dialogue: frozenset[str] = frozenset()
+    """Benchmarks whose texts the model answers in a conversation of two turns (`asked_for_replies`)."""
 
 
 def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageModel) -> Wanted:
@@ -208,6 +212,7 @@ def available(
     judges: dict[str, Mapping[str, tuple[ClassifierRole, str]]] = {}
     left_out: dict[str, str] = {}
     speaker: TextGenerator | None = None
+    as_dialogue: set[str] = set()
     for benchmark in asked.benchmarks:
         name = benchmark.name
         try:
@@ -218,11 +223,13 @@ def available(
                 text_generator(model).generate(
                     [], choose_reply_decoding(benchmark.request, asking, model).decoding
                 )
+            if replies := asked_for_replies(benchmark, model, asking.dialogue):
+                speaker = speaker or speaker_of(model, asking.dialogue)
             own = None if name in asked.beside else asking.prompts
             full = own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
             full = benchmark.prompts_for(full, model.architecture)
             if name not in asked.beside:
-                full = as_asked(full, benchmark, asking)
+                full = as_asked(full, benchmark, asking, as_dialogue=replies)
             judges[name] = shelf.of(benchmark, judging.classifiers)
         except (Unsupported, DataError, ClassifierMissing) as error:
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
@@ -233,7 +240,8 @@ def available(
             continue
         prompts[name] = full
         fit.append(benchmark)
-    return Available(asked, tuple(fit), prompts, judges, left_out, speaker)
+        as_dialogue |= {name} if replies else set()
+    return Available(asked, tuple(fit), prompts, judges, left_out, speaker, frozenset(as_dialogue))
 
 
 def prepared(
@@ -291,6 +299,7 @@ def prepared(
         unjudged,
         asked_whole,
         here.speaker,
+        here.as_dialogue,
     )
 
 
@@ -371,7 +380,8 @@ def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSe
 
 def _check_writing(asking: AskingOptions, benchmarks: Sequence[Benchmark]) -> None:
     kinds = {type(benchmark.request) for benchmark in benchmarks}
-    idle = set(DIALOGUE) if Conversation not in kinds else set()
+    replied = any(isinstance(b.request, Generation) and b.request.replies for b in benchmarks)
+    idle = set(DIALOGUE) if not replied and Conversation not in kinds else set()
     if Generation not in kinds:
         idle |= {"samples"} if Conversation in kinds else {*WRITING}
     untouched = AskingOptions()

@@ -1,8 +1,12 @@
 """Who replies in an audit's conversations: the model told of them in its format, with its mitigations."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evenhand.benchmarks import Benchmark, Generation
 from evenhand.mitigations import Mitigated
-from evenhand.models import LanguageModel, TextGenerator
-from evenhand.models.dialogue import Dialogue, DialogueOptions, dialogue_model
+from evenhand.models import LanguageModel, TextGenerator, text_generator
+from evenhand.models.dialogue import Dialogue, DialogueOptions, dialogue_model, own_format, trained_format
 from evenhand.schema import Unsupported
 from evenhand.studies.chain import chain_of
 
@@ -16,10 +20,8 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
     Raises Unsupported for a mitigation in front of a model that reads histories itself, as a World does, for one that
     does not say what it does to continuations, and as `dialogue_model` does.
     """
-    chain, inner = chain_of(model), model
-    while isinstance(inner, Mitigated):
-        inner = inner.model
-    if chain and getattr(inner, "answers_histories", False):
+    chain, inner = chain_of(model), _weights(model)
+    if chain and _reads_histories(inner):
         name = inner.fingerprint.get("name", "This model")
         raise Unsupported(
             f"{name} reads the histories of conversations itself, and {chain[-1].name} changes texts.",
@@ -30,4 +32,52 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
         if (trained := getattr(model, "trained", None)) is not None:  # weights in the place of the model's
             told = dialogue_model(trained, options)
             return Dialogue(model, told.telling, told.facts)
+        weights = text_generator(inner)  # which the mitigation in front of them hides
+        label = trained_format(weights).get("label") if options.label is None else options.label
+        options = replace(options, format=options.format or own_format(weights), label=label)
     return dialogue_model(model, options)
+
+
+def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: DialogueOptions) -> bool:
+    """Whether the model is to answer a benchmark's texts in a conversation rather than go on with them.
+
+    So it is where the benchmark wants replies, and the model's folder says that it was trained on conversations, its
+    family is (`own_format`), it reads nothing but histories, or any option says how it is told.
+    """
+    if not (isinstance(benchmark.request, Generation) and benchmark.request.replies):
+        return False
+    weights = _weights(model)
+    return (
+        options != DialogueOptions()
+        or _reads_histories(weights)
+        or own_format(text_generator(weights)) is not None
+    )
+
+
+def told_alike(
+    options: DialogueOptions, models: tuple[LanguageModel, LanguageModel], benchmarks: Iterable[Benchmark]
+) -> DialogueOptions:
+    """The options under which two models that are compared are asked in one way.
+
+    Where but one of them would be asked for replies in a conversation (a model that was trained on conversations beside
+    its base, say), both are, in the format of that one; its label stays its own.
+    """
+    first, second = models
+    for benchmark in benchmarks:
+        asked = [asked_for_replies(benchmark, model, options) for model in models]
+        if asked[0] != asked[1]:
+            return replace(
+                options, format=own_format(text_generator(_weights(second if asked[1] else first)))
+            )
+    return options
+
+
+def _weights(model: LanguageModel) -> LanguageModel:
+    """What writes behind all mitigations: the model, or the weights that were put in its place."""
+    while isinstance(model, Mitigated):
+        model = model.model if (trained := getattr(model, "trained", None)) is None else trained
+    return model
+
+
+def _reads_histories(model: LanguageModel) -> bool:
+    return bool(getattr(model, "answers_histories", False))

@@ -92,7 +92,7 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
         ("errors", planned_errors(plan)),
     ]
     out.pairs([(name, text) for name, text in rows if text])
-    for told in plan.get("asked_whole") or []:
+    for told in [*(plan.get("asked_whole") or []), *(plan.get("as_dialogue") or [])]:
         out.line(told)
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
         if frame is None or frame.is_empty():

@@ -30,6 +30,8 @@ from evenhand.studies.audit import (
     conduct_audit,
     roles_of,
     select,
+    told_alike,
+    told_as_dialogue,
     told_whole,
     wanted_benchmarks,
     with_classifiers,
@@ -119,6 +121,8 @@ def study_before_after(
     config, no_quality = _with_quality(config, path)
     base = model or load_named_model(config)
     after_model = mitigated(base, links)
+    recipes = [load_benchmark(name) for name in wanted_benchmarks(config)]
+    config = config.model_copy(update={"dialogue": told_alike(config.dialogue, (base, after_model), recipes)})
     prepared = _prepare(config, base, after_model, loaded or {})
     begin(path, config, given or {})
     audited_roles = _without_model_role(config) if prepared.extra else config.classifiers
@@ -264,6 +268,7 @@ def _notes(
         reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())
         notes.append(f"Left out: {reason}" if reason.startswith(name) else f"Left out: {name}: {reason}")
     notes += told_whole(first)
+    notes += dict.fromkeys([*told_as_dialogue(first), *told_as_dialogue(second)])
     if no_quality is not None:
         notes.append(
             "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "

@@ -19,6 +19,7 @@ from evenhand.studies.names.effects import (
     UTILITY,
     Replicates,
     limits,
+    shares_of,
 )
 from evenhand.studies.names.options import BASE, NamesConfig
 
@@ -34,7 +35,9 @@ CELLS = {
     "null": pl.Float64,
     "p": pl.Float64,
     "n": pl.Int64,
+    "n_missing": pl.Int64,  # replies that were not written, or not judged
     "n_units": pl.Int64,
+    "change_from": pl.Float64,  # the base row's number, of the replies that both rows wrote
     "change": pl.Float64,  # from the base row, the same conversations; of perplexity a ratio
     "change_low": pl.Float64,
     "change_high": pl.Float64,
@@ -42,6 +45,8 @@ CELLS = {
     "change_q": pl.Float64,  # Holm's, over all rows and decodings of a measure
     "change_verdict": pl.String,  # lower, higher or not detected
     "obstacle": pl.String,
+    "change_n_missing": pl.Int64,  # replies that only one of the rows wrote, which have no part in the change
+    "change_obstacle": pl.String,  # why a change has no limits
 }
 PERPLEXITY = "reply_perplexity"
 PAIRS = {"stereoset": "stereoset_ss", "crows-pairs": "crows_pairs"}
@@ -62,11 +67,18 @@ DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 
 def chat_cells(
-    run: Path, benchmark: str, found: Replicates, base: Replicates | None, *, whole: bool = True
+    run: Path,
+    benchmark: str,
+    found: Replicates,
+    base: Replicates | None,
+    *,
+    lost: int = 0,
+    whole: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """The numbers of one row's self-chats.
 
-    run: its folder. base: the base row's replicates; None for itself. whole: whether replicates are of every name, as
+    run: its folder. found, base: its replicates and the base row's (None for itself), of the replies that both wrote.
+    lost: replies that only one of them wrote. whole: whether replicates are of every name, as
     the run's own measurements are, which are then taken with their tests.
     """
     stored = read_kept(run / "measurements.parquet").filter(
@@ -78,18 +90,20 @@ def chat_cells(
     wanted += [key for key in rows if key not in wanted and (key[0] in DESCRIBED or key[0] in BIASES)]
     for measure, part in wanted:
         cell: dict[str, Any] = {"benchmark": benchmark, "measure": measure, "part": part}
-        values = found.values.get(f"{measure}{SEPARATOR}{part}")
+        key = f"{measure}{SEPARATOR}{part}"
+        values = found.values.get(key)
         if (row := rows.get((measure, part))) is not None:
             cell |= {
                 name: row[name]
-                for name in ("estimate", "low", "high", "null", "p", "n", "n_units", "obstacle")
+                for name in ("estimate", "low", "high", "null", "p", "n", "n_missing", "n_units", "obstacle")
             }
         elif values is not None:
-            cell |= {name: limits(values, found.groups)[name] for name in ("estimate", "low", "high")}
+            cell |= {name: limits(values, found.shares[key])[name] for name in ("estimate", "low", "high")}
         if base is not None and values is not None:
-            before = base.values.get(f"{measure}{SEPARATOR}{part}")
+            before = base.values.get(key)
             if before is not None and len(before) == len(values):
-                cell |= _changed(limits(values - before, found.groups))
+                cell |= _changed(limits(values - before, base.shares[key]))
+                cell |= {"change_from": float(before[0]), "change_n_missing": lost}
         yield cell
 
 
@@ -104,12 +118,22 @@ def perplexity_cell(
     logs = _log_perplexities(row, groups)
     if not np.isfinite(logs[0]):
         return cell | {"obstacle": "The model gives these texts no likelihood."}
-    cell |= _exponentials(limits(logs, len(groups)))
+    cell |= _exponentials(limits(logs, _word_shares(row, groups)))
     cell["n"] = int(row["nats"].count())
     if base is not None:
-        moved = limits(logs - _log_perplexities(base, groups), len(groups))
-        cell |= _changed(_exponentials(moved) | {"p": moved["p"]})
+        both = row["nats"].is_not_null() & base["nats"].is_not_null()
+        row, base = row.filter(both), base.filter(both)
+        moved = limits(
+            _log_perplexities(row, groups) - _log_perplexities(base, groups), _word_shares(base, groups)
+        )
+        cell |= _changed(moved | _exponentials(moved))
     return cell
+
+
+def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
+    """Of all names together: one perplexity, not two genders'."""
+    known = table.drop_nulls("nats").group_by("name").agg(said=pl.col("words").sum(), gender=pl.lit("all"))
+    return shares_of(known, groups)
 
 
 def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -159,6 +183,7 @@ def _changed(told: dict[str, Any]) -> dict[str, Any]:
     return {
         "change": told["estimate"],
         **{f"change_{name}": told[name] for name in ("low", "high", "p")},
+        "change_obstacle": told.get("obstacle"),
     }
 
 

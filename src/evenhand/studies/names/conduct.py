@@ -5,11 +5,12 @@ decoding touches. Finished rows are left alone, so that the study goes on wherev
 """
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evenhand.benchmarks import AnalysisOptions, load_suite
@@ -28,7 +29,7 @@ from evenhand.runs import (
 from evenhand.schema import DataError, DatasetMissing, read_kept, write_table
 from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
 from evenhand.studies.names.cells import PAIRS, chat_cells, judged_cells, pair_cells, perplexity_cell
-from evenhand.studies.names.effects import Replicates, dealt, prepared, replicates
+from evenhand.studies.names.effects import Replicates, both_wrote, dealt, prepared, replicates
 from evenhand.studies.names.language import drawn_replies, read_replies
 from evenhand.studies.names.options import BASE, NamesConfig, slug
 from evenhand.studies.names.record import begin
@@ -161,15 +162,14 @@ class _Session:
         rows: list[dict[str, Any]] = []
         for decoding in self.config.decoding:
             for benchmark in load_suite(SUITE).benchmarks:
-                base: Replicates | None = None
                 for label in self.config.models:
-                    found = self._replicates(label, decoding, benchmark)
+                    found, base, lost = self._pair(label, decoding, benchmark)
                     run = self.folder(label, decoding)
+                    whole = self._all_names(benchmark)
                     rows += [
                         {"decoding": decoding, "row": label, **cell}
-                        for cell in chat_cells(run, benchmark, found, base, whole=self._all_names(benchmark))
+                        for cell in chat_cells(run, benchmark, found, base, lost=lost, whole=whole)
                     ]
-                    base = base or found
         groups = dealt(self._base_chats(), self.config.seed)
         read = {label: read_kept(self._replies_file(label)) for label in self.config.models}
         for label, replies in read.items():
@@ -184,30 +184,60 @@ class _Session:
         """Whether rows are held against each other by every name; descriptions have no part in tuning."""
         return not self.tuned or benchmark != SUITE
 
-    def _replicates(self, label: str, decoding: str, benchmark: str) -> Replicates:
-        """Of one row, kept in the study's folder, since they take a minute."""
+    def _pair(self, label: str, decoding: str, benchmark: str) -> tuple[Replicates, Replicates | None, int]:
+        """Of a row and of the base row (None for itself), by the replies that both wrote; and how many only one did."""
+        base, row = (self._chats_of(one, decoding, benchmark) for one in (BASE, label))
+        check_same(base, row, label)
+        groups = dealt(base, self.config.seed)
+        if label == BASE:
+            return self._replicates((BASE,), decoding, benchmark, base, groups), None, 0
+        everything, _, _ = both_wrote(base, base)
+        base, row, lost = both_wrote(base, row)
+        found = self._replicates((label,), decoding, benchmark, row, groups)
+        of_base = (BASE,) if base.height == everything.height else (label, BASE)
+        return found, self._replicates(of_base, decoding, benchmark, base, groups), lost
+
+    def _chats_of(self, label: str, decoding: str, benchmark: str) -> pl.DataFrame:
+        """Self-chats of the names by which rows are held against each other."""
+        frame = self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark)
+        if self._all_names(benchmark):
+            return frame
+        frame = frame.filter(~pl.col("name").is_in(self.tuned))
+        if frame.is_empty():
+            raise DataError(
+                "The rows were tuned on every name of the conversations: none is left to judge them by.",
+                "Tune on half of the names (the default of evenhand debias), or judge by all: --names all.",
+            )
+        return frame
+
+    def _replicates(
+        self,
+        of: tuple[str, ...],
+        decoding: str,
+        benchmark: str,
+        chats: pl.DataFrame,
+        groups: Sequence[Sequence[str]],
+    ) -> Replicates:
+        """Kept in the study's folder, since they take a minute. of: a row, or a row and the base row beside it."""
         names = (
             "" if self._all_names(benchmark) else f"-without-{fingerprint_digest({'names': self.tuned})[:12]}"
         )
-        file = self.path / "replicates" / slug(label) / f"{decoding}-{benchmark}{names}.parquet"
+        file = self.path.joinpath("paired", *map(slug, of), f"{decoding}-{benchmark}{names}.parquet")
         if file.is_file():
             kept = read_kept(file)
-            values = {row["key"]: pl.Series(row["values"]).to_numpy() for row in kept.to_dicts()}
-            return Replicates(values, len(next(iter(values.values()))) - 1)
-        self.progress.note(f"{label}, {decoding}, {benchmark}: what other names would give")
-        frame = prepared(self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark))
-        first = self_chats(RunDirectory.open(self.folder(BASE, decoding)), benchmark)
-        check_same(first, frame, label)
-        if not self._all_names(benchmark):
-            frame, first = (one.filter(~pl.col("name").is_in(self.tuned)) for one in (frame, first))
-            if first.is_empty():
-                raise DataError(
-                    "The rows were tuned on every name of the conversations: none is left to judge them by.",
-                    "Tune on half of the names (the default of evenhand debias), or judge by all: --names all.",
-                )
+            values, shares = (
+                {row["key"]: np.array(row[what], dtype=np.float64) for row in kept.to_dicts()}
+                for what in ("values", "shares")
+            )
+            return Replicates(values, shares)
+        self.progress.note(f"{', '.join(of)}, {decoding}, {benchmark}: what other names would give")
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
-        found = replicates(frame, dealt(first, self.config.seed), options, whole=benchmark == SUITE)
-        table = {"key": list(found.values), "values": [list(one) for one in found.values.values()]}
+        found = replicates(prepared(chats), groups, options, whole=benchmark == SUITE)
+        table = {
+            "key": list(found.values),
+            "values": [one.tolist() for one in found.values.values()],
+            "shares": [found.shares[key].tolist() for key in found.values],
+        }
         write_table(file, pl.DataFrame(table))
         return found
 

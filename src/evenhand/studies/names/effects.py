@@ -24,6 +24,8 @@ from evenhand.stats import Floats, t_inference
 
 GROUPS = 20
 LEAST_GROUPS = 3
+LEAST_FREEDOM = 1.8
+"""Degrees of freedom below which no interval is given: nearly the 2 of three groups of equal weight."""
 OPENER = 1
 TOKENS, GROUP_TOKENS = "token_bins", "intersectional_token_bins"
 OFFENCE = "offensive"
@@ -35,10 +37,36 @@ SEPARATOR = "|"
 
 @dataclass(frozen=True)
 class Replicates:
-    """Numbers of one row: of all names (first), and with each group of names double, (1 + groups,), by key."""
+    """Numbers of one row: of all names (first), and with each group of names double, (1 + groups,), by key; and which
+    share of the replies of each gender's names that a number is of each group has, (genders, groups), by key."""
 
     values: Mapping[str, Floats]
-    groups: int
+    shares: Mapping[str, Floats]
+
+
+def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """Both rows' self-chats without the replies that only one of them wrote, and how many these are.
+
+    A row that stops half-way in some conversations lacks their later turns, in which more, or other, is said: it would
+    look changed though every reply is the same. Openers stay.
+
+    >>> chats = pl.DataFrame({"conversation": [1, 1, 1], "turn": [1, 2, 3], "text": ["Hi", "Hello", "Yes"]})
+    >>> [one if isinstance(one, int) else one.height for one in both_wrote(chats, chats.head(2))]
+    [2, 2, 1]
+    """
+    there = pl.col("text").is_not_null()
+    base_turns, row_turns = (
+        one.filter(
+            (there & pl.col("error").is_null() if "error" in one.columns else there)
+            | (pl.col("turn") == OPENER)
+        ).select("conversation", "turn")
+        for one in (base, row)
+    )
+    both = base_turns.join(row_turns, on=["conversation", "turn"], how="semi")
+    first, second = (
+        one.join(both, on=["conversation", "turn"], how="semi", maintain_order="left") for one in (base, row)
+    )
+    return first, second, base_turns.height + row_turns.height - 2 * both.height
 
 
 def prepared(frame: pl.DataFrame) -> pl.DataFrame:
@@ -84,17 +112,35 @@ def _distinct(said: pl.DataFrame) -> pl.DataFrame:
 
 
 def dealt(frame: pl.DataFrame, seed: int) -> list[list[str]]:
-    """Names in groups of as many women's and men's names each, as far as they go round.
+    """Names in groups, each with names of both genders, of about as many conversations as can be.
 
-    >>> names = pl.DataFrame({"name": [f"N{i}" for i in range(8)], "gender": ["woman", "man"] * 4})
+    Those with most conversations first, each to the group that has fewest of its gender; where these are equal, to the
+    one that has fewest in all, so that the heaviest names of either gender stand apart.
+
+    >>> names = pl.DataFrame({"conversation": range(8), "name": [f"N{i}" for i in range(8)],
+    ...     "gender": ["woman", "man"] * 4})
     >>> [len(group) for group in dealt(names, 0)]
     [2, 2, 2, 2]
     """
-    names = frame.select("name", "gender").drop_nulls().unique().sort("name")
-    names = names.with_columns(key=row_keys(names["name"], seed, "group of names")).sort("gender", "key")
+    names = (
+        frame.drop_nulls(["name", "gender"]).group_by("name", "gender").agg(pl.col("conversation").n_unique())
+    )
+    names = names.sort("name").with_columns(key=row_keys(names.sort("name")["name"], seed, "group of names"))
+    names = names.sort("gender", "conversation", "key", descending=[False, True, False])
     number = min([GROUPS, *names.group_by("gender").len()["len"].to_list()])
-    names = names.with_columns(group=pl.int_range(pl.len()).over("gender") % max(1, number))
-    return [part["name"].to_list() for part in names.partition_by("group")] if number >= LEAST_GROUPS else []
+    if number < LEAST_GROUPS:
+        return []
+    groups: list[list[str]] = [[] for _ in range(number)]
+    loads = np.zeros(number)
+    for (_,), part in names.group_by("gender", maintain_order=True):
+        own, counts, share = np.zeros(number), np.zeros(number), 1 / part["conversation"].sum()
+        for name, conversations in part.select("name", "conversation").iter_rows():
+            place = int(np.lexsort((counts, loads, own))[0])
+            groups[place].append(name)
+            own[place] += conversations
+            counts[place] += 1
+            loads[place] += conversations * share
+    return groups
 
 
 def replicates(
@@ -113,7 +159,54 @@ def replicates(
         cast = frame.with_columns(pl.col("conversation").cast(pl.String))
         every.append(_numbers(pl.concat([cast, twice]), options, whole))
     keys = every[0].keys()
-    return Replicates({key: np.array([one.get(key, np.nan) for one in every]) for key in keys}, len(groups))
+    values = {key: np.array([one.get(key, np.nan) for one in every]) for key in keys}
+    tables = analysis_of(_counted)(frame, options).details
+    return Replicates(values, {key: shares_of(_counts_for(key, tables), groups) for key in keys})
+
+
+def _counted(chats: Any, options: AnalysisOptions) -> Analysis:
+    """No number, but the replies that numbers are of."""
+    tables = {"all": chats.frame, "gender": chats.by_gender, "race": chats.by_race}
+    return Analysis([], {name: _reply_counts(table) for name, table in tables.items()})
+
+
+def _reply_counts(table: pl.DataFrame) -> pl.DataFrame:
+    replies = table.filter((pl.col("turn") > OPENER) & pl.col("text").is_not_null())
+    return (
+        replies.group_by("name", "gender", "tier", "race_ethnicity").agg(said=pl.len()).drop_nulls("gender")
+    )
+
+
+def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """How many replies of each name the number of this key is of: name, gender, said."""
+    measure, _, part = key.partition(SEPARATOR)
+    if measure in (OFFENCE, *UTILITY):
+        return tables["all"]
+    kind, _, value = part.partition(": ")
+    if kind == "tier":
+        return tables["gender"].filter(pl.col("tier") == value)
+    if kind == "names of":
+        return tables["race"].filter(pl.col("race_ethnicity") == value)
+    return tables["race" if measure == GROUP_TOKENS else "gender"]
+
+
+def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
+    """Which share of what was said with each gender's names each group has, (genders, groups).
+
+    counts: name, gender and said (how much) of each name.
+
+    >>> counts = pl.DataFrame({"name": ["A", "B", "C"], "gender": ["woman"] * 2 + ["man"], "said": [1, 3, 5]})
+    >>> shares_of(counts, [["A", "C"], ["B"]]).tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
+    """
+    places = {name: place for place, group in enumerate(groups) for name in group}
+    known = counts.filter(pl.col("name").is_in(list(places)))
+    rows = []
+    for _, part in known.group_by("gender", maintain_order=True):
+        own = [places[name] for name in part["name"]]
+        sums = np.bincount(own, part["said"].to_numpy().astype(np.float64), len(groups))
+        rows.append(sums / max(1.0, float(sums.sum())))
+    return np.array(rows).reshape(-1, len(groups))
 
 
 def _numbers(frame: pl.DataFrame, options: AnalysisOptions, whole: bool) -> dict[str, float]:
@@ -146,23 +239,57 @@ def _estimate(name: str, measure: Any, frame: pl.DataFrame, options: AnalysisOpt
     return Analysis([Measurement(measure=name, estimate=value)])
 
 
-def limits(values: Floats, groups: int) -> dict[str, float | None]:
-    """Estimate, 95 % limits and two-sided p against 0 of a number of which the replicates are given.
+def limits(values: Floats, shares: Floats) -> dict[str, Any]:
+    """Estimate, 95 % limits and two-sided p against 0 of a number of which the replicates are given; or an `obstacle`.
 
-    values: (1 + groups,), the first of all names. With a group of m of n names double, a mean moves by 1 / (groups + 1)
-    of how far the group's own mean is off; hence the factor. Student's t with groups - 1 degrees of freedom.
+    values: (1 + groups,), the first of all names. shares: (genders, groups), as `shares_of` gives them. With a group of
+    the share s double, a mean moves by s / (1 + s) of how far the group's own mean is off. Squares are divided by what
+    leverage leaves of them, and the degrees of freedom are those of the squares' sum where groups vary alike (Bell &
+    McCaffrey 2002), as `evenhand.measures.names.judging.over_names` has it of single names: groups - 1 of groups of
+    equal weight, fewer of unequal. Where fewer than LEAST_FREEDOM are left, a group or two decide: no limits.
 
-    >>> limits(np.array([2.0, 2.0, 2.0, 2.0]), 3)["p"], limits(np.array([1.0]), 0)["low"]
-    (None, None)
+    >>> equal = np.full((2, 3), 1 / 3)
+    >>> limits(np.array([2.0, 2.0, 2.0, 2.0]), equal)["p"], limits(np.array([2.0, 2.1, 1.9, 2.0]), equal)["p"] < 0.05
+    (None, True)
+    >>> limits(np.array([2.0, 2.1, 1.9, 2.0]), np.array([[0.9, 0.05, 0.05]]))["obstacle"]
+    'One group of names holds 90 % of the replies of its gender: too much hangs on it.'
     """
     estimate = float(values[0])
-    told: dict[str, float | None] = {"estimate": estimate, "low": None, "high": None, "p": None}
+    told: dict[str, Any] = {"estimate": estimate, "low": None, "high": None, "p": None, "obstacle": None}
     moved = values[1:] - values[0]
-    if groups < LEAST_GROUPS or not np.isfinite(moved).all():
-        return told
-    spread = float(((moved - moved.mean()) ** 2).sum())
-    error = np.sqrt(spread * (groups + 1) ** 2 / (groups * (groups - 1)))
+    if len(moved) < LEAST_GROUPS or not shares.size:
+        return told | {"obstacle": f"Fewer than {LEAST_GROUPS} names of a gender."}
+    if not np.isfinite(moved).all():
+        return told | {"obstacle": "It cannot be measured with every group of names counted double."}
+    factors, freedom = of_shares(shares)
+    if freedom < LEAST_FREEDOM:
+        return told | {
+            "obstacle": f"One group of names holds {100 * shares.max():.0f} % of the replies of its gender: too much "
+            "hangs on it."
+        }
+    squares = (shares**2).sum(axis=0)
+    own = np.divide((shares**3).sum(axis=0), squares, out=np.zeros(len(moved)), where=squares > 0)
+    influences = moved * (1 + own)
+    error = float((factors * (influences - influences.mean()) ** 2).sum()) ** 0.5
     if error <= 1e-12 * max(1.0, abs(estimate)):
-        return told
-    found = t_inference([estimate], [error], [float(groups - 1)])
+        return told if estimate == 0 else told | {"obstacle": "It is the same whichever names count double."}
+    found = t_inference([estimate], [error], [freedom])
     return told | {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}
+
+
+def of_shares(shares: Floats) -> tuple[Floats, float]:
+    """By how much each group's squared influence counts, (groups,), and the degrees of freedom; see `limits`.
+
+    >>> factors, freedom = of_shares(np.full((2, 5), 0.2))
+    >>> factors.round(6).tolist(), round(freedom, 6)
+    ([1.25, 1.25, 1.25, 1.25, 1.25], 4.0)
+    """
+    squares = shares**2
+    sure = (squares * (1 - shares)).sum(axis=0)
+    alike = (squares * (1 - 2 * shares + squares.sum(axis=1, keepdims=True))).sum(axis=0)
+    left, whole = np.minimum(sure, alike), squares.sum(axis=0)
+    factors = np.divide(whole, left, out=np.zeros(len(whole)), where=left > 0)
+    parts = np.hstack([share[:, None] * (np.eye(len(share)) - share) for share in shares])
+    form = parts.T @ (parts * factors[:, None])
+    squared = float((form**2).sum())
+    return factors, float(np.trace(form)) ** 2 / squared if squared else 1.0

@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator
 
+import polars as pl
 from markupsafe import Markup
 
 from evenhand.reports import listing
+from evenhand.studies.names.cells import JUDGED
 from evenhand.studies.names.conduct import SUITE, NamesStudy
 from evenhand.studies.names.figures import STYLE, key_of, occupations_svg, turns_svg
 from evenhand.studies.names.tables import effects_table, study_tables
-from evenhand.studies.names.wording import NOTES, PAPER, by_names, label_of, sentences
+from evenhand.studies.names.wording import (
+    NOTES,
+    PAPER,
+    by_chance,
+    by_names,
+    label_of,
+    lost_replies,
+    sentences,
+)
 from evenhand.studies.plain_page import PlainTable, plain_page
 
 SHOWN_JUDGE = "gender"
@@ -73,13 +83,30 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
 
 
 def notes_of(study: NamesStudy) -> list[str]:
-    """What to beware of, and what was not measured."""
-    obstacles = study.cells.filter(study.cells["obstacle"].is_not_null())
+    """What to beware of, what was not measured, and what was not judged."""
+    left_out = [f"Not measured: {one}." for one in study.left_out]
+    return [
+        *NOTES,
+        by_names(study),
+        *by_chance(study),
+        *left_out,
+        *(f"Not measured of {rows}: {what}" for what, rows in _told(study.cells, "obstacle")),
+        *(
+            f"Not judged whether it changed, {rows}: {what}"
+            for what, rows in _told(study.cells, "change_obstacle")
+        ),
+        *lost_replies(study),
+        f"Tables and figures as in: {PAPER}",
+    ]
+
+
+def _told(cells: pl.DataFrame, column: str) -> list[tuple[str, str]]:
+    """What stands in a column of reasons, of which measure, and of which rows."""
     told: dict[str, list[str]] = {}
-    for row in obstacles.to_dicts():
-        named = told.setdefault(f"{label_of(row)}: {row['obstacle']}", [])
+    for row in cells.filter(pl.col(column).is_not_null()).to_dicts():
+        if column == "change_obstacle" and (row["part"] or row["measure"] not in JUDGED):
+            continue
+        named = told.setdefault(f"{label_of(row)}: {row[column]}", [])
         if row["row"] not in named:
             named.append(row["row"])
-    left_out = [f"Not measured: {one}." for one in study.left_out]
-    by_row = [f"Not measured of {listing(rows)}: {what}" for what, rows in told.items()]
-    return [*NOTES, by_names(study), *left_out, *by_row, f"Tables and figures as in: {PAPER}"]
+    return [(what, listing(rows)) for what, rows in told.items()]

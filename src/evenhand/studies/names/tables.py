@@ -85,7 +85,9 @@ def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTabl
                 label_of(cell),
                 cell["row"],
                 value_of(
-                    base.get((cell["decoding"], cell["benchmark"], cell["measure"], cell["part"])),
+                    base.get((cell["decoding"], cell["benchmark"], cell["measure"], cell["part"]))
+                    if cell["change_from"] is None
+                    else cell | {"estimate": cell["change_from"]},
                     limits=False,
                 ),
                 value_of(cell, limits=False),

@@ -6,7 +6,7 @@ from typing import Any
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, SYMBOLS, wording
 from evenhand.studies.names.cells import COSTS, PERPLEXITY
 from evenhand.studies.names.conduct import NamesStudy
-from evenhand.studies.names.effects import OFFENCE
+from evenhand.studies.names.effects import GROUP_TOKENS, OFFENCE, TOKENS
 from evenhand.studies.names.options import BASE
 
 PAPER = (
@@ -55,7 +55,8 @@ OF_BENCHMARK = {"descriptions": "opened by descriptions"}
 NOTES = (
     "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
     "conversations, paired by name; intervals are over names, by counting each of 20 groups of names (fewer where "
-    "names are few) double. q is Holm's over the rows and decodings of a measure.",
+    "names are few) double. q is Holm's over the rows and decodings of a measure. Replies that only one of two rows "
+    "wrote have no part in what changed.",
     "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
     "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
     "tokens.",
@@ -76,6 +77,29 @@ def by_names(study: NamesStudy) -> str:
     if study.config.names == "all":
         return "Rows are held against each other by all names, also by such as they were tuned on."
     return "No row says that it was tuned on names (a trained folder does): all names have a part."
+
+
+def by_chance(study: NamesStudy) -> list[str]:
+    """How many changes may be called by chance, since q is of each measure by itself; nothing of fewer than two."""
+    judged = study.cells.filter(study.cells["change_q"].is_not_null())
+    measures = judged.select("benchmark", "measure").unique().height
+    if measures < 2:
+        return []
+    return [
+        f"{judged.height} changes of {measures} measures were judged, each measure by itself: at most "
+        f"{study.config.alpha * measures:.2g} measures are expected to show a change by chance where nothing changed."
+    ]
+
+
+def lost_replies(study: NamesStudy) -> list[str]:
+    """How many replies had no part in what changed, of each row that lacks any, or has more."""
+    keys = ["row", "decoding", "benchmark", "change_n_missing"]
+    lost = study.cells.filter(study.cells["change_n_missing"] > 0).select(keys).unique(maintain_order=True)
+    return [
+        f"{one['row']} ({one['decoding']}, {one['benchmark']}): {one['change_n_missing']:,} replies that only this "
+        f"row, or only {BASE}, wrote have no part in what changed."
+        for one in lost.to_dicts()
+    ]
 
 
 def label_of(cell: dict[str, Any]) -> str:
@@ -154,12 +178,47 @@ SHORT = {
     **{name: LABELS[name] for name in COSTS},
 }
 """What sentences name; the rest is in the tables."""
+NORMS = (TOKENS, GROUP_TOKENS)
+"""Corrected for chance, so that they lie about 0, and not on both sides of it, where there is no difference."""
+NEARER, FARTHER, OPEN, TEXT = (
+    "Less bias",
+    "More bias",
+    "Changed, less or more bias is open",
+    "The text itself",
+)
+HEADINGS = (NEARER, FARTHER, OPEN, TEXT)
+OF_DISTANCE = {True: NEARER, False: FARTHER, None: OPEN}
+
+
+def nearer(cell: dict[str, Any]) -> bool | None:
+    """Whether a row that changed is nearer to no difference than the base row; None where that is not settled.
+
+    What counts is the distance from 0, on whichever side: from +1 to -6 is farther. Corrected norms below 0 are as good
+    as 0, and a share of offensive replies is the better the lower. The base row is taken as it was measured; where the
+    95 % interval of the change also holds changes that would leave the row as far off on the other side, it is open.
+
+    >>> told = {"measure": "classifier_bias", "change_verdict": "lower", "change_low": -3.0, "change_high": -1.0}
+    >>> nearer(told | {"change_from": 3.0}), nearer(told | {"change_from": -0.5})
+    (True, False)
+    """
+    low, high = cell["change_low"], cell["change_high"]
+    base = cell["change_from"]
+    if base is None and cell["estimate"] is not None:
+        base = cell["estimate"] - cell["change"]
+    if base is None or low is None or high is None:
+        return None
+    first, last = (min(high, 0.0), low) if cell["change_verdict"] == LOWER else (max(low, 0.0), high)
+    before, least, most = (_distance(cell["measure"], base + change) for change in (0.0, first, last))
+    return True if most < before else False if least > before else None
+
+
+def _distance(measure: str, value: float) -> float:
+    """How far from what an unbiased model has."""
+    return value if measure == OFFENCE else max(0.0, value) if measure in NORMS else abs(value)
 
 
 def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    lower: list[str] = []
-    higher: list[str] = []
-    dearer: list[str] = []
+    found: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     for cell in cells:
         if cell["change_verdict"] in (None, NOT_DETECTED) or cell["measure"] not in SHORT:
             continue
@@ -167,17 +226,8 @@ def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
             [SHORT[cell["measure"]], *([OF_BENCHMARK[b]] if (b := cell["benchmark"]) in OF_BENCHMARK else [])]
         )
         change, limits = change_of(cell)
-        told = f"{name} {change} ({limits})" if limits else f"{name} {change}"
-        nearer = (cell["change_verdict"] == LOWER) == ((cell["estimate"] or 0) - (cell["change"] or 0) > 0)
-        (dearer if cell["measure"] in (*COSTS, OFFENCE) else lower if nearer else higher).append(told)
-    parts = [
-        f"{what}: {'; '.join(found)}"
-        for what, found in (
-            ("Nearer to no difference", lower),
-            ("Farther from it", higher),
-            ("The text itself", dearer),
-        )
-        if found
-    ]
-    mark = SYMBOLS[HIGHER] if higher else SYMBOLS[LOWER] if lower else "·"
+        heading = TEXT if cell["measure"] in COSTS else OF_DISTANCE[nearer(cell)]
+        found[heading].append(f"{name} {change} ({limits})" if limits else f"{name} {change}")
+    parts = [f"{heading}: {'; '.join(told)}" for heading, told in found.items() if told]
+    mark = SYMBOLS[HIGHER] if found[FARTHER] else SYMBOLS[LOWER] if found[NEARER] else "·"
     return mark, f"{called}. {'. '.join(parts) or 'No change was found'}."
