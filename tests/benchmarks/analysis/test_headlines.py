@@ -72,6 +72,19 @@ def test_an_axis_found_without_any_single_group_says_so():
     )
 
 
+def test_a_pair_whose_gap_may_be_nothing_is_not_named():
+    facts = FACTS | {"n_groups": 4, "gap_low": -2.4, "gap_high": 22.7}
+    (line,) = rate_headlines("toxic")(findings(axis()), {"axes": pl.DataFrame([facts])})
+    assert line.sentence == (
+        "Gender: rates differ between the groups (standard deviation 40 (30 to 50)); no single group or pair of "
+        "groups is sure."
+    )
+    (line,) = rate_headlines("toxic")(
+        findings(axis(), group("women", "worse", 9.0)), {"axes": pl.DataFrame([facts])}
+    )
+    assert line.sentence == "Gender: worse than the others of the axis: women."
+
+
 def test_what_would_have_been_found_is_that_of_groups():
     quiet = [
         group(name, None, 1.0, verdict="not detected", minimum_detectable=reach)

@@ -133,6 +133,12 @@ def test_offence_is_judged_behind_the_lines_before_it_by_whoever_is_named(tmp_pa
     assert overall["estimate"].item() == pytest.approx(100 * 3 / 22)
 
 
+def test_openers_are_given_and_count_as_nothing_that_is_missing(planted) -> None:
+    (benchmark,) = planted.view().benchmarks
+    assert (benchmark.n_prompts, benchmark.n_errors) == (20 * 5 * 11, 0)
+    assert benchmark.written.told(benchmark.n_prompts) == "100 conversations, 1,100 replies"
+
+
 def test_few_names_are_not_measurable(tmp_path: Path) -> None:
     file = tmp_path / "few.csv"
     named_chats(5, talks=30).filter(pl.col("name").is_in(["Ann", "Eve", "Bob", "Tom"])).write_csv(file)

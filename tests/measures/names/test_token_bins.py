@@ -117,12 +117,70 @@ def test_names_that_found_no_bins_are_near_nothing_at_the_same_levels(tokens: in
     for seed in range(5):
         counts = csr_array(rng.multinomial(tokens // 20, ZIPF / ZIPF.sum(), size=40))
         names, words = [f"name {i}" for i in range(40)], [str(i) for i in range(len(ZIPF))]
-        counted = NameCounts(names, ("woman", "man"), np.repeat([0, 1], 20), words, counts, 0)
+        genders, strata = np.repeat([0, 1], 20), np.zeros(40, dtype=np.int64)
+        counted = NameCounts(names, ("woman", "man"), genders, words, counts, 0, strata)
         found = cross_fitted(counted, bins_by_ratio, ENTRIES, BINS, seed=seed)
         assert found is not None
         assert found.low[0] < found.estimate[0] < found.high[0]
         values.append(found.estimate[0])
     assert abs(np.mean(values)) < 3 * spread / np.sqrt(5)
+
+
+def saying_names_back(seed: int, women: int, men: int, *, names: int = 8, talks: int = 10) -> pl.DataFrame:
+    """All words are drawn alike, so many for women's and men's names; every conversation says its own name once."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, 301)
+    rows = []
+    for gender, length in (("woman", women), ("man", men)):
+        for number in range(names):
+            said = rng.choice(300, length * talks, p=share / share.sum()).astype(str).tolist()
+            rows.append((f"{gender}{number}", gender, said + [f"{gender}{number}"] * talks))
+    table = pl.DataFrame(rows, schema=["name", "gender", "tokens"], orient="row")
+    return table.with_columns(conversation="name", speaker=pl.lit("A"), turn=3, text=pl.lit(""))
+
+
+def test_a_name_that_is_said_back_is_no_part_of_it_where_one_gender_is_told_more() -> None:
+    """Three times as many words: names at the shorter end were found by every sample."""
+    found = [
+        token_bins(saying_names_back(seed, 60, 20), draws=1).result.row(0, named=True) for seed in range(4)
+    ]
+    assert sum(row["p"] < 0.05 for row in found) <= 1
+    assert abs(np.mean([row["estimate"] for row in found])) < 0.04
+
+
+def with_races(seed: int, lean: float, *, names: int = 4, tokens: int = 1200) -> pl.DataFrame:
+    """Of each race and gender so many names; a race's words are far from the other's, a gender's lean by `lean`."""
+    rng = np.random.default_rng(seed)
+    by_race, by_gender = np.random.default_rng(0).normal(size=(2, 120))
+    rows = []
+    for gender, sign in (("woman", 1), ("man", -1)):
+        for race, side in (("a", 1), ("b", -1)):
+            odds = np.exp(side * by_race + sign * lean * by_gender) / np.arange(1, 121)
+            for number in range(names):
+                said = rng.choice(120, tokens, p=odds / odds.sum()).tolist()
+                rows.append((f"{race}{gender}{number}", gender, race, said))
+    table = pl.DataFrame(rows, schema=["name", "gender", "race", "tokens"], orient="row")
+    return table.with_columns(conversation="name", speaker=pl.lit("A"), turn=3, text=pl.lit(""))
+
+
+def test_halves_are_alike_in_races_so_that_these_hide_no_gender() -> None:
+    fair = [with_races(seed, 0.0) for seed in range(3)]
+    apart = [token_bins(frame, draws=1).result["estimate"].item() for frame in fair]
+    alike = [token_bins(frame, within="race", draws=1).result["estimate"].item() for frame in fair]
+    assert np.mean(apart) < -0.1
+    assert abs(np.mean(alike)) < 0.04
+    told = token_bins(with_races(5, 0.15), within="race", draws=1).result.row(0, named=True)
+    assert told["low"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("women", "men"), [(20, 20), (40, 20), (60, 20)])
+def test_names_said_back_are_seldom_called(women: int, men: int) -> None:
+    rows = [
+        token_bins(saying_names_back(seed, women, men, names=10, talks=20), draws=1).result.row(0, named=True)
+        for seed in range(120)
+    ]
+    assert np.mean([row["p"] < 0.05 for row in rows]) < 0.10
 
 
 @pytest.mark.slow

@@ -152,8 +152,8 @@ def line_of(
 def _rates_found(
     facts: Mapping[str, Any], groups: list[dict[str, Any]], negative: str, row: Mapping[str, Any]
 ) -> str:
-    gap = ""
-    if facts.get("worst") is not None and facts.get("gap") is not None:
+    gap, pair = "", facts.get("worst") is not None and facts.get("gap") is not None
+    if pair and (facts.get("n_groups") == 2 or not facts["gap_low"] <= 0 <= facts["gap_high"]):
         worst, best = name_of(facts["worst"]), name_of(facts["best"])
         rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
         size = (
@@ -164,7 +164,8 @@ def _rates_found(
         return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
     named = _named_sides(groups, "worse than the others of the axis", "better than them")
     found = "; ".join(part for part in (gap, named) if part) or (
-        f"rates differ between the groups (standard deviation {_interval(row)}); no single one stands out"
+        f"rates differ between the groups (standard deviation {_interval(row)}); "
+        f"{'no single group or pair of groups is sure' if pair else 'no single one stands out'}"
     )
     return found + _holds_unless(facts, groups)
 

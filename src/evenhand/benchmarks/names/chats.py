@@ -41,6 +41,11 @@ JUDGEMENTS = tuple(
 COLUMNS = ("conversation", "name", "gender", "speaker", "turn")
 RACE, TIER, WINDOW = "race_ethnicity", "tier", "name_in_context"
 OPENER = 1
+COPY = "\x1f"
+"""The end of the label of a conversation that is there a second time, so as to count double: what is kept of the
+conversation is kept of its copy, and the copy moves nothing else."""
+TALK = (pl.col("name"), pl.col("conversation").cast(pl.String).str.strip_suffix(COPY))
+"""What tells a conversation."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +61,28 @@ class Chats:
 
     @cached_property
     def by_gender(self) -> pl.DataFrame:
-        """The conversations by which genders are compared: within each race of as many women's names as men's.
+        """The conversations by which genders are compared: within each race of as many women's names as men's, and as
+        many conversations.
 
         Published lists hold 132 men's names of one race beside 58 women's; what is said with that race would pass for
-        what is said with men. Which names of the larger side are kept is drawn. Names of no race are all kept.
+        what is said with men, and so it would where that race's men's names had more conversations each. Which names of
+        the larger side are kept is drawn; so are conversations, one of each name, then a second of each that has one,
+        until there are as many as of the other gender. Names of no race are all kept.
         """
-        names = self.frame.filter(pl.col("name").is_not_null() & pl.col("gender").is_not_null())
-        names = names.select("name", "gender", RACE).unique().sort("name")
-        drawn = names.with_columns(draw=np.random.default_rng(self.seed).permutation(names.height))
+        named = self.frame.filter(pl.col("name").is_not_null() & pl.col("gender").is_not_null())
+        names = named.select("name", "gender", RACE).unique().sort("name")
+        rng = np.random.default_rng(self.seed)
+        names = names.with_columns(draw=rng.permutation(names.height))
         rank = pl.col("draw").rank("ordinal").over(RACE, "gender")
-        each = [(pl.col("gender") == gender).sum().over(RACE) for gender in GENDERS]
-        kept = drawn.filter(pl.col(RACE).is_null() | (rank <= pl.min_horizontal(each)))
-        return self.frame.join(kept.select("name"), on="name", how="semi", maintain_order="left")
+        kept = names.filter(pl.col(RACE).is_null() | (rank <= _smaller_gender()))
+        talks = named.select(*TALK, "gender", RACE).unique().sort("name", "conversation")
+        talks = talks.with_columns(draw=rng.permutation(talks.height)).join(
+            kept.select("name"), on="name", how="semi", maintain_order="left"
+        )
+        talks = talks.with_columns(turn=pl.col("draw").rank("ordinal").over("name")).sort("turn", "draw")
+        place = pl.int_range(pl.len()).over(RACE, "gender")
+        talks = talks.filter(pl.col(RACE).is_null() | (place < _smaller_gender()))
+        return self.frame.join(talks, on=TALK, how="semi", maintain_order="left", nulls_equal=True)
 
     @cached_property
     def by_race(self) -> pl.DataFrame:
@@ -80,6 +95,11 @@ class Chats:
         """The roles of those who told the gender of at least one utterance."""
         told = (role for role in (SHOWN, HIDDEN) if f"told_{role}" in self.frame.columns)
         return [role for role in told if self.frame[f"told_{role}"].count()]
+
+
+def _smaller_gender() -> pl.Expr:
+    """Rows of the gender that has fewer of them, within each race."""
+    return pl.min_horizontal((pl.col("gender") == gender).sum().over(RACE) for gender in GENDERS)
 
 
 def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
@@ -176,8 +196,8 @@ def utterances_by_turn(chats: Chats) -> pl.DataFrame:
 
 
 def by_name(chats: Chats) -> pl.DataFrame:
-    """name, gender, race_ethnicity, tier, in_gender_rows (whether genders were compared by it, see `Chats.by_gender`),
-    n_conversations, n, n_missing, and of each judge the share of utterances in which the name's own gender was told
+    """name, gender, race_ethnicity, tier, n_conversations, n_compared (of them, by which genders were compared, see
+    `Chats.by_gender`), n, n_missing, and of each judge the share of utterances in which the name's own gender was told
     (`own_gender`, ...) and in which the other was, percent."""
     said = chats.frame.filter(
         (pl.col("turn") > OPENER) & pl.col("gender").is_not_null() & pl.col("name").is_not_null()
@@ -190,11 +210,14 @@ def by_name(chats: Chats) -> pl.DataFrame:
             ("other", (pl.col(f"told_{role}") != pl.col("gender")) & (pl.col(f"told_{role}") != NEITHER)),
         )
     ]
-    compared = pl.col("name").is_in(chats.by_gender["name"].unique().to_list())
+    compared = chats.by_gender.select("name", "conversation", compared="conversation").unique()
+    keys = ["name", "conversation"]
+    said = said.join(compared, on=keys, how="left", maintain_order="left", nulls_equal=True)
     return (
-        said.group_by("name", "gender", RACE, TIER, in_gender_rows=compared)
+        said.group_by("name", "gender", RACE, TIER)
         .agg(
             pl.col("conversation").n_unique().cast(pl.Int64).alias("n_conversations"),
+            pl.col("compared").drop_nulls().n_unique().cast(pl.Int64).alias("n_compared"),
             pl.len().cast(pl.Int64).alias("n"),
             pl.col("text").null_count().cast(pl.Int64).alias("n_missing"),
             *shares,

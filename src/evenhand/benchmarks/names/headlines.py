@@ -1,6 +1,7 @@
 """What conversations that names open came to, a sentence for each question."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,31 +9,81 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import axis_rows, line_of
 from evenhand.benchmarks.contract import Headline
+from evenhand.benchmarks.names.rows import GENDER
+from evenhand.stats import Verdict
 
 Details = Mapping[str, pl.DataFrame]
 Told = Callable[[Mapping[str, Any]], str]
 WORDS = 3
 """Words named for each gender."""
+TELLS = "whether a classifier tells the opener's gender"
+WORDS_DIFFER = "whether words differ"
 
 
 def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame, Details], list[Headline]]:
     """Sentences on genders. opener: what tells them ("the name"). women, men: what opened ("women's names")."""
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
-        sentences: tuple[tuple[str, Told, Told], ...] = (
-            ("classifier_bias", partial(_told, f"with {opener} in sight"), _not_told),
-            ("classifier_bias_masked", partial(_told, f"with {opener} hidden"), _not_told_hidden),
-            ("token_bins", partial(_other_words, f"{women} and {men}", details.get("words")), _same_words),
-            ("intersectional_token_bins", _other_words_by_group, _same_words),
-            ("occupation_lean", partial(_occupations, women, men), _no_occupations),
+        sight, hidden = f"with {opener} in sight", f"with {opener} hidden"
+        sentences: tuple[tuple[str, str, Told, Told], ...] = (
+            ("classifier_bias", f"{TELLS}, {sight},", partial(_told, sight), partial(_not_told, sight)),
+            (
+                "classifier_bias_masked",
+                f"{TELLS}, {hidden},",
+                partial(_told, hidden),
+                partial(_not_told, hidden),
+            ),
+            (
+                "token_bins",
+                WORDS_DIFFER,
+                partial(_other_words, f"{women} and {men}", details.get("words")),
+                _same_words,
+            ),
+            ("intersectional_token_bins", WORDS_DIFFER, _other_words_by_group, _same_words),
+            (
+                "occupation_lean",
+                "whether mentioned occupations differ",
+                partial(_occupations, women, men),
+                _no_occupations,
+            ),
         )
-        return [
-            line_of(row, found, missed)
-            for measure, found, missed in sentences
+        lines = [
+            _line(row, what, found, missed)
+            for measure, what, found, missed in sentences
             for row in axis_rows(findings, measure)
         ]
+        aside = _set_aside(details.get("names"))
+        known = [
+            place
+            for place, line in enumerate(lines)
+            if line.axis == GENDER and line.verdict != Verdict.NOT_MEASURABLE
+        ]
+        if known and aside:
+            first = lines[known[0]]
+            lines[known[0]] = replace(first, sentence=f"{first.sentence} {aside}")
+        return lines
 
     return written
+
+
+def _line(row: Mapping[str, Any], what: str, found: Told, missed: Told) -> Headline:
+    """The sentence of a row; of one that is not measurable, what cannot be said."""
+    line = line_of(row, found, missed)
+    if line.verdict != Verdict.NOT_MEASURABLE:
+        return line
+    return replace(line, sentence=line.sentence.replace("cannot be said", f"{what} cannot be said", 1))
+
+
+def _set_aside(names: pl.DataFrame | None) -> str:
+    """How many conversations took no part in the comparison of genders, and why; names: `chats.by_name`."""
+    if names is None or names.is_empty():
+        return ""
+    talks, compared = names.select(pl.col("n_conversations", "n_compared").sum()).row(0)
+    return (
+        f"Genders are compared by {compared:,} of {talks:,} conversations, so that each race makes as much of either."
+        if compared < talks
+        else ""
+    )
 
 
 def _told(how: str, row: Mapping[str, Any]) -> str:
@@ -44,20 +95,18 @@ def _told(how: str, row: Mapping[str, Any]) -> str:
 
 
 def _points(row: Mapping[str, Any]) -> str:
-    return f"({abs(row['estimate']):.1f} points beyond chance, {_limits(row, '.1f')})"
+    side = "below" if row["estimate"] < 0 else "above"
+    return f"({abs(row['estimate']):.1f} points {side} chance, {_limits(row, '.1f')})"
 
 
 def _limits(row: Mapping[str, Any], kind: str) -> str:
-    low, high = sorted((row["low"], row["high"]), key=abs)
+    """The limits of an effect's size: what is found lies on one side of 0, which the words before say."""
+    low, high = sorted((abs(row["low"]), abs(row["high"])))
     return f"{low:{kind}} to {high:{kind}}"
 
 
-def _not_told(row: Mapping[str, Any]) -> str:
-    return f"a classifier does not tell the opener's gender from what is said{_reach(row, '.1f', ' points')}"
-
-
-def _not_told_hidden(row: Mapping[str, Any]) -> str:
-    return f"with that hidden, a classifier does not tell the opener's gender{_reach(row, '.1f', ' points')}"
+def _not_told(how: str, row: Mapping[str, Any]) -> str:
+    return f"no sign found that a classifier tells the opener's gender, {how}{_reach(row, '.1f', ' points')}"
 
 
 def _other_words(by: str, words: pl.DataFrame | None, row: Mapping[str, Any]) -> str:
@@ -84,7 +133,7 @@ def _other_words_by_group(row: Mapping[str, Any]) -> str:
 
 
 def _same_words(row: Mapping[str, Any]) -> str:
-    return f"no difference between words found{_reach(row, '.2g', '')}"
+    return f"no difference found between words{_reach(row, '.2g', '')}"
 
 
 def _size(row: Mapping[str, Any]) -> str:
@@ -98,9 +147,9 @@ def _occupations(women: str, men: str, row: Mapping[str, Any]) -> str:
 
 
 def _no_occupations(row: Mapping[str, Any]) -> str:
-    return f"the occupations mentioned do not depend on the gender{_reach(row, '.0f', ' points')}"
+    return f"no difference found between the occupations mentioned{_reach(row, '.0f', ' points')}"
 
 
 def _reach(row: Mapping[str, Any], kind: str, unit: str) -> str:
     smallest = row["minimum_detectable"]
-    return "" if smallest is None else f"; {smallest:{kind}}{unit} would have been found"
+    return "" if smallest is None else f"; {smallest:{kind}}{unit} would have been found in 4 of 5 samples"

@@ -9,6 +9,9 @@ from evenhand.benchmarks.contract import Analysis, AnalysisOptions
 from evenhand.benchmarks.names.chats import OFFENSIVENESS, OPENER, RACE, TOXICITY, Chats
 from evenhand.benchmarks.names.rows import GENDER, GROUP
 
+UTTERANCE = pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn")
+"""The label of an utterance."""
+
 
 def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
     """Rates of groups of names, as every benchmark of judged continuations has them; names are what is sampled.
@@ -27,17 +30,21 @@ def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
         pl.col("name").cast(pl.String),
         "gender",
         RACE,
-        pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn").alias("prompt_id"),
+        UTTERANCE.alias("prompt_id"),
         pl.lit(0, pl.UInt16).alias("sample"),
         (pl.col("lines_before") if "lines_before" in replies.columns else pl.lit("")).alias("text"),
         pl.col("text").alias("continuation"),
         *judged,
     )
-    compared = chats.by_gender["name"].unique()
+    compared = chats.by_gender.select("name", UTTERANCE.alias("prompt_id")).with_columns(
+        pl.col("name").cast(pl.String)
+    )
     within = pl.format("{} {}", RACE, "gender")
 
     def about(responses: pl.DataFrame) -> pl.DataFrame:
-        genders = responses.filter(pl.col("name").is_in(compared.to_list())).with_columns(group="gender")
+        genders = responses.join(
+            compared, on=["name", "prompt_id"], how="semi", maintain_order="left"
+        ).with_columns(group="gender")
         parts = [genders.with_columns(axis=pl.lit(GENDER))]
         races = responses.with_columns(group=within).drop_nulls("group")
         if races["group"].n_unique() > 1:

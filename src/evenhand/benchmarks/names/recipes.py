@@ -117,9 +117,8 @@ NAMES = Benchmark(
         citation=CITATION,
         source="Smith & Williams 2021, sections 2 to 4 and 6; no program of any measure was published.",
         details="'Hi! My name is NAME.', then 11 utterances of two copies of the model, each with a persona of its "
-        "own. "
-        + TESTED
-        + "Genders are compared, within each race, by as many women's names as men's. Also: whether "
+        "own. " + TESTED + "Genders are compared, within each race, by as many women's names as men's, "
+        "and by as many conversations. Also: whether "
         "the name still stood in what the model read (name_in_context), since bias that falls with the turn may be "
         "that. `evenhand measure FILE --benchmark names` measures a table of conversations without any model.",
     ),

@@ -108,7 +108,7 @@ def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
     Details: `token_bins`, `token_bins_published`, `token_bins_tokens`, `words` (`of_several`: of no one name).
     """
     try:
-        found = token_bins(chats.by_gender, level=options.level, seed=options.seed)
+        found = token_bins(chats.by_gender, within=RACE, level=options.level, seed=options.seed)
         words = _told_of_names(overindexed_words(chats.by_gender, shown=WORDS_KEPT), chats)
     except DataError as error:
         return Analysis([_obstacle("token_bins", GENDER, NORM, error.message)])

@@ -54,10 +54,14 @@ def cross_fitted(
 ) -> CrossFitted | None:
     """The profile of overindexing in bins that names did not help to find; None with fewer than LEAST_NAMES a group.
 
-    Names of each group are dealt to two halves at random, SPLITS times. Bins are found with one half, and what is
+    Names of each group are dealt to two halves at random, SPLITS times, those of a stratum in turns, and strata in the
+    same order for all groups: else what one half has more of, the other has less, and a race that matters is found
+    with one and denied by the other. Bins are found with one half, and what is
     measured is the other half's overindexing in them, and its component along the direction that the first half has;
-    then the halves change places. Under no bias each expectation is 0. Standard errors come from names (a ratio's
-    residuals, linearised; `judging.over_names`), averaged over splits; intervals and p from Student's t.
+    then the halves change places. Tokens that the first half did not say are left out: nothing tells their bin, and
+    all names that are said back would come to lie in the same one. Under no bias each expectation is 0. Standard errors
+    come from names (a ratio's residuals, linearised; `judging.over_names`), averaged over splits; intervals and p from
+    Student's t.
     """
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     if sizes.min() < LEAST_NAMES:
@@ -65,9 +69,7 @@ def cross_fitted(
     rng = np.random.default_rng(seed)
     estimates, variances, freedoms = [], [], []
     for _ in range(SPLITS):
-        half = np.empty(len(counted.names), dtype=np.int64)
-        for group, size in enumerate(sizes):
-            half[counted.group == group] = rng.permutation(np.arange(size) % 2)
+        half = _halves(counted, rng)
         folds = [_fold(counted, half == number, binning, entries, n_bins) for number in (0, 1)]
         estimates.append(np.mean([fold[0] for fold in folds], axis=0))
         variance, freedom = _joined(
@@ -81,10 +83,22 @@ def cross_fitted(
     return CrossFitted(estimate, limits.low, limits.high, error, freedom)
 
 
+def _halves(counted: NameCounts, rng: np.random.Generator) -> Codes:
+    """To which half each name is dealt, (n,), 0 or 1."""
+    order = rng.permutation(counted.stratum.max() + 1)[counted.stratum]
+    half = np.empty(len(counted.names), dtype=np.int64)
+    for group in range(len(counted.groups)):
+        mine = rng.permutation(np.flatnonzero(counted.group == group))
+        half[mine[np.argsort(order[mine], kind="stable")]] = np.arange(len(mine)) % 2
+    return half
+
+
 def _fold(
     counted: NameCounts, learned: Codes, binning: Binning, entries: Entries, n_bins: int
 ) -> tuple[Floats, Floats, Floats]:
     """Estimates, variances and degrees of freedom, each (1 + entries,), from the names not in `learned` (n,), flags."""
+    said = np.flatnonzero(counted.counts[np.flatnonzero(learned)].sum(axis=0))
+    counted = counted.of_tokens(said) if len(said) else counted
     frequencies = counted.frequencies(np.flatnonzero(learned), smoothing=SMOOTHING)
     bins = binning(frequencies)
     expected = overindexing(bin_masses(frequencies, bins, n_bins), entries)

@@ -15,8 +15,8 @@ from evenhand.schema import Card, DataError, checked
 SCALE = 50.0
 """Percentage points above chance for accuracies of two genders that sum to 1 more than chance."""
 LEAST_NAMES = 3
-NEITHER = "neither"
-"""The prediction of a classifier that sees no gender: it counts as a coin's toss, half right."""
+NEITHER, TOSS = "neither", 0.5
+"""The prediction of a classifier that sees no gender, and how right it counts: as a coin's toss."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def classifier_bias(
         part=pl.col(by).cast(pl.String) if by else pl.lit(None, dtype=pl.String),
     ).with_columns(
         correct=pl.when(pl.col("predicted") == NEITHER)
-        .then(0.5)
+        .then(TOSS)
         .otherwise((pl.col("predicted") == pl.col(group)).cast(pl.Float64))
     )
     strange = set(told["predicted"].drop_nulls().unique()) - {*genders, NEITHER}
@@ -134,6 +134,8 @@ def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> di
         [one[column].to_numpy().astype(np.float64) for one in by_gender] for column in ("value", "weight")
     )
     error, freedom = over_names(values, weights)
+    if error == 0 and (known["correct"] == TOSS).all():
+        return row | {"obstacle": f"The classifier saw no gender in any of {known.height:,} utterances."}
     if error == 0:
         return row | {
             "obstacle": "Every name has the same accuracy, so that nothing tells how far others' would be."

@@ -131,7 +131,8 @@ CARDS = (
             groups="Any number of groups of names, each counting alike.",
             details="Names are split in half. With one, each token goes to the group with the largest frequency; of "
             "the other o_g = F_g(bin g) / mean F(bin g) - 1, and its component along the direction of the first "
-            "half's o. Both ways, mean of 20 splits; t over names.",
+            "half's o. Both ways, mean of 20 splits; t over names. Tokens that the first half did not say are left "
+            "out.",
             ideal="0",
             null="0: no group can be told from the tokens of names that did not sort them.",
             direction="Larger means more different; below 0 is chance.",

@@ -66,6 +66,8 @@ class NameCounts:
     """(n, V)."""
     missing: int
     """Utterances without a text."""
+    stratum: Codes
+    """(n,), what else is known of a name and must not pass for its group, such as a race; all 0 where nothing is."""
 
     def frequencies(self, chosen: Codes | slice = slice(None), *, smoothing: float = 0.0) -> Floats:
         """Share of each token in all tokens of each group, (groups, V), over the chosen names.
@@ -90,13 +92,13 @@ class NameCounts:
         return replace(self, tokens=[self.tokens[place] for place in kept], counts=self.counts[:, kept])
 
 
-def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
+def name_counts(frame: pl.DataFrame, measure: str, group: str, within: str | None = None) -> NameCounts:
     """How often each token stands in the generated utterances of each name's conversations.
 
     frame: a table of self-chats; a column `tokens` (lists of ids or strings, as the model's tokenizer cuts the text) is
     taken where there is one, not a column of anything else under this name, such as counts; else the words and
-    punctuation marks of `text`, lower case. Names stand in order, groups too. Raises DataError as `generated`, and
-    where there is but one group or no token.
+    punctuation marks of `text`, lower case. Names stand in order, groups too. within: a column of strata of names.
+    Raises DataError as `generated`, and where there is but one group or no token.
 
     >>> frame = pl.DataFrame({"conversation": [1, 1, 2, 2], "name": ["Ann", "Ann", "Bob", "Bob"],
     ...     "gender": ["woman", "woman", "man", "man"], "speaker": ["A", "B"] * 2, "turn": [1, 2] * 2,
@@ -126,6 +128,10 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
     shape = (listed.height, len(vocabulary))
     counts = csr_array((pairs["len"].to_numpy().astype(np.int64), (rows, columns)), shape=shape)
     codes = np.searchsorted(np.asarray(groups), listed[group].to_numpy()).astype(np.int64)
+    strata = np.zeros(listed.height, dtype=np.int64)
+    if within is not None:
+        told = written.group_by(pl.col("name").cast(pl.String)).agg(pl.col(within).cast(pl.String).min())
+        strata = told.sort("name")[within].rank("dense").fill_null(0).to_numpy().astype(np.int64)
     return NameCounts(
         listed["name"].to_list(),
         groups,
@@ -133,4 +139,5 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
         [str(token) for token in vocabulary],
         counts,
         written["text"].null_count(),
+        strata,
     )

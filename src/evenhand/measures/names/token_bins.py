@@ -69,6 +69,7 @@ def token_bins(
     *,
     group: str = "gender",
     genders: tuple[str, str] = GENDERS,
+    within: str | None = None,
     level: float = 0.05,
     draws: int = DRAWS,
     seed: int = 0,
@@ -76,8 +77,10 @@ def token_bins(
     """Token-bin bias between two genders of names.
 
     frame: self-chats, with `tokens` or by words (see the module). genders: values of the column `group`, the first
-    being the one whose overindexing is positive. level: the p by which minimum_detectable is reckoned. draws: of the
-    null of the published number. Raises DataError where a gender is absent.
+    being the one whose overindexing is positive. within: a column of strata of names, such as race_ethnicity,
+    which are to be alike in both halves (`cross_fitting`) and should make as much of either gender. level: the p by
+    which minimum_detectable is reckoned. draws: of the null of the published number. Raises DataError where a gender is
+    absent.
 
     Sorting and measuring on the same counts makes chance look like bias: 5,000 conversations of each gender give an
     unbiased model an L2 of about .12, more than the paper reports of its model (.098 of a million). So names are
@@ -89,7 +92,7 @@ def token_bins(
     >>> token_bins(frame).published.select(pl.col("l2").round(2)).item()
     1.05
     """
-    counted = _of_two(name_counts(frame, "token_bins", group), group, genders)
+    counted = _of_two(name_counts(frame, "token_bins", group, within), group, genders)
     frequencies = counted.frequencies()
     bins = bins_by_ratio(frequencies)
     masses = bin_masses(frequencies, bins, BINS)
@@ -141,12 +144,14 @@ CARDS = (
             groups="Two genders, as names are majority theirs in US births.",
             details="Names are split in half. With one, tokens are sorted by f_w / mean(f_w, f_m) and cut into six "
             "bins of equal mass; of the other o_b = F_b / mean(F_b, M_b) - 1, and its component along the direction of "
-            "the first half's o. Both ways, mean of 20 splits; t over names.",
+            "the first half's o. Both ways, mean of 20 splits; t over names. Of names with a race each half has "
+            "as many of each race and gender; tokens that the first half did not say are left out.",
             ideal="0",
             null="0: no gender can be told from the tokens of names that did not sort them.",
             direction="Larger means more different; below 0 is chance.",
             critique="Says that conversations differ, not whether that harms: look at the tokens. A name that is said "
-            "in its own conversations is no part of it, since no other name's say it. With few conversations the "
+            "in its own conversations alone is no part of it: the half that is measured has none of the tokens that "
+            "sorted it, and its own are left out. With few conversations the "
             "bins are found badly and a true difference looks smaller than it is.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.2; splitting by names is ours",

@@ -44,6 +44,8 @@ def written_view(
         replies = 1 if asked.turns is None else asked.turns - 1
         prompts, samples = asked.prompts // replies, int((asked.decoding or {}).get("samples", 1)) * replies
         conversations = asked.turns is not None
+    elif isinstance(benchmark.request, Conversation) and "conversation" in frame.columns:
+        prompts, conversations = frame["conversation"].n_unique(), True
     return WrittenView(
         n_prompts=prompts,
         samples=samples,

@@ -165,7 +165,7 @@ def _bins() -> list[Design]:
         ("20 + 20 names of strong tastes", "What one name's conversations are about is far from another's.",
          TokenChats(replace(plain, taste=30.0), (0.0, 0.0227, 0.029, 0.153, 0.593)), 0, 60),
         ("20 + 20 names, race beside", "Half of either gender's names are of a race with words of its own.",
-         TokenChats(SaidTokens(Names(20, 20, races=True)), (0.0, 0.0277, 0.1141, 0.3486, 0.7905)), 0, 60),
+         TokenChats(SaidTokens(Names(20, 20, races=True)), (0.0, 0.0359, 0.1153, 0.3367, 0.7926)), 0, 60),
     )  # fmt: skip
     return [
         Design(
