@@ -13,7 +13,7 @@ BASE = {"benchmark": "names", "axis": "gender", "null": 0.0, "q": 0.001, "note":
 
 def sentence(details: dict[str, pl.DataFrame] | None = None, **row: object) -> str:
     table = pl.DataFrame([BASE | row], schema={name: FINDINGS[name] for name in FINDINGS})
-    (line,) = name_headlines("the name")(table, details or {})
+    (line,) = name_headlines("the name", "women's names", "men's names")(table, details or {})
     return line.sentence
 
 
@@ -33,7 +33,7 @@ def test_signs_of_an_estimate_and_its_limits_agree(
 
 def test_limits_of_occupations_lie_on_the_side_that_the_words_name() -> None:
     told = sentence(measure="occupation_lean", verdict="biased", estimate=-20.0, low=-28.0, high=-16.0)
-    assert told.endswith("in which fewer women work than those by men's do (20 points, 16 to 28).")
+    assert told.endswith("in which fewer women work than those by men's names do (20 points, 16 to 28).")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ that halves of names, by which tokens are put into bins, stay the same ones.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,7 +222,7 @@ def _numbers(frame: pl.DataFrame, options: AnalysisOptions, whole: bool) -> dict
 
 
 def _tokens(chats: Any, options: AnalysisOptions) -> Analysis:
-    return _estimate(TOKENS, token_bins, chats.by_gender, options)
+    return _estimate(TOKENS, partial(token_bins, within="race_ethnicity"), chats.by_gender, options)
 
 
 def _group_tokens(chats: Any, options: AnalysisOptions) -> Analysis:

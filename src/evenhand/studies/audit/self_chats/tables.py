@@ -281,13 +281,13 @@ def _names(benchmark: BenchmarkView) -> PlainTable | None:
             ),
             f"{row['n_conversations']:,}",
             *(wording.number(row[name], 1) for name in told),
-            "yes" if row["in_gender_rows"] else "no",
+            str(row["n_compared"]),
         ]
         for row in table.sort("gender", "name", nulls_last=True).iter_rows(named=True)
     ]
     heads = (
         ("opened by", "left"), ("gender", "left"), ("race", "left"), ("tier", "left"), ("conversations", "right"),
-        *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "left"),
+        *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "right"),
     )  # fmt: skip
     return PlainTable(
         f"All {len(rows):,} openers", heads, rows, ("Percent of utterances told of each gender.",)
