@@ -46,7 +46,7 @@ def test_decoding_and_classifiers_from_flags(evenhand, tmp_path):
     ("command", "parts"),
     [
         ((*AUDIT, "--decoding", "greedy", "--samples", 2), ("Greedy decoding writes the same text 2 times",)),
-        ((*AUDIT, "--decoding", "beam"), ("'beam' is none of auto, greedy, gpt2",)),
+        ((*AUDIT, "--decoding", "beam"), ("'beam' is none of auto, greedy, published, sampling, gpt2",)),
         ((*AUDIT, "--top-p", 1.5), ("--top-p",)),
         (
             (*AUDIT, "--classifier", "toxicity=vader"),
