@@ -71,13 +71,13 @@ class FileMeasurements(ViewedResult):
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html, measurements.json and the detail tables, these as an audit stores them:
         details/BENCHMARK/NAME.parquet. Returns paths by name. Raises WriteError."""
-        written, details = super().write(folder), self.measured.judged.details
-        if not details:
-            return written
+        written = super().write(folder)
         tables = Path(folder) / "details" / quote(self.measured.benchmark, safe="")
-        for name, table in details.items():
-            write_table(tables / f"{quote(name, safe='')}.parquet", table)
-        return {**written, "tables": tables}
+        for name, table in self.measured.judged.details.items():
+            path = tables / f"{quote(name, safe='')}.parquet"
+            write_table(path, table)
+            written[f"details/{name}"] = path
+        return written
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """`measurements`, `findings`, `headlines`, `responses`, and the detail tables of the benchmark."""
