@@ -17,6 +17,8 @@ from evenhand.schema import checked_kinds, write_table
 from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, named_or_loaded
 from evenhand.studies.own_responses.conduct import Measured, measure_responses
 
+DETAILS = "details/"
+
 
 @dataclass(frozen=True, repr=False)
 class FileMeasurements(ViewedResult):
@@ -64,7 +66,7 @@ class FileMeasurements(ViewedResult):
                 ),
             ),
             measure_cards=measure_cards(self.measurements["measure"]),
-            paths=dict(paths or {}),
+            paths=_told(paths or {}),
             alpha=measured.arguments["alpha"],
         )
 
@@ -72,11 +74,11 @@ class FileMeasurements(ViewedResult):
         """Write report.html, measurements.json and the detail tables, these as an audit stores them:
         details/BENCHMARK/NAME.parquet. Returns paths by name. Raises WriteError."""
         written = super().write(folder)
-        tables = Path(folder) / "details" / quote(self.measured.benchmark, safe="")
+        tables = Path(folder) / DETAILS / quote(self.measured.benchmark, safe="")
         for name, table in self.measured.judged.details.items():
             path = tables / f"{quote(name, safe='')}.parquet"
             write_table(path, table)
-            written[f"details/{name}"] = path
+            written[f"{DETAILS}{name}"] = path
         return written
 
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -84,6 +86,15 @@ class FileMeasurements(ViewedResult):
         judged = self.measured.judged
         frames = {name: getattr(judged, name) for name in ("measurements", "findings", "headlines")}
         return {**frames, "responses": self.measured.responses, **judged.details}
+
+
+def _told(paths: Mapping[str, str]) -> dict[str, str]:
+    """Where files lie, for a reader: the folder of the detail tables rather than each of them."""
+    told = {name: path for name, path in paths.items() if not name.startswith(DETAILS)}
+    tables = [path for name, path in paths.items() if name.startswith(DETAILS)]
+    if tables:
+        told["tables"] = str(Path(tables[0]).parent)
+    return told
 
 
 @checked_kinds
