@@ -79,7 +79,9 @@ def test_a_page_shows_them_and_the_details_are_stored(measured, tmp_path):
     page = written["report"].read_text("utf-8")
     for title in ("Words of each gender", "Classifier bias by turn", "All 8 openers"):
         assert re.search(rf"<(?:b|summary)>{title}", page)
-    stored = {path.stem: pl.read_parquet(path) for path in written["tables"].glob("*.parquet")}
+    tables = [path for name, path in written.items() if name.startswith("details/")]
+    assert sorted(tables) == sorted((tmp_path / "out" / "details" / "names").glob("*.parquet"))
+    stored = {path.stem: pl.read_parquet(path) for path in tables}
     assert stored["phrases"].equals(measured.tables()["phrases"])
     assert {"words", "group_words", "turns", "occupations", "names", "token_bins"} <= set(stored)
 
