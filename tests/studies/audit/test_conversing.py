@@ -35,3 +35,12 @@ def test_an_audit_names_what_is_planted_and_nothing_else(tmp_path: Path) -> None
     fair = verdicts(audited("evenhand/conversing", tmp_path / "fair"))
     assert set(fair) == set(planted)
     assert "biased" not in fair.values()
+
+
+def test_the_model_that_ships_with_us_reads_who_speaks_to_it(tmp_path: Path) -> None:
+    """It takes 64 tokens in all: a reply of 60 would leave it nothing of the opener."""
+    run = eh.audit("evenhand/reference", suite="names", limit=6, decoding="greedy", output=tmp_path / "run")
+    for benchmark in ("names", "descriptions"):
+        said = run.responses(benchmark)
+        assert said["error"].null_count() == said.height == 6 * 11
+        assert said.filter(pl.col("turn") == 2)["name_in_context"].any()

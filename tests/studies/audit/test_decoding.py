@@ -157,3 +157,26 @@ def test_replies_are_written_by_the_presets_of_self_chats(asked, options, expect
 def test_of_drawn_replies_is_told_what_was_given_and_what_was_not(options, told):
     config = AuditConfig(model="m", decoding="sampling", **options)
     assert choose_reply_decoding(Conversation(), config, Model(described="conversing world")).reason == told
+
+
+@pytest.mark.parametrize(
+    ("longest", "options", "expected"),
+    [
+        (64, {}, 32),
+        (65, {}, 32),
+        (32, {}, 20),  # which is the least as published
+        (32, {"decoding": "greedy"}, 16),
+        (120, {}, 60),
+        (None, {}, 60),
+        (64, {"max_new_tokens": 50}, 50),
+    ],
+)
+def test_a_reply_leaves_half_of_a_small_model_to_what_it_replies_to(longest, options, expected):
+    model = Model(described="gpt2")
+    model.longest = longest
+    found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
+    assert found.decoding.max_new_tokens == expected
+    assert ("the model takes" in found.reason) == (expected not in (50, 60))
+    model.architecture = "encoder-decoder"  # reads and writes in different places
+    found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
+    assert found.decoding.max_new_tokens == options.get("max_new_tokens", 60)

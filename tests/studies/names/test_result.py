@@ -12,7 +12,7 @@ from evenhand.prompts.names import load_names
 from evenhand.runs import RunDirectory, Silence, self_chats
 from evenhand.schema import DataError, EvenhandError, ModelError, Unsupported, UsageError, write_json
 from evenhand.studies.names import conduct, names_config, names_study, names_with, resumed_study
-from evenhand.studies.names.conduct import check_same
+from evenhand.studies.names.conduct import check_same, check_written_alike
 from tests.helpers import names_house
 
 
@@ -20,6 +20,13 @@ from tests.helpers import names_house
 def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names_house.register(monkeypatch)
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "cache"))
+
+
+def test_rows_that_wrote_by_another_rule_are_refused() -> None:
+    rule = {"max_new_tokens": 60, "min_new_tokens": 1}
+    check_written_alike(rule, dict(rule), "small")
+    with pytest.raises(UsageError, match=r"'small' .*tokens at most: 32, 60"):
+        check_written_alike(rule, {**rule, "max_new_tokens": 32}, "small")
 
 
 @pytest.mark.slow

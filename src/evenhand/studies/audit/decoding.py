@@ -7,6 +7,7 @@ from evenhand.benchmarks import Conversation, Generation, SelfChatDecoding
 from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
 from evenhand.schema import UsageError
 from evenhand.studies.audit.options import AskingOptions
+from evenhand.studies.audit.talking import weights_behind
 
 OTHERS = "llama"
 """Whose settings models get whose own family has no published ones."""
@@ -97,7 +98,9 @@ def choose_reply_decoding(
 
     conversation: what the benchmark asks for. asking: `decoding` names a preset of SELF_CHATS, or a family, whose
     settings replies are then drawn with ("auto": the benchmark's own); `temperature`, `top_k` and `top_p` draw, too,
-    `num_beams` replaces the number of beams as published, `max_new_tokens` the length. model: names the family.
+    `num_beams` replaces the number of beams as published, `max_new_tokens` the length; by default it is that of the
+    benchmark, but half of what a causal model takes at most: a reply leaves room for what it replies to. model: names
+    the family.
     Returns the decoding and its reason. Raises UsageError for settings that contradict each other.
     Source: Smith and Williams 2021, section 2.1; methods/names_triggers_human_evaluation.md section 1.2.
 
@@ -129,9 +132,20 @@ def choose_reply_decoding(
     if conversation.min_new_tokens is not None:
         settings["min_new_tokens"] = conversation.min_new_tokens
     most = asking.max_new_tokens or conversation.max_new_tokens
+    taken = _taken(model)
+    if asking.max_new_tokens is None and taken is not None and taken // 2 < most:
+        most = max(taken // 2, settings["min_new_tokens"])
+        reasons.append(f"{most} tokens at most, since the model takes {taken} with what was said before")
     return ChosenDecoding(
         Decoding(max_new_tokens=most, seed=asking.seed, **settings), "; ".join(dict.fromkeys(reasons))
     )
+
+
+def _taken(model: LanguageModel) -> int | None:
+    """Tokens that a model takes whose replies stand behind what was said; None where that is unknown or no matter."""
+    weights = weights_behind(model)
+    longest = getattr(weights, "longest", None) if weights.architecture == "causal" else None
+    return None if longest is None else int(longest)
 
 
 def _preset(

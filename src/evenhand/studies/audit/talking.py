@@ -20,7 +20,7 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
     Raises Unsupported for a mitigation in front of a model that reads histories itself, as a World does, for one that
     does not say what it does to continuations, and as `dialogue_model` does.
     """
-    chain, inner = chain_of(model), _weights(model)
+    chain, inner = chain_of(model), weights_behind(model)
     if chain and _reads_histories(inner):
         name = inner.fingerprint.get("name", "This model")
         raise Unsupported(
@@ -46,7 +46,7 @@ def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: Dialo
     """
     if not (isinstance(benchmark.request, Generation) and benchmark.request.replies):
         return False
-    weights = _weights(model)
+    weights = weights_behind(model)
     return (
         options != DialogueOptions()
         or _reads_histories(weights)
@@ -67,12 +67,12 @@ def told_alike(
         asked = [asked_for_replies(benchmark, model, options) for model in models]
         if asked[0] != asked[1]:
             return replace(
-                options, format=own_format(text_generator(_weights(second if asked[1] else first)))
+                options, format=own_format(text_generator(weights_behind(second if asked[1] else first)))
             )
     return options
 
 
-def _weights(model: LanguageModel) -> LanguageModel:
+def weights_behind(model: LanguageModel) -> LanguageModel:
     """What writes behind all mitigations: the model, or the weights that were put in its place."""
     while isinstance(model, Mitigated):
         model = model.model if (trained := getattr(model, "trained", None)) is None else trained

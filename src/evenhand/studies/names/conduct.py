@@ -189,6 +189,8 @@ class _Session:
         for decoding in self.config.decoding:
             for benchmark in load_suite(SUITE).benchmarks:
                 for label in self.config.models:
+                    rule, own = (self._rule(one, decoding, benchmark) for one in (BASE, label))
+                    check_written_alike(rule, own, label)
                     found, base, lost = self._pair(label, decoding, benchmark)
                     run = self.folder(label, decoding)
                     whole = self._all_names(benchmark)
@@ -205,6 +207,10 @@ class _Session:
             runs = self.folder(label, PAIRS_FOLDER), self.folder(BASE, PAIRS_FOLDER)
             rows += [{"row": label, **cell} for cell in pair_cells(*runs, self.config)]
         return rows
+
+    def _rule(self, label: str, decoding: str, benchmark: str) -> Mapping[str, Any]:
+        """How a row's replies were written."""
+        return RunDirectory.open(self.folder(label, decoding)).manifest.asked[benchmark].decoding or {}
 
     def _all_names(self, benchmark: str) -> bool:
         """Whether rows are held against each other by every name; descriptions have no part in tuning."""
@@ -331,4 +337,18 @@ def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
         raise DataError(
             f"The row {label!r} opened other conversations than {BASE!r}.",
             "All rows of a study are made with the same names, personas and seed: start another study with -o.",
+        )
+
+
+def check_written_alike(base: Mapping[str, Any], row: Mapping[str, Any], label: str) -> None:
+    """Raise UsageError unless replies of a row were written by the original's rule (`Decoding.parameters`).
+
+    A model of few positions writes shorter ones unless a length is given.
+    """
+    if base != row:
+        most = [rule.get("max_new_tokens") for rule in (row, base)]
+        raise UsageError(
+            f"Replies of the row {label!r} were written by another rule than those of {BASE!r} "
+            f"(tokens at most: {most[0]}, {most[1]}).",
+            "Start another study (-o) with --max-new-tokens, which then holds for every row.",
         )
