@@ -210,6 +210,7 @@ def main():
     parser.add_argument("--tuning", type=int, default=8, help="self-chats a name that a method learns")
     parser.add_argument("--testing", type=int, default=8, help="self-chats a name that are measured")
     parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--epochs", type=float, help="of tuning; by default as `evenhand debias` has it")
     parser.add_argument(
         "--style", type=Path, help="run of holisticbias-styles; style-equality is tried with it"
     )
@@ -232,6 +233,7 @@ def main():
             method=method,
             data=options.style if method == "style-equality" else data,
             learning_rate=options.learning_rate,
+            **({} if options.epochs is None else {"epochs": options.epochs}),
             output=folder,
         )
         numbers[method] = with_and_without(talked(folder, frame, 5), known, shares)
