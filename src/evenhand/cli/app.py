@@ -32,7 +32,8 @@ from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
     "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
-    "--error-threshold allows, or no trial of a search is within its guard, 130 interrupted (run the same command "
+    "--error-threshold allows, or no trial of a search is within its guard, 4 not let pass by --fail-if or "
+    "--require-power, 130 interrupted (run the same command "
     "on the run's folder to go on)."
 )
 
@@ -86,10 +87,10 @@ def _options(
 
 
 app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
-app.command("measure")(measure_verb.measure)
+app.command("measure", epilog=EXIT_CODES)(measure_verb.measure)
 app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
 app.command("agreement")(agreement_verb.agreement)
-app.command("compare")(compare_verb.compare)
+app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("check-consistency", epilog=EXIT_CODES)(check_consistency_verb.check_consistency)
