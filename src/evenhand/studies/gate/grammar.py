@@ -42,6 +42,7 @@ KNOWN_UNITS = (
     "points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of scores)"
 )
 SIZED = (DISPARITY, MAY_EXCEED, LEVEL, REFUSALS)
+SIZE = re.compile(r"([+-]?\d*\.?\d+)\s*(.*)")
 PLACE = re.compile(r"\s+(on|in)\s+")
 
 
@@ -148,8 +149,8 @@ def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
         raise _refused(line, place, f"behind {first!r} stands {' or '.join(signs)}", f"{first} > 5 points")
     size = rest.removeprefix(sign)
     place = head.index(sign) + len(sign) + len(size) - len(size.lstrip())
-    found = re.fullmatch(r"(\S*?)\s*([^\d\s.]*(?:\s.*)?)", size.strip())
-    number, unit = found.groups() if found else (size.strip(), "")
+    found = SIZE.match(size.strip())
+    number, unit = found.groups() if found else size.strip().partition(" ")[::2]
     amount = _number(number)
     if amount is None or amount < 0:
         raise _refused(line, place, f"{number or 'nothing'} is not a size", "A number from 0 on: 5, 2.5.")
