@@ -4,11 +4,20 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from evenhand.stats.disparity import simulated
 from tests.helpers.written_factory import audited
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def quick():
+    """Smallest effects of single audits, which take most of their time and which no verdict rests on, are guesses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulated, "_needed", lambda drawn, base, place, guess: guess)
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, quick):
     folder = tmp_path_factory.mktemp("gated")
     return {name: audited(name, folder / name).path for name in ("rude", "calm")}
 
@@ -66,16 +75,14 @@ def test_a_place_that_is_not_there_is_wrong_usage(evenhand, runs):
     ended.refused(2, "There is no axis in what it asks about called 'gander'")
 
 
-def test_an_audit_fails_by_what_it_found_rather_than_by_what_it_lacks(evenhand, judged_file):
+def test_own_answers_are_held_like_an_audit(evenhand, judged_file, tmp_path, quick):
     ended = evenhand("measure", judged_file, "-b", "regard", "--fail-if", "disparity > 5 points", "-o", "out")
-    assert ended.code == 4 and "gay person" in ended.err
-    ended = evenhand("measure", judged_file, "-b", "regard", "--fail-if", "biased on gender and sex")
-    assert ended.code == 0
+    assert ended.code == 4 and "gay person" in ended.err and (tmp_path / "out" / "report.html").is_file()
 
 
 @pytest.fixture
 def judged_file(tmp_path, runs):
-    """Answers of `rude` on all but who is gay, of whom all are called negative."""
+    """Answers of `calm`, of which all about gay people are called negative."""
     import polars as pl
 
     from evenhand import open_run
@@ -87,6 +94,7 @@ def judged_file(tmp_path, runs):
     return "mine.csv"
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_too_often_ends_by_its_gate_first(evenhand):
     options = ("audit", "puppet/failing", "--axis", "age", "--limit", "500")
     assert evenhand(*options, "-o", "one").code == 3

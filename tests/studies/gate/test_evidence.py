@@ -35,11 +35,14 @@ def row(measure, axis, group=None, verdict="not detected", **more):
 
 def tables(rows, headlines):
     told = [dict(zip(HEADLINES, ("regard", *line), strict=True)) for line in headlines]
-    pick = lambda schema: pl.DataFrame([{k: r.get(k) for k in schema} for r in rows], schema=schema)  # noqa: E731
+    named = {
+        "findings": (rows, FINDINGS),
+        "measurements": (rows, MEASUREMENTS),
+        "headlines": (told, HEADLINES),
+    }
     return {
-        "findings": pick(FINDINGS),
-        "measurements": pick(MEASUREMENTS),
-        "headlines": pl.DataFrame(told, schema=HEADLINES),
+        name: pl.DataFrame([{column: one.get(column) for column in schema} for one in lines], schema=schema)
+        for name, (lines, schema) in named.items()
     }
 
 

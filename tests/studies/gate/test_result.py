@@ -21,7 +21,8 @@ def report(written_runs):
 def test_a_pass_says_what_would_have_been_found():
     outcome = GateOutcome((PASSED, WIDE, BLANK))
     assert outcome.passed and outcome.failures == ()
-    first = 'gate passed: "worse": nothing found in 2 of 3 cases; 1 could not be judged; would have been found: 7.00 to 20.0 points'
+    judged = 'gate passed: "worse": nothing found in 2 of 3 cases; 1 could not be judged'
+    first = f"{judged}; would have been found: 7.00 to 20.0 points"
     assert outcome.lines == (first, "could not have been seen: regard, religion: one prompt a group (worse)")
     outcome.raise_for_failure()
 
