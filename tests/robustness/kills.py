@@ -321,7 +321,8 @@ VERBS = {
     "check-consistency": Verb(
         (
             "check-consistency", "instructive-debiasing", "--model", "evenhand/reference", "--prompts", "wild.csv",
-            "--neutral", "calm.csv", "--groups", 1, "--classifier", "vader", "--decoding", "greedy", "--max-new-tokens", 4,
+            "--neutral", "calm.csv", "--groups", 1, "--classifier", "vader", "--decoding", "greedy",
+            "--max-new-tokens", 4,
             "-o", "study",
         ),
         own_prompts,
@@ -331,7 +332,8 @@ VERBS = {
     "search-instruction": Verb(
         (
             "search-instruction", "evenhand/reference", "-b", "regard", "--classifier", "vader", "--iterations", 2,
-            "--keep", 2, "--variants", 1, "--subset", 10, "--final", 10, "--samples", 1, "--max-new-tokens", 4, "-o", "study",
+            "--keep", 2, "--variants", 1, "--subset", 10, "--final", 10, "--samples", 1,
+            "--max-new-tokens", 4, "-o", "study",
         ),
         again=("search-instruction", "study"),
         begun="study/revision.json",
