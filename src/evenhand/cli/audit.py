@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli import gate_flags as gates, model_flags as flags
+from evenhand.cli import gating, model_flags as flags
 from evenhand.cli.common import (
     CALLED,
     ClassifierError,
@@ -95,10 +95,10 @@ def audit(
         help="Print what would run, what it would cost and what it could detect, from a short probe (a service is "
         "asked about ten requests); run nothing else.",
     ),
-    fail_if: gates.FailIf = None,
-    require_power: gates.RequirePower = None,
-    junit: gates.JUnit = None,
-    summary: gates.Summary = None,
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Audit a model: a table here, a report in the run's folder.
 
@@ -114,7 +114,7 @@ def audit(
         "output",
         "report",
         "plan",
-        *gates.GATE,
+        *gating.GATE,
         called=CALLED,
     )
     if report is not None:
@@ -163,7 +163,7 @@ def audit(
         show(run, {"report": run.report(report)})
         for name, reason in run.left_out.items():
             _say_left_out(name, " ".join(reason.split()))
-    gates.hold(run, fail_if, require_power, junit, summary)
+    gating.hold(run, fail_if, require_power, junit, summary)
     end(run.above_threshold(), ": see the report's list of what could not be measured.")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli import gate_flags as gates
+from evenhand.cli import gating
 from evenhand.cli.common import show
 
 
@@ -26,10 +26,10 @@ def compare(
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for compare.html, compare.json and changes.parquet."
     ),
-    fail_if: gates.FailIf = None,
-    require_power: gates.RequirePower = None,
-    junit: gates.JUnit = None,
-    summary: gates.Summary = None,
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Compare models on the same prompts: who is treated otherwise than before, then what changed over all.
 
@@ -50,4 +50,4 @@ def compare(
             )
     report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed)
     show(report, None if output is None else report.write(output))
-    gates.hold(report, fail_if, require_power, junit, summary)
+    gating.hold(report, fail_if, require_power, junit, summary)
