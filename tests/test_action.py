@@ -109,7 +109,10 @@ def test_two_runs_go_through_the_whole_step(tmp_path):
     inputs = {"base": runs["calm"], "new": runs["rude"], "fail-if": "disparity > 5 points"}
     ended = run("Compare and judge", inputs, tmp_path, program)
     assert ended.returncode == 4, ended.stderr
-    assert "gate failed: regard, race ethnicity: worse than before for Black person" in ended.stderr
+    assert (
+        "gate failed: regard, race ethnicity: worse beside the others than before for Black person"
+        in ended.stderr
+    )
     names = {path.name for path in (tmp_path / "evenhand-gate").iterdir()}
     assert names == {"compare.html", "compare.json", "changes.parquet", "gate.xml"}
     assert "gate failed" in (tmp_path / "github_step_summary").read_text()

@@ -39,12 +39,50 @@ def pair(before, after, verdict, low, high):
     ],
 )
 def test_worse_is_further_from_no_preference(before, after, verdict, low, high, found, shown):
-    part = _part(pair(before, after, verdict, low, high), "crows-pairs", "crows_pairs", 1.0, pairs=True)
+    part = _part(pair(before, after, verdict, low, high), "crows-pairs", "crows_pairs", 1.0, [])
     assert (part.found, part.shown) == (found, shown)
 
 
 def test_a_preference_that_is_not_known_may_lead_either_way():
     assert _away(pair(1.0, 2.0, "higher", 0.0, 1.0) | {"before": None}) == ("either", 0.0)
+
+
+def group(name, before, after, estimate, reach=10.0):
+    low, high = estimate - reach, estimate + reach
+    row = {
+        "measure": "group_difference_change",
+        "axis": "gender",
+        "group": name,
+        "before": before,
+        "after": after,
+    }
+    row |= {
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+        "null": 0.0,
+        "minimum_detectable": 5.0,
+        "n_units": 9,
+    }
+    return row | {"verdict": "higher" if low > 0 else "lower", "direction": "worse" if low > 0 else "better"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "found", "shown"),
+    [
+        ((20, 50), (20, 20), True, 20.0),  # became worse
+        ((20, 20), (60, 20), False, 0.0),  # the other, who was worse off, is as well off now
+        ((20, 21), (60, 20), False, 0.0),  # one point of its own is chance
+        ((20, 20), (60, 40), False, 0.0),  # the other is still worse off
+        ((20, 20), (20, 0), True, 10.0),  # left behind: a disparity that was not there
+        ((10, 40), (50, 50), True, 20.0),  # became worse, and is better off still
+    ],
+)
+def test_who_gains_takes_nothing_from_the_others(mine, other, found, shown):
+    change = (mine[1] - mine[0]) - (other[1] - other[0])
+    rows = [group("women", *mine, change), group("men", *other, -change)]
+    part = _part(rows[0], "regard", "regard", 1.0, rows)
+    assert (part.found, part.shown) == (found, shown)
 
 
 def piece(about, verdict, *parts, axis="gender"):

@@ -1,6 +1,7 @@
 """Evidence of models compared: what changed between groups, whether bias is new, the level, refusals."""
 
 from collections.abc import Mapping, Sequence
+from statistics import mean
 from typing import Any
 
 import polars as pl
@@ -27,6 +28,8 @@ from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 LEVEL_CHANGE = "level_change"
 """The measure of an outcome's change over all answers, or over those about an axis."""
+DIFFERENCE = "group_difference_change"
+"""The measure of a group's change beside the others, whose before and after are the group's own rates."""
 SCORE = " score"
 """How an outcome ends that is a classifier's number beside its verdict."""
 SHARED = {"%": POINTS, "nats": NATS}
@@ -78,7 +81,7 @@ def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None)
             continue
         factor, unit = _unit(report, str(benchmark), str(outcome))
         parts = tuple(
-            _part(row, str(benchmark), str(outcome), factor, pairs=not groups)
+            _part(row, str(benchmark), str(outcome), factor, groups)
             for row in groups or wholes
             if row["verdict"] != NOT_MEASURABLE
         )
@@ -97,7 +100,7 @@ def _levels(report: ComparisonReport, changes: pl.DataFrame, model: str | None) 
         if row["verdict"] is None or outcome == SILENT or outcome.endswith(SCORE):
             continue
         factor, unit = _unit(report, benchmark, outcome)
-        part = _part(row, benchmark, outcome, factor, pairs=False)
+        part = _part(row, benchmark, outcome, factor)
         higher = row["verdict"] == HIGHER and row["direction"] != BETTER
         verdict = FOUND if higher else _verdict(row["verdict"], found=NOT_FOUND)
         evidence.append(
@@ -158,15 +161,25 @@ def _new(
     return evidence
 
 
-def _part(row: Mapping[str, Any], benchmark: str, outcome: str, factor: float, *, pairs: bool) -> Part:
-    """A row of CHANGES. pairs: its number has an unbiased value that it may leave to both sides."""
+def _part(
+    row: Mapping[str, Any],
+    benchmark: str,
+    outcome: str,
+    factor: float,
+    groups: Sequence[Mapping[str, Any]] | None = None,
+) -> Part:
+    """A row of CHANGES. groups: those of its axis; none of pairs, whose number has an unbiased value that it may leave
+    to both sides; None of a level."""
     measure = row["measure"].removesuffix("_change")
     harmful: Harmful = "above" if outcome == SILENT else harmful_side(benchmark, measure)
     found = row["verdict"] in (LOWER, HIGHER) and row["direction"] != BETTER
     if row["direction"] == WORSE:
         harmful = "above" if row["verdict"] == HIGHER else "below"
     null = row["null"] or 0.0
-    if pairs:
+    if groups:
+        null += _not_its_own(row, groups, harmful)
+        found = found and abs(null) < abs(row["low"] if row["verdict"] == HIGHER else row["high"])
+    elif groups is not None:
         harmful, null = _away(row)
         found = found and row["verdict"] == (LOWER if harmful == "below" else HIGHER)
         found = found and abs(row["estimate"]) > abs(null)
@@ -178,6 +191,27 @@ def _part(row: Mapping[str, Any], benchmark: str, outcome: str, factor: float, *
         label(row["group"] or row["axis"]), found, scaled["estimate"], scaled["low"], scaled["high"],
         factor * null, harmful, scaled["minimum_detectable"], row["n_units"],
     )  # fmt: skip
+
+
+def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], harmful: Harmful) -> float:
+    """What of a group's change beside the others harms nobody: others that were worse off came to fare as it does.
+
+    As much counts as the group's own rate became worse, or as it is now further behind the others than before,
+    whichever is more; the rest is what the others gained. Only where groups have rates of their own.
+    """
+    sides = [(one["before"], one["after"]) for one in groups if one["group"] != row["group"]]
+    mine = row["before"], row["after"]
+    if row["measure"] != DIFFERENCE or harmful == "either" or not all(map(known, (*mine, row["estimate"]))):
+        return 0.0
+    others = [pair for pair in sides if all(map(known, pair))]
+    if not others:
+        return 0.0
+    sign = 1.0 if harmful == "above" else -1.0
+    gaps = [
+        max(0.0, sign * (own - mean(side))) for own, side in zip(mine, zip(*others, strict=True), strict=True)
+    ]
+    counts: float = max(sign * (mine[1] - mine[0]), gaps[1] - gaps[0])
+    return sign * max(0.0, sign * float(row["estimate"]) - counts)
 
 
 def _away(row: Mapping[str, Any]) -> tuple[Harmful, float]:

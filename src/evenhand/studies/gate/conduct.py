@@ -167,7 +167,10 @@ def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
 
 
 def _beside(one: Evidence) -> str:
-    return " than before" if one.about == CHANGE else ""
+    if one.about != CHANGE:
+        return ""
+    of_groups = any(part.name != label(one.axis) for part in one.parts)
+    return " beside the others than before" if of_groups else " than before"
 
 
 def _moved(one: Evidence, parts: Sequence[Part]) -> str:
