@@ -93,11 +93,11 @@ class StudyResult(ABC):
         return page if path is None else write_text(path, page.read_text(encoding="utf-8"))
 
     def scalars(self, *, groups: bool = False) -> dict[str, float]:
-        """Every estimate of an axis or whole by name, with the ends of its interval and its q, as trackers of experiments take them.
+        """Every estimate of an axis or whole by name, with the ends of its interval and its q, as trackers take them.
 
-        Names are benchmark/measure/axis/group as far as there are such, and behind them low, high or q. Of a comparison
-        the change is the estimate. groups: whether those of each group as well, thousands of them. What is not finite or was not measured is absent. Empty where a result has neither
-        measurements nor changes.
+        groups: those of each group as well, thousands of them. Names are benchmark/measure/axis/group as far as there
+        are such, and behind them low, high or q. Of a comparison the change is the estimate. What is not finite or was
+        not measured is absent. Empty where a result has neither measurements nor changes.
         """
         frames = self.tables()
         table = next((frames[name] for name in ("measurements", "changes") if name in frames), pl.DataFrame())
