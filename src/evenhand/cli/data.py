@@ -90,6 +90,27 @@ def fetch(
     say(f"Please cite: {entry.citation}")
 
 
+@app.command("lm-eval")
+def lm_eval_tasks(
+    benchmarks: list[str] = typer.Argument(..., help="Benchmarks by name, of likelihoods or continuations."),
+    output: Path = typer.Option(..., "--output", "-o", help="The folder for `lm_eval --include_path`."),
+    limit: int | None = typer.Option(
+        None, min=1, help="At most so many prompts each, as an audit takes them."
+    ),
+    samples: int | None = typer.Option(None, min=1, help="Continuations a prompt. Default: the benchmark's."),
+    seed: int = typer.Option(0, min=0, help="Of the prompts that --limit takes."),
+) -> None:
+    """Write benchmarks as tasks of lm-evaluation-harness.
+
+    Run them with `lm_eval --include_path FOLDER --tasks evenhand_... --log_samples --output_path OUT`; then
+    `evenhand measure OUT/.../samples_evenhand_....jsonl -b BENCHMARK` says what the answers show.
+    """
+    from evenhand.benchmarks.exports import write_lm_eval_tasks
+
+    tasks = write_lm_eval_tasks(benchmarks, output, limit=limit, samples=samples, seed=seed)
+    say(f"lm_eval --include_path {output} --tasks {','.join(tasks)} --log_samples --output_path OUT ...")
+
+
 @app.command()
 def build(
     name: str = typer.Argument(
