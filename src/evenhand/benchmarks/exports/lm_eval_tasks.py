@@ -55,18 +55,18 @@ def write_lm_eval_tasks(
     """Write benchmarks as lm_eval tasks; returns what the tasks are called, `evenhand_...`.
 
     names: of benchmarks that ask causal models for likelihoods of whole texts, or for continuations. folder: gets a
-    YAML and a JSON Lines file for each, and a short Python file that lm_eval loads. limit: at most so many prompts each,
-    the same as an audit with this limit and seed asks. samples: continuations a prompt, in place of the benchmark's own
-    number. data: folders of published data by name, in place of the cache.
+    YAML and a JSON Lines file for each, and a short Python file that lm_eval loads. limit: at most so many prompts
+    each, the same as an audit with this limit and seed asks. samples: continuations a prompt, in place of the
+    benchmark's own number. data: folders of published data by name, in place of the cache.
     Raises UsageError for an unknown benchmark, DatasetMissing, Unsupported for one whose request lm_eval cannot make
     (masked models, parts of a text, conversations), WriteError.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_lm_eval_tasks(["evenhand-likelihood"], folder, limit=100)
-    ['evenhand_evenhand_likelihood']
+    >>> write_lm_eval_tasks(["regard"], folder, limit=20)
+    ['evenhand_regard']
     >>> sorted(path.name for path in folder.iterdir())
-    ['evenhand_evenhand_likelihood.jsonl', 'evenhand_evenhand_likelihood.yaml', 'evenhand_tasks.py']
+    ['evenhand_regard.jsonl', 'evenhand_regard.yaml', 'evenhand_tasks.py']
     """
     recipes = [load_benchmark(name) for name in names]
     folder = Path(folder)
