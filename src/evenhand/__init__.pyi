@@ -11,6 +11,7 @@ from .prompts.lexicon import Lexicon as Lexicon, load_lexicon as load_lexicon
 from .prompts.own_files import read_prompts as read_prompts
 from .schema import EvenhandError as EvenhandError
 from .schema.version import __version__ as __version__
+from .studies import push as push
 from .studies.audit import Run as Run, audit as audit, open_run as open_run, rescore as rescore
 from .studies.before_after import BeforeAfterReport as BeforeAfterReport, before_after as before_after
 from .studies.calibration import CalibrationStudy as CalibrationStudy, calibrate as calibrate

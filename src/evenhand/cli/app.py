@@ -23,6 +23,7 @@ from evenhand.cli import (
     debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
+    push as push_verb,
     rescore as rescore_verb,
     search_instruction as search_instruction_verb,
     triggers as triggers_verb,
@@ -63,7 +64,6 @@ app = typer.Typer(
     help="Measure social bias in language models, and see how far each number can be believed.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -97,6 +97,7 @@ app.command("check-consistency", epilog=EXIT_CODES)(check_consistency_verb.check
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction_verb.search_instruction)
 app.command("search-trigger")(triggers_verb.search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
+app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(study_verbs, name="study")

@@ -17,6 +17,7 @@ from evenhand.cli.common import (
     stated_with_files,
     writable,
 )
+from evenhand.cli.completion import Kind, names_of
 
 
 def audit(
@@ -24,9 +25,18 @@ def audit(
         None,
         help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, "
         "or the folder of an earlier run, which is then resumed.",
+        autocompletion=names_of(Kind.MODELS),
     ),
-    suite: str | None = typer.Option(None, help="A named set of benchmarks. Default: quick."),
-    benchmark: list[str] = typer.Option([], "--benchmark", "-b", help="A benchmark by name; repeatable."),
+    suite: str | None = typer.Option(
+        None, help="A named set of benchmarks. Default: quick.", autocompletion=names_of(Kind.SUITES)
+    ),
+    benchmark: list[str] = typer.Option(
+        [],
+        "--benchmark",
+        "-b",
+        help="A benchmark by name; repeatable.",
+        autocompletion=names_of(Kind.BENCHMARKS),
+    ),
     limit: int | None = typer.Option(None, min=1, help="At most so many prompts per benchmark, seeded."),
     axis: list[str] = typer.Option([], "--axis", help="Only this axis; repeatable."),
     prompts: Path | None = typer.Option(
@@ -55,12 +65,14 @@ def audit(
         "--classifier",
         help="Who judges continuations, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable. "
         "Default: the published classifier.",
+        autocompletion=names_of(Kind.CLASSIFIERS),
     ),
     mitigate: list[str] = typer.Option(
         [],
         "--mitigate",
         help="A mitigation in front of the model, as NAME, NAME=VALUE or NAME?option=value (`evenhand list "
         "mitigations`); repeatable, the first named applied first.",
+        autocompletion=names_of(Kind.MITIGATIONS),
     ),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     dtype: flags.Dtype = None,
