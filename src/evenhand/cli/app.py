@@ -17,17 +17,14 @@ from evenhand.cli import (
     audit as audit_verb,
     before_after as before_after_verb,
     calibrate as calibrate_verb,
-    check_consistency as check_consistency_verb,
     compare as compare_verb,
     data as data_verbs,
-    debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
     push as push_verb,
     rescore as rescore_verb,
-    search_instruction as search_instruction_verb,
-    triggers as triggers_verb,
 )
+from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
 from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
@@ -93,10 +90,10 @@ app.command("agreement")(agreement_verb.agreement)
 app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
-app.command("check-consistency", epilog=EXIT_CODES)(check_consistency_verb.check_consistency)
-app.command("search-instruction", epilog=EXIT_CODES)(search_instruction_verb.search_instruction)
-app.command("search-trigger")(triggers_verb.search_trigger)
-app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
+app.command("check-consistency", epilog=EXIT_CODES)(check_consistency)
+app.command("search-instruction", epilog=EXIT_CODES)(search_instruction)
+app.command("search-trigger")(search_trigger)
+app.command("debias", epilog=EXIT_CODES)(debias)
 app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)

@@ -1,0 +1,5 @@
+"""The verbs that make, look for or examine mitigations, a file each."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,12 @@
+from .consistency import (
+    check_consistency as check_consistency,
+)
+from .debiasing import (
+    debias as debias,
+)
+from .instructions import (
+    search_instruction as search_instruction,
+)
+from .triggers import (
+    search_trigger as search_trigger,
+)
