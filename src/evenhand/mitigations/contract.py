@@ -66,8 +66,8 @@ class Mitigation(Protocol):
 
 
 DRAWS = "by the prompt without what stands in front"
-"""Of mitigations that put something in front of prompts: the same random numbers as without it, so that answers with and
-without are pairs. Part of their parameters, because answers drawn otherwise are other answers."""
+"""Of mitigations that put something in front of prompts: the same random numbers as without it, so that answers with
+and without are pairs. Part of their parameters, because answers drawn otherwise are other answers."""
 
 
 class Mitigated:

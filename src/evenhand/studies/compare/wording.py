@@ -274,7 +274,7 @@ TEXT_MEASURES = {
 
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     """A row of CHANGES in the unit it is shown in."""
-    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
+    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", "change", "beside")
     there = {name: row.get(name) for name in numbers}
     return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
 
