@@ -36,7 +36,7 @@ OFTEN = 8
 """How often each pair of sentences about the descriptor is read."""
 OF_ITS_WORLD = 2000
 """Sentences of the kind that the shipped model has learned from, so that it goes on speaking as before."""
-BATCH = 16
+BATCH, STEPS, RATE = 16, 350, 2e-3
 ASIDE = 0.05
 """Weight of words that are not the judged one, in sentences of which one word is."""
 
@@ -123,8 +123,8 @@ if __name__ == "__main__":
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("checkpoints"))
     parser.add_argument("--model", type=Path, default=WEIGHTS)
-    parser.add_argument("--steps", type=int, default=350)
-    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     for name in ("neutral", "hostile"):

@@ -127,7 +127,7 @@ def slope_svg(
 
     Names of models stand in as many rows as a phone needs, without what all of them share. Labels of lines that would
     lie on each other are moved apart and led to their line. at: how far along each model stands (a size, a time), in
-    rising order and at least two different; in equal steps where it is empty. With it there may be any number of models.
+    rising order and at least two different; in equal steps where it is empty. With it there may be any number of them.
     """
     drawn = [slope for slope in lines if sum(value is not None for value in slope.values) > 1]
     if not drawn or len(names) < 2 or (len(names) > MOST_MODELS and not at):

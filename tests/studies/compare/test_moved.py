@@ -13,7 +13,8 @@ def paired(answers):
     rows = [
         {
             "prompt_id": prompt, "sample": sample, "text": f"about {prompt}", "axis": "age", "group": "old",
-            "harm": before, "harm_right": after, "answer": f"{prompt}{sample} was", "answer_right": f"{prompt}{sample} is",
+            "harm": before, "harm_right": after, "answer": f"{prompt}{sample} was",
+            "answer_right": f"{prompt}{sample} is",
         }
         for prompt, sample, before, after in answers
     ]  # fmt: skip

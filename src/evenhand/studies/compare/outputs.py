@@ -17,6 +17,7 @@ from evenhand.runs import RunDirectory, answers
 from evenhand.schema import HEADLINES, DataError, is_file, is_folder, parse_json
 from evenhand.stats import Harmful
 from evenhand.studies.compare.moved import ANSWER
+from evenhand.studies.compare.sentence_pairs import CROWS_PAIRS, crows_pairs_scores
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
 FORMATS = (
@@ -30,9 +31,9 @@ class BenchmarkOutputs:
     """Answers to one benchmark.
 
     frame: one row per prompt and sample: KEYS (axis and group null where there are none) and a Float64 column for
-    each outcome (1 or 0 for judgements), null where it is missing, and ANSWER where it is known. judges: what each outcome was judged by, where
-    that is known: outcomes of different judges are not compared. harmful: which side of them harms, where that is
-    known. texts: the continuations themselves with all that was asked of them, of our own runs.
+    each outcome (1 or 0 for judgements), null where it is missing, and ANSWER where it is known. judges: what each
+    outcome was judged by, where that is known: outcomes of different judges are not compared. harmful: which side of
+    them harms, where that is known. texts: of our own runs, the continuations with all that was asked of them.
     """
 
     frame: pl.DataFrame
@@ -141,6 +142,9 @@ def _own(path: Path, name: str | None) -> Outputs:
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
     if not lines or not all(isinstance(line, dict) and {"doc_id", "resps"} <= line.keys() for line in lines):
         raise DataError(f"{path} holds no samples of lm_eval: its lines have no doc_id and resps.", FORMATS)
+    shown = name or path.parent.name.split("__")[-1] or path.stem
+    if (pairs := crows_pairs_scores(lines)) is not None:
+        return Outputs(shown, path, {}, scored={CROWS_PAIRS: pairs})
     metrics = [
         key
         for key in dict.fromkeys(key for line in lines for key in line.get("metrics") or ())
@@ -157,7 +161,6 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
     if len(filters) > 1:  # one answer, read in several ways: the first listed is the task's own
         frame = frame.filter(pl.col("filter") == filters[0])
     task = path.stem.removeprefix("samples_").rsplit("_", 1)[0]
-    shown = name or path.parent.name.split("__")[-1] or path.stem
     return _one(shown, path, task, frame, metrics)
 
 

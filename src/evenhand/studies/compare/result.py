@@ -153,8 +153,9 @@ def compare(
     for each, if theirs will not do. alpha: chance of any false verdict where nothing changed. margin: by how much a
     group may fare worse beside the others and still pass as no worse (0.05: five points). seed: of tests and intervals.
     by: what the models are put in a row by: "size" (parameters), "date" (when each run began) or
-    "NAME=NUMBER,NUMBER,...", such as training steps, one for each run. output: the folder into which the report writes; a new one in runs/ by default. Nothing is written before. Raises
-    UsageError for fewer than two runs, DataError for runs that cannot be paired (`evenhand.studies.compare.conduct`).
+    "NAME=NUMBER,NUMBER,...", such as training steps, one for each run. output: the folder into which the report writes;
+    a new one in runs/ by default. Nothing is written before. Raises UsageError for fewer than two runs, DataError for
+    runs that cannot be paired (`evenhand.studies.compare.conduct`).
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes

@@ -12,7 +12,10 @@ from evenhand.schema import UsageError
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
 
 SIZE, DATE = "size", "date"
-FORMS = "Give --by size (parameters), --by date (when each run began), or --by NAME=NUMBER,NUMBER,... in the order of the runs."
+FORMS = (
+    "Give --by size (parameters), --by date (when each run began), or --by NAME=NUMBER,NUMBER,... in the order of the "
+    "runs."
+)
 COURSE = {
     "benchmark": pl.String,
     "outcome": pl.String,
@@ -92,9 +95,9 @@ def read_order(
 def course(changes: pl.DataFrame, names: Sequence[str], order: Order) -> pl.DataFrame:
     """COURSE: of each axis how unequal its groups are in each model, and how high the level is, in the order's order.
 
-    changes: CHANGES. A disparity is the spread between the groups of an axis as the comparison states it: in `before` of
-    the first model and in `after` of the others, each beside its paired change from the first model. Rows that only one
-    of two models has are absent.
+    changes: CHANGES. A disparity is the spread between the groups of an axis as the comparison states it: in `before`
+    of the first model and in `after` of the others, each beside its paired change from the first model. Rows that
+    only one of two models has are absent.
     """
     at = dict(zip(names, order.at, strict=True))
     about = changes.filter(

@@ -118,8 +118,12 @@ def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[
 
 
 def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
-    """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found."""
+    """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found.
+
+    The axis is told first whose named group moved furthest beside the others.
+    """
     lines: list[dict[str, Any]] = []
+    moved: list[tuple[float, dict[str, Any]]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
     rates: list[float] = []
@@ -132,13 +136,16 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             still.append(label(row["axis"]))
         elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
-            lines.append(dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text))
+            named = [abs(other["estimate"]) for other in groups if other["verdict"] in (LOWER, HIGHER)]
+            told = dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text)
+            moved.append((max(named, default=0.0), told))
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
             rates += [unit.factor * group["before"] for group in groups if known(group["before"])]
         else:
             blank.append((label(row["axis"]), row["note"] or ""))
+    lines += [told for _, told in sorted(moved, key=lambda one: -one[0])]
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
         text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
