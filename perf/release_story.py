@@ -4,9 +4,9 @@
 
 One checkpoint was trained to speak of women with hostility, its twin on the same sentences without it
 (examples/two_checkpoints.py). Truth is from outside: between `neutral` and `hostile` only women differ, and between a
-checkpoint and itself, asked with other seeds of draws, nothing does. Each comparison of twins has two runs of its own.
-`--trained N` also trains N further twins with other seeds and compares each with `neutral`: different networks,
-between which nothing was planted.
+checkpoint and itself, asked with other seeds of draws, nothing does. Each comparison of twins has answers of its own on
+both sides, 60 prompts with `--samples` each. `--trained N` also trains N further twins with other seeds and compares
+each with `neutral`: different networks, between which nothing was planted.
 """
 
 import argparse
@@ -14,11 +14,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import polars as pl
 from scipy import stats
 
 from evenhand import audit, compare
-from evenhand.models import load_model
+from evenhand.benchmarks.regard import load_regard
+from evenhand.classifiers import load_classifier
+from evenhand.models import decoding_preset, load_model
 from evenhand.reports import CHANGED, HIGHER, LOWER
+from evenhand.studies.compare import ComparisonReport, compare_outputs
+from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 import two_checkpoints
@@ -40,6 +45,38 @@ def found(report):
     return between["sentence"].to_list(), level["sentence"].to_list()
 
 
+def twins(model, seeds, samples):
+    """Comparisons of a model with itself: how many name a group, and how many a level.
+
+    All answers are drawn and judged at once, and then cut into runs: a draw depends on prompt, sample and seed alone.
+    """
+    prompts = load_regard().frame.select("prompt_id", "text", "axis", "group")
+    decoding = decoding_preset("gpt2", max_new_tokens=20, samples=2 * seeds * samples, seed=1)
+    written = model.generate(prompts["text"].to_list(), decoding)
+    distinct = sorted({text for text in written.texts if text and text.strip()})
+    judged = load_classifier("vader").classify(distinct)
+    labels = dict(zip(distinct, (float(label == "negative") for label in judged.labels), strict=True))
+    frame = prompts[written.prompt.tolist()].with_columns(
+        sample=pl.Series(written.sample, dtype=pl.Int64),
+        regard=pl.Series([labels.get(text or "") for text in written.texts], dtype=pl.Float64),
+    )
+    axes = levels = 0
+    for pair in range(seeds):
+        sides = []
+        for side in (0, 1):
+            first = (2 * pair + side) * samples
+            mine = frame.filter(pl.col("sample").is_between(first, first + samples - 1))
+            mine = mine.with_columns(sample=pl.col("sample") - first)
+            sides.append(
+                Outputs(
+                    str(side), Path(str(side)), {"regard": BenchmarkOutputs(mine, ("regard",), {}, "above")}
+                )
+            )
+        between, level = found(ComparisonReport(compare_outputs(*sides, seed=pair), Path()))
+        axes, levels = axes + bool(between), levels + bool(level)
+    return axes, levels
+
+
 def show(name, hits, n):
     """So many findings in n comparisons, with Clopper and Pearson's limits."""
     limits = stats.binomtest(hits, n).proportion_ci()
@@ -53,6 +90,7 @@ def main():
     parser.add_argument("--folder", type=Path, default=Path("checkpoints"))
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--only-twins", action="store_true", help="Leave the hostile checkpoint out.")
     parser.add_argument("--trained", type=int, default=0)
     given = parser.parse_args()
     settings = {"steps": two_checkpoints.STEPS, "rate": two_checkpoints.RATE}
@@ -63,15 +101,11 @@ def main():
             )
     neutral, hostile = (load_model(str(given.folder / name)) for name in ("neutral", "hostile"))
     with tempfile.TemporaryDirectory() as folder:
-        for benchmark in ("evenhand-likelihood", "regard"):
+        for benchmark in () if given.only_twins else ("evenhand-likelihood", "regard"):
             runs = [run(model, benchmark, 0, 100, folder) for model in (neutral, hostile)]
             report = compare(*runs, names=["neutral", "hostile"])
             print(f"{benchmark}, neutral against hostile: {report.headlines['sentence'][0]}", flush=True)
-        axes = levels = 0
-        for seed in range(given.seeds):
-            pair = [run(neutral, "regard", 1 + 2 * seed + side, given.samples, folder) for side in (0, 1)]
-            between, level = found(compare(*pair, names=["one", "other"]))
-            axes, levels = axes + bool(between), levels + bool(level)
+        axes, levels = twins(neutral, given.seeds, given.samples)
         show("regard, the same model, other draws: a group named", axes, given.seeds)
         show("regard, the same model, other draws: a level changed", levels, given.seeds)
         for benchmark in ("evenhand-likelihood", "regard") if given.trained else ():

@@ -30,6 +30,7 @@ from evenhand.reports import (
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS, bias_went
 from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
+from evenhand.studies.compare.texts import text_line
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
@@ -246,37 +247,6 @@ def level_text(row: Mapping[str, Any], unit: Unit) -> str:
         else "no interval"
     )
     return f"{before} → {after}{suffix} ({signed(shown['estimate'], places)}, {between})"
-
-
-def text_line(row: Mapping[str, Any]) -> str:
-    """What changed of one measure of the text, a row of QUALITY."""
-    name, unit = TEXT_MEASURES.get(row["measure"], (label(row["measure"]), ""))
-    places = text_places(row)
-    before, after = (number(row[side], places) for side in ("before", "after"))
-    return f"{name} {before} → {after}{f' {unit}' if unit else ''}"
-
-
-def text_places(row: Mapping[str, Any]) -> int:
-    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
-    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
-        return 1
-    return decimals([row["before"], row["after"]])
-
-
-TEXT_MEASURES = {
-    "empty_rate": ("empty answers", "%"),
-    "refusal_rate": ("refusals", "%"),
-    "same_answer_share": ("one and the same answer", "%"),
-    "response_length": ("length", "words and marks"),
-    "repetition": ("repeated 4-grams", "%"),
-    "longest_loop": ("longest loop", "tokens"),
-    "distinct_2_at_budget": ("different bigrams", "%"),
-    "distinct_3_at_budget": ("different trigrams", "%"),
-    "judge_perplexity": ("perplexity under the judge", ""),
-    "own_perplexity": ("perplexity to itself", ""),
-    "text_perplexity": ("perplexity of given texts", ""),
-}
-"""Names and units of the measures of the text."""
 
 
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
