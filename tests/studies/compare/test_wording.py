@@ -314,7 +314,8 @@ def test_the_axis_comes_first_whose_group_moved_furthest():
                    "verdict": "higher" if change > 0 else "lower", "direction": None, "minimum_detectable": 0.01}
                   for side, change in (("a", by), ("b", -by))]  # fmt: skip
         spread = {"measure": "disparity_change", "axis": axis, "group": None, "before": 0.0, "after": by,
-                  "estimate": by, "low": by, "high": by, "verdict": "changed", "direction": None, "note": None}  # fmt: skip
+                  "estimate": by, "low": by, "high": by, "verdict": "changed", "direction": None,
+                  "note": None}  # fmt: skip
         return [spread, *groups]
 
     lines = disparity_lines([*rows("age", 0.1), *rows("religion", 0.4), *rows("gender", 0.2)], PERCENT)
