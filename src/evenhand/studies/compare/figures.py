@@ -242,7 +242,8 @@ def _courses(comparison: Comparison, benchmark: str, outcome: str, unit: Unit) -
     names = [name for _, name in places]
     along = [math.log(at) if order.logarithmic else at for at, _ in places]
     for (measure,), part in mine.group_by("measure", maintain_order=True):
-        rows, lines = [], []
+        rows: list[tuple[str, tuple[tuple[str, str, str], ...]]] = []
+        lines: list[Slope] = []
         found = part.with_columns(pl.col("estimate", "change", "low", "high") * unit.factor).to_dicts()
         decided = decimals([*(row["estimate"] for row in found), 10.0 if unit.name else None])
         for axis in part["axis"].unique(maintain_order=True):
