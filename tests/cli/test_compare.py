@@ -44,6 +44,7 @@ def test_two_runs_are_paired_and_written(evenhand, runs, tmp_path):
         "compare.html",
         "compare.json",
         "changes.parquet",
+        "moved.parquet",
     }
     changes = pl.read_parquet(tmp_path / "out" / "changes.parquet")
     assert changes.filter(group="gay person", outcome="regard")["after"].to_list() == [0.0]

@@ -22,9 +22,18 @@ def compare(
         help="Margin: ask of each group whether it fares no worse beside the others by more than this, in the "
         "outcome's unit: of rates a share from 0 to 1 (0.05 is five percentage points).",
     ),
+    by: str | None = typer.Option(
+        None,
+        "--by",
+        help="Put the models in a row, and show disparity and level along it: size (parameters), date (when each run "
+        "began), or NAME=NUMBER,NUMBER,... such as step=1000,2000,3000, in the order of the runs.",
+    ),
     seed: int = typer.Option(0, min=0, help="Of the paired tests."),
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for compare.html, compare.json and changes.parquet."
+        None,
+        "--output",
+        "-o",
+        help="Folder for compare.html, compare.json, changes.parquet and moved.parquet.",
     ),
     fail_if: gating.FailIf = None,
     require_power: gating.RequirePower = None,
@@ -48,6 +57,6 @@ def compare(
                 "Compare folders of runs (evenhand audit MODEL -o RUN) or files with the answers themselves: lm_eval's "
                 "samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's scores.*.json.",
             )
-    report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed)
+    report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed, by=by)
     show(report, None if output is None else report.write(output))
     gating.hold(report, fail_if, require_power, junit, summary)

@@ -65,6 +65,11 @@ class Mitigation(Protocol):
         ...
 
 
+DRAWS = "by the prompt without what stands in front"
+"""Of mitigations that put something in front of prompts: the same random numbers as without it, so that answers with
+and without are pairs. Part of their parameters, because answers drawn otherwise are other answers."""
+
+
 class Mitigated:
     """A model behind a mitigation: says so in fingerprint and description, and answers only what it answers for.
 

@@ -246,6 +246,32 @@ class TextGenerator(LanguageModel, Protocol):
         ...
 
 
+@runtime_checkable
+class KeyedGenerator(TextGenerator, Protocol):
+    """A text generator whose draws can depend on another text than the prompt, so that two models, or a model with and
+    without something in front of its prompts, draw with the same random numbers."""
+
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """As `generate`, but what is drawn for a prompt depends on its key in place of its text.
+
+        Raises UsageError for another number of keys than of prompts.
+        """
+        ...
+
+
+def generate_keyed(
+    model: LanguageModel, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding
+) -> Generations:
+    """Continue prompts with draws by keys, or, of a model that cannot be told any, by the prompts.
+
+    Raises Unsupported for models that do not write.
+    """
+    writer = text_generator(model)
+    if is_a(writer, KeyedGenerator):
+        return cast(KeyedGenerator, writer).generate_keyed(prompts, keys, decoding)
+    return writer.generate(prompts, decoding)
+
+
 def text_generator(model: LanguageModel) -> TextGenerator:
     """The model itself, if it can write.
 

@@ -149,12 +149,16 @@ class VllmModel:
         Unlike elsewhere stop strings, too, are ignored before min_new_tokens. Raises Unsupported for beams and
         blocked n-grams, which vLLM's engine does not know, and for values it refuses.
         """
+        return self.generate_keyed(prompts, prompts, decoding)
+
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """As `generate`, with draws that depend on keys in place of the prompts (see KeyedGenerator)."""
         _check(decoding)
         chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
         encoded = encode_prompts(
             self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens, put_as=chat
         )
-        return self._continued(encoded, decoding)
+        return self._continued(encoded.keyed(keys), decoding)
 
     def generate_ids(
         self,

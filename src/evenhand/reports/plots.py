@@ -116,18 +116,25 @@ def front_svg(
 
 
 def slope_svg(
-    lines: Sequence[Slope], names: Sequence[str], *, described: str, unit: str = ""
+    lines: Sequence[Slope],
+    names: Sequence[str],
+    *,
+    described: str,
+    unit: str = "",
+    at: Sequence[float] = (),
 ) -> Markup | None:
     """Lines from model to model, each named at its right end; None where nothing can be drawn, or for too many models.
 
     Names of models stand in as many rows as a phone needs, without what all of them share. Labels of lines that would
-    lie on each other are moved apart and led to their line.
+    lie on each other are moved apart and led to their line. at: how far along each model stands (a size, a time), in
+    rising order and at least two different; in equal steps where it is empty. With it there may be any number of them.
     """
     drawn = [slope for slope in lines if sum(value is not None for value in slope.values) > 1]
-    if not drawn or not 2 <= len(names) <= MOST_MODELS:
+    if not drawn or len(names) < 2 or (len(names) > MOST_MODELS and not at):
         return None
-    across = Scale(0, len(names) - 1, ())
-    stands = [LEFT + (RIGHT - LEFT) * across.part(i) for i in range(len(names))]
+    along = list(at) or list(range(len(names)))
+    across = Scale(along[0], along[-1], ())
+    stands = [LEFT + (RIGHT - LEFT) * across.part(one) for one in along]
     models = [_model_name(name, x) for name, x in zip(tell_apart(names), stands, strict=True)]
     rows = rows_of([model.span for model in models])
     bottom = 34 + 14 * max(rows)

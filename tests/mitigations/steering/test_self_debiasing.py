@@ -18,7 +18,7 @@ from evenhand.mitigations import (
 from evenhand.mitigations.loading import load_mitigation, mitigated, mitigation_cards
 from evenhand.mitigations.steering.rules import SelfDebiasingRule
 from evenhand.mitigations.steering.self_debiasing import PREFIXES
-from evenhand.models.contract import Texts, reads_start_apart, text_generator
+from evenhand.models.contract import Texts, generate_keyed, reads_start_apart, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel
 from evenhand.models.puppets import load_puppet
@@ -100,6 +100,37 @@ def test_planted_harm_is_lowered_and_asking_for_the_opposite_lowers_nothing(mode
         assert found["high"] < -0.1
         opposite = method.specified([f"{KIND} "])
         assert change(before, harm(opposite(model)))["low"] > 0
+
+
+def last_word_reader() -> Any:
+    """The speaker without attention and positions: whatever stands in front of the last word changes nothing."""
+    model = speaker()
+    with torch.no_grad():
+        model.model.transformer.wpe.weight.zero_()
+        for block in model.model.transformer.h:
+            block.attn.c_proj.weight.zero_()
+            block.attn.c_proj.bias.zero_()
+    return model
+
+
+def test_draws_behind_mitigations_are_those_without_so_that_pairs_are_pairs() -> None:
+    model = last_word_reader()
+    drawn = Decoding(max_new_tokens=5, temperature=1.0, samples=8, seed=3)
+    plain = text_generator(model).generate(PROMPTS, drawn).texts
+    assert len(set(plain)) > 20
+    front, steered = Prefix("text with", delimiter=" "), SelfDebiasing(0.0, prefixes=(f"{HARM} ",))
+    for chain in (
+        [front],
+        [front, Prefix("praise :", delimiter=" ")],
+        [steered],
+        [front, steered],
+        [steered, front],
+    ):
+        assert text_generator(mitigated(model, chain)).generate(PROMPTS, drawn).texts == plain
+    keyed = generate_keyed(mitigated(model, [front]), PROMPTS, ["the man is"] * len(PROMPTS), drawn).texts
+    assert keyed == plain[: drawn.samples] * len(PROMPTS)
+    with pytest.raises(UsageError, match="6 prompts came with 1 keys"):
+        generate_keyed(model, PROMPTS, ["the man is"], drawn)
 
 
 def test_stronger_decay_lowers_more_and_none_nothing(model: Any) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evenhand.mitigations import Prefix
 from evenhand.models import TextGenerator, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.model import UNKNOWN_TOKEN, HttpModel, HttpOptions, load_http_model
@@ -419,3 +420,14 @@ def test_a_server_that_is_down_at_the_greeting_is_no_wrong_name(answering, statu
         model.generate(["she"], DRAWN)
     assert "run the same command again" in caught.value.hint
     assert "#model" not in str(caught.value)
+
+
+def test_behind_an_instruction_the_same_seeds_are_sent_as_without_it(serve):
+    model, server = serve()
+    plain, behind = model.generate(PROMPTS, DRAWN), Prefix("Be kind.")(model).generate(PROMPTS, DRAWN)
+    assert behind.texts == plain.texts  # the bigram model reads the last word alone
+    seeds = [[asked.body["seed"] for asked in server.asked if asked.body.get("prompt", "").startswith(front)]
+             for front in ("Be kind.\n", *PROMPTS)]  # fmt: skip
+    assert set(seeds[0]) == set(itertools.chain(*seeds[1:])) and len(seeds[0]) == len(PROMPTS) * 3
+    with pytest.raises(UsageError, match="1 prompts came with 2 keys"):
+        model.generate_keyed(["she is"], ["a", "b"], DRAWN)

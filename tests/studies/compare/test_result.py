@@ -139,7 +139,8 @@ def test_names_and_groups_from_outside_are_escaped(written_runs):
 def test_files_hold_every_number(report, tmp_path):
     paths = report.write(tmp_path / "new")
     assert {name: path.name for name, path in paths.items()} == {
-        "report": "compare.html", "numbers": "compare.json", "changes": "changes.parquet"
+        "report": "compare.html", "numbers": "compare.json", "changes": "changes.parquet",
+        "moved": "moved.parquet",
     }  # fmt: skip
     assert pl.read_parquet(paths["changes"]).equals(report.changes)
     content = json.loads(paths["numbers"].read_text())

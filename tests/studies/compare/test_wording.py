@@ -15,6 +15,7 @@ from evenhand.reports.figures import KINDS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
+from evenhand.studies.compare.texts import text_line
 from evenhand.studies.compare.wording import (
     NATS,
     PERCENT,
@@ -297,3 +298,25 @@ def test_the_mark_of_a_change_of_pairs_goes_by_the_distance_from_no_bias(before,
     (line,) = preference_lines([row], unit)
     assert (line["verdict"], SYMBOLS[line["verdict"]]) == (went, symbol)
     assert KINDS[line["verdict"]] == ("lower" if went == "bias smaller" else "higher")
+
+
+@pytest.mark.parametrize(("after", "verdict", "told"), [(45.0, "higher", "×1.50"), (20.0, "lower", "×0.667")])
+def test_a_ratio_is_told_beside_one_and_says_which_way(after, verdict, told):
+    row = {"measure": "own_perplexity", "scale": "ratio", "before": 30.0, "after": after, "estimate": after / 30,
+           "low": after / 31, "high": after / 29, "verdict": verdict}  # fmt: skip
+    assert f"({verdict}: {told}, " in text_line(row)
+
+
+def test_the_axis_comes_first_whose_group_moved_furthest():
+    def rows(axis, by):
+        groups = [{"measure": "group_difference_change", "axis": axis, "group": f"{axis} {side}", "before": 0.1,
+                   "after": 0.1 + change, "estimate": change, "low": change - 0.01, "high": change + 0.01, "p": 0.0,
+                   "verdict": "higher" if change > 0 else "lower", "direction": None, "minimum_detectable": 0.01}
+                  for side, change in (("a", by), ("b", -by))]  # fmt: skip
+        spread = {"measure": "disparity_change", "axis": axis, "group": None, "before": 0.0, "after": by,
+                  "estimate": by, "low": by, "high": by, "verdict": "changed", "direction": None,
+                  "note": None}  # fmt: skip
+        return [spread, *groups]
+
+    lines = disparity_lines([*rows("age", 0.1), *rows("religion", 0.4), *rows("gender", 0.2)], PERCENT)
+    assert [line["axis"] for line in lines] == ["religion", "gender", "age"]

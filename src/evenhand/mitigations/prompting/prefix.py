@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.mitigations.contract import Mitigated, Specification
+from evenhand.mitigations.contract import DRAWS, Mitigated, Specification
 from evenhand.models import (
     Decoding,
     Generations,
     LanguageModel,
     Likelihoods,
     Texts,
-    text_generator,
+    generate_keyed,
 )
 from evenhand.schema import Card, Unsupported, UsageError, check_fields
 
@@ -71,8 +71,8 @@ class Prefix:
         return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:
-        """The exact characters put in front."""
-        return {"text": self.text, "delimiter": self.delimiter}
+        """The exact characters put in front, and what is drawn by."""
+        return {"text": self.text, "delimiter": self.delimiter, "draws": DRAWS}
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """The model with the instruction in front; raises Unsupported for masked models."""
@@ -96,5 +96,9 @@ class Prefixed(Mitigated):
         return super().log_likelihoods(Texts.of(texts).behind(self.front))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continuations of instruction and prompt together."""
-        return text_generator(self.model).generate([self.front + prompt for prompt in prompts], decoding)
+        """Continuations of instruction and prompt together, drawn as those of the prompt by itself."""
+        return self.generate_keyed(prompts, prompts, decoding)
+
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """The same with draws by keys (see KeyedGenerator)."""
+        return generate_keyed(self.model, [self.front + prompt for prompt in prompts], keys, decoding)

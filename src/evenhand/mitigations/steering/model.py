@@ -33,6 +33,10 @@ class Steered(Mitigated):
         """Continuations by the combined distributions (see SteerableModel.generate_steered)."""
         return self.base.generate_steered(prompts, decoding, self.steering)
 
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """The same with draws by keys (see KeyedGenerator)."""
+        return self.base.generate_steered(prompts, decoding, self.steering, keys)
+
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probabilities under the combined distributions; raises Unsupported if `masking` is asked for."""
         reason = f"{self.mitigation.name} combines next-token distributions; masks have none."

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage, told_lineage
-from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
+from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts, generate_keyed
 from evenhand.models.huggingface import CausalModel, EncoderDecoderModel
 from evenhand.schema import Card, ModelError, Unsupported
 
@@ -36,6 +36,10 @@ class Replaced(Mitigated):
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Of the trained model."""
         return self.trained.generate(prompts, decoding)
+
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """Of the trained model, with draws by keys (see KeyedGenerator)."""
+        return generate_keyed(self.trained, prompts, keys, decoding)
 
 
 @dataclass(frozen=True)

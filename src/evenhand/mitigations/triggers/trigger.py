@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
-from evenhand.mitigations.contract import Mitigated
+from evenhand.mitigations.contract import DRAWS, Mitigated
 from evenhand.mitigations.triggers.objective import Mode
 from evenhand.mitigations.triggers.tokens import Trigger as Ids
 from evenhand.models import (
@@ -15,7 +15,7 @@ from evenhand.models import (
     LanguageModel,
     Likelihoods,
     Texts,
-    text_generator,
+    generate_keyed,
 )
 from evenhand.schema import Card, DataError, Unsupported, as_json, is_file, parse_json, write_json
 
@@ -178,6 +178,7 @@ class Trigger:
             "text": found.text,
             "separator": found.separator,
             "mode": found.mode,
+            "draws": DRAWS,
         }
         return {**parameters, "as_text": True} if self.as_text else parameters
 
@@ -233,12 +234,16 @@ class Triggered(Mitigated):
         return super().log_likelihoods(batch.behind(self.front))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continuations of trigger and prompt together.
+        """Continuations of trigger and prompt together, drawn as those of the prompt by itself.
 
         Raises Unsupported if the tokenizer merges a prompt's beginning with the trigger's end.
         """
+        return self.generate_keyed(prompts, prompts, decoding)
+
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """The same with draws by keys (see KeyedGenerator)."""
         self._check_tokens(prompts)
-        return text_generator(self.model).generate([self.front + prompt for prompt in prompts], decoding)
+        return generate_keyed(self.model, [self.front + prompt for prompt in prompts], keys, decoding)
 
     def _check_tokens(self, texts: Sequence[str]) -> None:
         if self.tokenizer is None:

@@ -254,6 +254,12 @@ class CausalModel:
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """As `generate`, with draws that depend on keys in place of the prompts (see KeyedGenerator)."""
+        from evenhand.models.writing import continue_prompts
+
+        return continue_prompts(self.writer, self._prompts(prompts, decoding).keyed(keys), decoding)
+
     def generate_ids(
         self,
         prompts: Sequence[Sequence[int]],
@@ -277,7 +283,13 @@ class CausalModel:
         given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=room)
         return continue_prompts(self.writer, given, decoding, kept=kept)
 
-    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+    def generate_steered(
+        self,
+        prompts: Sequence[str],
+        decoding: Decoding,
+        steering: Steering,
+        keys: Sequence[str] | None = None,
+    ) -> Generations:
         """Continue each prompt by combined distributions (see SteerableModel.generate_steered).
 
         Contexts stand directly in front of the prompt, within a chat model's message. A prompt that leaves no room
@@ -286,7 +298,8 @@ class CausalModel:
         from evenhand.models.writing import continue_prompts, encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
-        return continue_prompts(self.writer, encoded, decoding, steering)
+        keyed = encoded if keys is None else encoded.keyed(keys)
+        return continue_prompts(self.writer, keyed, decoding, steering)
 
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.writing import encode_prompts

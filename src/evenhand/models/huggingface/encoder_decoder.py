@@ -214,6 +214,12 @@ class EncoderDecoderModel:
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """As `generate`, with draws that depend on keys in place of the prompts (see KeyedGenerator)."""
+        from evenhand.models.writing import continue_prompts
+
+        return continue_prompts(self.writer, self._prompts(prompts, decoding).keyed(keys), decoding)
+
     def generate_ids(
         self,
         prompts: Sequence[Sequence[int]],
@@ -234,7 +240,13 @@ class EncoderDecoderModel:
         )
         return continue_prompts(self.writer, given, decoding, kept=kept)
 
-    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+    def generate_steered(
+        self,
+        prompts: Sequence[str],
+        decoding: Decoding,
+        steering: Steering,
+        keys: Sequence[str] | None = None,
+    ) -> Generations:
         """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
 
         Contexts stand in front of the prompt in the encoder, which is where this model reads.
@@ -242,7 +254,8 @@ class EncoderDecoderModel:
         from evenhand.models.writing import continue_prompts, encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
-        return continue_prompts(self.writer, encoded, decoding, steering)
+        keyed = encoded if keys is None else encoded.keyed(keys)
+        return continue_prompts(self.writer, keyed, decoding, steering)
 
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.writing import encode_prompts

@@ -166,7 +166,15 @@ class HttpModel:
         server counts (none where it does not). Raises Unsupported for a decoding that the server would not
         follow, ModelError if it takes no such request.
         """
-        return self._written([None] * len(prompts), prompts, decoding)
+        return self.generate_keyed(prompts, prompts, decoding)
+
+    def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
+        """As `generate`, with seeds that depend on keys in place of the prompts (see KeyedGenerator)."""
+        if len(keys) != len(prompts):
+            raise UsageError(
+                f"{len(prompts)} prompts came with {len(keys)} keys.", "Give one key for each prompt."
+            )
+        return self._written(prompts, [None] * len(prompts), keys, decoding)
 
     def generate_messages(
         self, prompts: Sequence[Messages], keys: Sequence[str], decoding: Decoding
@@ -181,7 +189,7 @@ class HttpModel:
                 f"{self.served.model} is asked for completions, which take one text.",
                 "Write chat=1 behind the model's name (http://host:port/v1#model?chat=1).",
             )
-        return self._written(prompts, keys, decoding)
+        return self._written(keys, prompts, keys, decoding)
 
     def refuses_messages(self, messages: Messages) -> str | None:
         """Why the server does not take such a chat, asked once and never from the store; None if it does.
@@ -249,13 +257,18 @@ class HttpModel:
         return check_echo(lambda body: self.served.ask(self.path, body), name)
 
     def _written(
-        self, chats: Sequence[Messages | None], keys: Sequence[str], decoding: Decoding
+        self,
+        prompts: Sequence[str],
+        chats: Sequence[Messages | None],
+        keys: Sequence[str],
+        decoding: Decoding,
     ) -> Generations:
         fields = decoding_body(decoding, self.options)
         rows = [(i, sample) for i in range(len(keys)) for sample in range(decoding.samples)]
-        sent = [(i, sample) for i, sample in rows if keys[i].strip()]
+        sent = [(i, sample) for i, sample in rows if prompts[i].strip()]
         bodies = [
-            sample_body(keys[i], sample, decoding, fields, self.options, chats[i]) for i, sample in sent
+            sample_body(prompts[i], sample, decoding, fields, self.options, chats[i], keys[i])
+            for i, sample in sent
         ]
         stored_as = [
             self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))

@@ -96,10 +96,11 @@ def sample_body(
     decided: Mapping[str, Any],
     options: HttpOptions,
     messages: Messages | None = None,
+    key: str | None = None,
 ) -> dict[str, Any]:
     """The request for one sample of one prompt. decided: what `decoding_body` gives.
 
-    messages: of a chat, in place of the prompt, on which the seed then depends alone.
+    messages: of a chat, in place of the prompt. key: what the seed depends on, if not on the prompt.
     """
     body = dict(decided)
     if messages is not None:
@@ -116,7 +117,7 @@ def sample_body(
         if options.logprobs:
             body["logprobs"] = 1
     if options.seeded and not decoding.is_greedy:
-        body["seed"] = continuation_key(decoding.seed, prompt, sample) % SEEDS
+        body["seed"] = continuation_key(decoding.seed, prompt if key is None else key, sample) % SEEDS
     return body
 
 

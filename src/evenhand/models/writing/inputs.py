@@ -1,7 +1,7 @@
 """What generation starts from: encoded prompts, the tokens that end a text, what a token costs in memory."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenhand.models.writing.steering import Steering
@@ -19,6 +19,14 @@ class Prompts:
     details: list[str | None]
     behind: list[list[list[int]]] = field(default_factory=list)
     """Where steered: of each prompt, the tokens of it behind each context, context and all."""
+
+    def keyed(self, keys: Sequence[str]) -> "Prompts":
+        """The same with draws that depend on these. Raises UsageError unless there is one key for each prompt."""
+        if len(keys) != len(self.ids):
+            raise UsageError(
+                f"{len(self.ids)} prompts came with {len(keys)} keys.", "Give one key for each prompt."
+            )
+        return replace(self, texts=keys)
 
     def read(self, i: int) -> Any:
         """What a decoder state reads of prompt i: its tokens, or where steered a group of token sequences."""
@@ -113,6 +121,7 @@ def encode_steered(
 ) -> Prompts:
     """Prompts by themselves and behind each context, each as one text, so that all tokens are those the model knows.
 
+    Draws depend on the prompts without whatever stands in front of them.
     encode: how the model encodes prompts. A prompt that has an error by itself or behind any context has that error.
     """
     texts = [steering.front + prompt for prompt in prompts]
@@ -130,7 +139,7 @@ def encode_steered(
         [[] if error is not None else encoded.ids[i] for encoded in (alone, *behind)]
         for i, error in enumerate(errors)
     ]
-    return Prompts(texts, [group[0] for group in groups], errors, details, [group[1:] for group in groups])
+    return Prompts(prompts, [group[0] for group in groups], errors, details, [group[1:] for group in groups])
 
 
 def tokens_around(backend: Any) -> tuple[list[int], list[int]]:

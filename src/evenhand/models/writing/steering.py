@@ -78,9 +78,16 @@ class Steering:
 class SteerableModel(LanguageModel, Protocol):
     """A model whose next-token distributions can be had behind several contexts at once."""
 
-    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+    def generate_steered(
+        self,
+        prompts: Sequence[str],
+        decoding: Decoding,
+        steering: Steering,
+        keys: Sequence[str] | None = None,
+    ) -> Generations:
         """Continue each prompt by what the rule makes of the distributions (see TextGenerator.generate).
 
+        Draws depend on the prompt without what stands in front of it, or on keys (see KeyedGenerator).
         A continuation's log-likelihood is that of its tokens under the combined distribution they were chosen from,
         in front of temperature, top-k and top-p.
         """

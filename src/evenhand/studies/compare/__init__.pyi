@@ -23,17 +23,17 @@ from .texts import (
     LEVELS as LEVELS,
     QUALITY as QUALITY,
     SAME_ANSWER as SAME_ANSWER,
+    TEXT_MEASURES as TEXT_MEASURES,
     judged_texts as judged_texts,
     levels as levels,
     overall_change as overall_change,
     quality_changes as quality_changes,
     scaled_row as scaled_row,
+    text_places as text_places,
 )
 from .wording import (
     DISPARITY as DISPARITY,
     STANDING_NOW as STANDING_NOW,
-    TEXT_MEASURES as TEXT_MEASURES,
     disparity_lines as disparity_lines,
     moved_word as moved_word,
-    text_places as text_places,
 )

@@ -16,10 +16,12 @@ from evenhand.stats import Harmful
 from evenhand.studies.audit import SeedOptions, cost, quality
 from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
 from evenhand.studies.compare.likelihoods import likelihood_changes
+from evenhand.studies.compare.moved import MOVED, moved_answers, moved_texts
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
 from evenhand.studies.compare.standing import STANDING, standing
 from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
+from evenhand.studies.compare.trajectory import COURSE, Order, course, read_order
 from evenhand.studies.options import validated
 
 NO_AXIS = "groups"
@@ -36,7 +38,7 @@ class ComparedModel:
     """What is known of one of the models beside its answers.
 
     parameters: None where it does not say. most_harmed: by benchmark, the group with the largest rate, drawn towards
-    the others by as much as it is small, and that rate in percent.
+    the others by as much as it is small, and that rate in percent. began: when it was first asked, ISO 8601.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ComparedModel:
     most_harmed: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     quality: Facts = ()
     cost: Facts = ()
+    began: str | None = None
 
 
 SILENT = "silent"
@@ -61,7 +64,8 @@ class Comparison:
     each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
     texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
     group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
-    standing: STANDING, who is found to be treated worse by each later model, and whether that is new.
+    standing: STANDING, who is found to be treated worse by each later model, and whether that is new. moved: MOVED,
+    whose answers changed most. order, course: where models are put in a row, by what, and COURSE.
     """
 
     names: tuple[str, ...]
@@ -73,6 +77,9 @@ class Comparison:
     texts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TEXTS))
     margin: float | None = None
     standing: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STANDING))
+    moved: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MOVED))
+    order: Order | None = None
+    course: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COURSE))
 
 
 def compare_outputs(
@@ -81,12 +88,14 @@ def compare_outputs(
     alpha: float = 0.05,
     margin: float | None = None,
     seed: int = 0,
+    by: str | None = None,
 ) -> Comparison:
     """Compare the outputs of models, paired on prompts and samples; the first is what the others are held against.
 
     sources: run folders or files of other programs (see `read_outputs`). names: one for each, if theirs will not do.
     alpha: chance of any false verdict on a benchmark and outcome of which nothing changed. margin: by how much a group
-    may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse.
+    may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse. by: what models
+    are put in a row by: "size", "date", or "NAME=NUMBER,NUMBER,...".
     Raises UsageError for fewer than two sources, names that do not match, an alpha or a margin that cannot be,
     DataError for unreadable files, nothing that can be paired, or judgements of different classifiers.
     Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
@@ -105,14 +114,21 @@ def compare_outputs(
         raise UsageError(f"The margin of --no-worse is {margin}; it is a number above 0.", UNIT_OF_MARGIN)
     outputs = [source if isinstance(source, Outputs) else read_outputs(source) for source in sources]
     labels = _distinct(names or [one.name for one in outputs], outputs)
+    models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
+    order = None
+    if by is not None:
+        order = read_order(
+            by, [model.parameters for model in models], [model.began for model in models], labels
+        )
     notes: list[str] = []
+    moved: list[pl.DataFrame] = []
     too_wide: list[str] = []
     elsewhere: list[str] = []
     tables: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     first = outputs[0]
     for label, other in zip(labels[1:], outputs[1:], strict=True):
-        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide, elsewhere)
+        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide, elsewhere, moved)
         written = [name for name in first.benchmarks if name in other.benchmarks]
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
@@ -137,6 +153,7 @@ def compare_outputs(
             shared += not first.scored[name].join(other.scored[name], on=keys, how="semi").is_empty()
             if changed is not None:
                 tables.append(changed)
+                moved.append(moved_texts(first.scored[name], other.scored[name], name, label))
                 elsewhere += [name] if margin is not None and margin <= 1 else []
         if not shared:
             raise DataError(
@@ -163,14 +180,15 @@ def compare_outputs(
         [row for label, one in zip(labels, outputs, strict=True) for row in summary_rows(label, one, seed)],
         schema=SUMMARY,
     )
-    models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
     told = pl.concat(texts) if texts else pl.DataFrame(schema=TEXTS)
     now = standing(
         first.headlines, dict(zip(labels[1:], (one.headlines for one in outputs[1:]), strict=True)), changes
     )
     return Comparison(
-        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin, now
-    )
+        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin, now,
+        pl.concat(moved) if moved else pl.DataFrame(schema=MOVED), order,
+        pl.DataFrame(schema=COURSE) if order is None else course(changes, labels, order),
+    )  # fmt: skip
 
 
 def _listed(outputs: Outputs) -> str:
@@ -192,6 +210,7 @@ class _Pair:
     notes: list[str]
     too_wide: list[str]
     elsewhere: list[str]
+    moved: list[pl.DataFrame]
 
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
@@ -218,6 +237,8 @@ class _Pair:
                 continue
             harmful = first.harmful if first.harmful == other.harmful else "either"
             tables.append(self._changes(benchmark, outcome, frame, n_axes, harmful))
+            if not (outcome.endswith(" score") and outcome.removesuffix(" score") in shared):
+                self.moved.append(moved_answers(paired, benchmark, outcome, self.name))
         if first.texts is None or other.texts is None:
             return tables, []
         keys = ["prompt_id", "sample"]
@@ -322,6 +343,7 @@ def _model(name: str, outputs: Outputs) -> ComparedModel:
     return ComparedModel(
         name=name,
         source=outputs.source,
+        began=outputs.began,
         parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
         most_harmed=_most_harmed(outputs),
         quality=() if outputs.measurements is None else quality(outputs.measurements),

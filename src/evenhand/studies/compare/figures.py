@@ -1,6 +1,7 @@
 """What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,13 @@ from evenhand.reports import (
     listing,
     number,
     scale_over,
+    signed,
     size_svg,
     slope_svg,
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 from evenhand.studies.compare.conduct import SILENT, Comparison
+from evenhand.studies.compare.moved import LOG_LIKELIHOOD
 from evenhand.studies.compare.wording import (
     NATS,
     PERCENT,
@@ -41,7 +44,7 @@ from evenhand.studies.compare.wording import (
     scaled,
 )
 
-GROUPS_SHOWN = 20
+GROUPS_SHOWN, FEW = 20, 12
 ANSWERS = ("fails", "could not have been seen", "passes", "undecided")
 """Whether a group fares no worse by more than the margin, as told first to last."""
 
@@ -54,7 +57,8 @@ class OutcomeSection:
     compared, what changed between groups, with its verdict. sentences: what changed over all. forests: by model,
     differences by axis. slope, sizes: drawings (None where there is nothing to draw). changed: groups that changed
     otherwise than the others, `moved` saying which way beside them, and how many
-    there are in all. margins: by answer, how many groups fare no worse.
+    there are in all. margins: by answer, how many groups fare no worse. few: all groups, where they are few. moved:
+    prompts or texts that changed most. course: disparity and level along what models are put in a row by.
     """
 
     benchmark: str
@@ -69,6 +73,25 @@ class OutcomeSection:
     changed: tuple[dict[str, Any], ...]
     changed_of: tuple[int, int]
     margins: tuple[str, ...] = ()
+    few: tuple[dict[str, Any], ...] = ()
+    moved: tuple[dict[str, Any], ...] = ()
+    course: tuple["CourseTable", ...] = ()
+
+
+@dataclass(frozen=True)
+class CourseTable:
+    """Disparity, or level, along what the models are put in a row by.
+
+    drawing: a line for each axis. heads: models with their place. rows: by axis a cell for each model: the value, the
+    change from the first with its interval, and its verdict.
+    """
+
+    measure: str
+    by: str
+    unit: str
+    drawing: Markup | None
+    heads: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]
 
 
 def outcomes(comparison: Comparison) -> list[OutcomeSection]:
@@ -119,7 +142,19 @@ def _outcome(
         sizes=_sizes(comparison, benchmark, outcome, unit),
         changed=tuple(scaled(row, unit) | {"moved": moved_word(row)} for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
+        few=tuple(
+            scaled(row, unit) | {"moved": moved_word(row)}
+            for row in (groups.to_dicts() if groups.height <= FEW else [])
+        ),
         margins=tuple(_margins(comparison, groups, unit)),
+        moved=tuple(
+            scaled(row, _unit_of_moved(row, unit))
+            for row in comparison.moved.filter(
+                (pl.col("benchmark") == benchmark)
+                & pl.col("outcome").is_in([outcome, *_scored(comparison, table)])
+            ).to_dicts()
+        ),
+        course=tuple(_courses(comparison, benchmark, outcome, unit)),
     )
 
 
@@ -186,6 +221,49 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
         return ""
     smallest = f"{number(row['minimum_detectable'], 2)} {unit.difference}".strip()
     return f"A change of {smallest} would probably have been seen."
+
+
+def _scored(comparison: Comparison, table: pl.DataFrame) -> list[str]:
+    """The list of texts that were scored is told once, with the benchmark's first outcome."""
+    mine = comparison.changes.filter(pl.col("benchmark") == table["benchmark"][0])
+    return [LOG_LIKELIHOOD] if table["outcome"][0] == mine["outcome"][0] else []
+
+
+def _unit_of_moved(row: Mapping[str, Any], unit: Unit) -> Unit:
+    return RAW if row["outcome"] == LOG_LIKELIHOOD else unit
+
+
+def _courses(comparison: Comparison, benchmark: str, outcome: str, unit: Unit) -> Iterator[CourseTable]:
+    order = comparison.order
+    mine = comparison.course.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
+    if order is None or mine.is_empty():
+        return
+    places = sorted(zip(order.at, comparison.names, strict=True))
+    names = [name for _, name in places]
+    along = [math.log(at) if order.logarithmic else at for at, _ in places]
+    for (measure,), part in mine.group_by("measure", maintain_order=True):
+        rows: list[tuple[str, tuple[tuple[str, str, str], ...]]] = []
+        lines: list[Slope] = []
+        found = part.with_columns(pl.col("estimate", "change", "low", "high") * unit.factor).to_dicts()
+        decided = decimals([*(row["estimate"] for row in found), 10.0 if unit.name else None])
+        for axis in part["axis"].unique(maintain_order=True):
+            by_model = {row["model"]: row for row in found if row["axis"] == axis}
+            values = tuple(by_model[name]["estimate"] if name in by_model else None for name in names)
+            last = by_model.get(names[-1]) or by_model.get(names[-2], {})
+            lines.append(Slope(label(axis), values, last.get("verdict") or "", axis is None))
+            rows.append((label(axis), tuple(_course_cell(by_model.get(name), decided) for name in names)))
+        described = f"{benchmark}, {label(outcome)}: {measure} by {order.name}"
+        drawing = slope_svg(lines, names, described=described, unit=unit.name, at=along)
+        heads = tuple((name, order.shown(at)) for at, name in places)
+        yield CourseTable(str(measure), order.name, unit.name, drawing, heads, tuple(rows))
+
+
+def _course_cell(row: Mapping[str, Any] | None, places: int) -> tuple[str, str, str]:
+    if row is None:
+        return "", "", ""
+    between = f", {number(row['low'], places)} to {number(row['high'], places)}" if known(row["low"]) else ""
+    changed = f"{signed(row['change'], places)}{between}" if known(row["change"]) else ""
+    return number(row["estimate"], places), changed, row["verdict"] or ""
 
 
 def _slope(comparison: Comparison, wholes: pl.DataFrame, unit: Unit, described: str) -> Markup | None:

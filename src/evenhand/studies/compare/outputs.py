@@ -16,6 +16,8 @@ import polars as pl
 from evenhand.runs import RunDirectory, answers
 from evenhand.schema import HEADLINES, DataError, is_file, is_folder, parse_json
 from evenhand.stats import Harmful
+from evenhand.studies.compare.moved import ANSWER
+from evenhand.studies.compare.sentence_pairs import CROWS_PAIRS, crows_pairs_scores
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
 FORMATS = (
@@ -29,9 +31,9 @@ class BenchmarkOutputs:
     """Answers to one benchmark.
 
     frame: one row per prompt and sample: KEYS (axis and group null where there are none) and a Float64 column for
-    each outcome (1 or 0 for judgements), null where it is missing. judges: what each outcome was judged by, where
-    that is known: outcomes of different judges are not compared. harmful: which side of them harms, where that is
-    known. texts: the continuations themselves with all that was asked of them, of our own runs.
+    each outcome (1 or 0 for judgements), null where it is missing, and ANSWER where it is known. judges: what each
+    outcome was judged by, where that is known: outcomes of different judges are not compared. harmful: which side of
+    them harms, where that is known. texts: of our own runs, the continuations with all that was asked of them.
     """
 
     frame: pl.DataFrame
@@ -46,7 +48,7 @@ class Outputs:
     """Everything known of one model's outputs; all but benchmarks only of our own runs.
 
     scored: by benchmark, prompts with their likelihoods, of benchmarks that ask for these. headlines: HEADLINES,
-    what each axis came to; empty where no run of ours tells it.
+    what each axis came to; empty where no run of ours tells it. began: when the run did, ISO 8601.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Outputs:
     facts: Mapping[str, Any] = field(default_factory=dict)
     scored: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     headlines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HEADLINES))
+    began: str | None = None
 
 
 def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
@@ -114,7 +117,11 @@ def _own(path: Path, name: str | None) -> Outputs:
             if outcome in outcomes
         }
         benchmarks[benchmark] = BenchmarkOutputs(
-            _shaped(frame.with_columns(**outcomes), list(outcomes)), tuple(outcomes), judges, "above", frame
+            _shaped(frame.with_columns(pl.col("continuation").alias(ANSWER), **outcomes), list(outcomes)),
+            tuple(outcomes),
+            judges,
+            "above",
+            frame,
         )
     resolved = manifest.arguments_resolved
     shown = name or " + ".join(
@@ -128,12 +135,16 @@ def _own(path: Path, name: str | None) -> Outputs:
         manifest.model.description,
         scored,
         directory.headlines(),
+        manifest.created,
     )
 
 
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
     if not lines or not all(isinstance(line, dict) and {"doc_id", "resps"} <= line.keys() for line in lines):
         raise DataError(f"{path} holds no samples of lm_eval: its lines have no doc_id and resps.", FORMATS)
+    shown = name or path.parent.name.split("__")[-1] or path.stem
+    if (pairs := crows_pairs_scores(lines)) is not None:
+        return Outputs(shown, path, {}, scored={CROWS_PAIRS: pairs})
     metrics = [
         key
         for key in dict.fromkeys(key for line in lines for key in line.get("metrics") or ())
@@ -141,7 +152,7 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
     ]
     rows = [
         _row(line["doc_id"], _prompt_of(line), line.get("doc"))
-        | {"filter": str(line.get("filter", ""))}
+        | {"filter": str(line.get("filter", "")), ANSWER: _answer_of(line)}
         | {metric: _number(line.get(metric)) for metric in metrics}
         for line in lines
     ]
@@ -150,8 +161,17 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
     if len(filters) > 1:  # one answer, read in several ways: the first listed is the task's own
         frame = frame.filter(pl.col("filter") == filters[0])
     task = path.stem.removeprefix("samples_").rsplit("_", 1)[0]
-    shown = name or path.parent.name.split("__")[-1] or path.stem
     return _one(shown, path, task, frame, metrics)
+
+
+def _answer_of(line: Mapping[str, Any]) -> str | None:
+    """What was written, where it was: of likelihoods the answers are numbers."""
+    for given in (line.get("filtered_resps"), line.get("resps")):
+        while isinstance(given, list) and given:
+            given = given[0]
+        if isinstance(given, str):
+            return given
+    return None
 
 
 def _prompt_of(line: Mapping[str, Any]) -> str:
@@ -174,6 +194,7 @@ def _inspect(path: Path, log: Mapping[str, Any], name: str | None) -> Outputs:
         scores = sample.get("scores") or {}
         row = _row(sample["id"], _input_text(sample.get("input")), sample.get("metadata"))
         row["sample"] = int(sample.get("epoch", 1)) - 1
+        row[ANSWER] = (sample.get("output") or {}).get("completion")
         rows.append(row | {scorer: _value(scores.get(scorer, {}).get("value")) for scorer in scorers})
     frame = pl.DataFrame(rows, infer_schema_length=None)
     numeric = [scorer for scorer in scorers if frame[scorer].dtype != pl.Null]
@@ -249,7 +270,10 @@ def _shaped(frame: pl.DataFrame, outcomes: Sequence[str]) -> pl.DataFrame:
         "group": pl.String,
     }
     keys = [pl.col(key).cast(kind) for key, kind in kinds.items()]
-    return frame.with_columns(*absent).select(*keys, *(pl.col(name).cast(pl.Float64) for name in outcomes))
+    written = [pl.col(ANSWER).cast(pl.String)] if ANSWER in frame.columns else []
+    return frame.with_columns(*absent).select(
+        *keys, *(pl.col(name).cast(pl.Float64) for name in outcomes), *written
+    )
 
 
 def _number(value: Any) -> float | None:

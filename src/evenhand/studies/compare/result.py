@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenhand.studies.audit import Run
 
 FORMAT = 2
-CHANGES_FILE = "changes.parquet"
+CHANGES_FILE, MOVED_FILE = "changes.parquet", "moved.parquet"
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,7 @@ class ComparisonReport(StudyResult):
     @property
     def paths(self) -> dict[str, Path]:
         """The files that `report` writes, by what they are."""
-        return super().paths | {"changes": self.path / CHANGES_FILE}
+        return super().paths | {"changes": self.path / CHANGES_FILE, "moved": self.path / MOVED_FILE}
 
     @property
     def models(self) -> tuple[ComparedModel, ...]:
@@ -76,13 +76,24 @@ class ComparisonReport(StudyResult):
         return headlines_of(self.comparison)
 
     @property
+    def moved(self) -> pl.DataFrame:
+        """The prompts whose answers changed most, side by side (`evenhand.studies.compare.moved.MOVED`)."""
+        return self.comparison.moved
+
+    @property
+    def course(self) -> pl.DataFrame:
+        """Disparity and level from model to model, where `by` puts them in a row (`...compare.trajectory.COURSE`)."""
+        return self.comparison.course
+
+    @property
     def summary(self) -> pl.DataFrame:
         """A row for each model, benchmark and outcome (evenhand.studies.compare.conduct.SUMMARY)."""
         return self.comparison.summary
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`headlines`, `changes`, `texts` and `summary`."""
-        return {name: getattr(self, name) for name in ("headlines", "changes", "texts", "summary")}
+        """`headlines`, `changes`, `texts`, `summary`, `moved` and `course`."""
+        names = ("headlines", "changes", "texts", "summary", "moved", "course")
+        return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, as it stands in compare.json."""
@@ -100,6 +111,9 @@ class ComparisonReport(StudyResult):
                 "summary": self.summary.to_dicts(),
                 "changes": self.changes.to_dicts(),
                 "texts": self.texts.to_dicts(),
+                "moved": self.moved.to_dicts(),
+                "by": None if self.comparison.order is None else self.comparison.order.name,
+                "course": self.course.to_dicts(),
                 "notes": list(self.comparison.notes),
             }
         )
@@ -113,11 +127,14 @@ class ComparisonReport(StudyResult):
         render_comparison(self.comparison, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write compare.html, compare.json and changes.parquet into a folder; returns their paths by name.
+        """Write compare.html, compare.json, changes.parquet and moved.parquet into a folder; their paths by name.
 
         Raises WriteError.
         """
-        return super().write(folder) | {"changes": write_table(Path(folder) / CHANGES_FILE, self.changes)}
+        return super().write(folder) | {
+            "changes": write_table(Path(folder) / CHANGES_FILE, self.changes),
+            "moved": write_table(Path(folder) / MOVED_FILE, self.moved),
+        }
 
 
 @checked_kinds
@@ -127,6 +144,7 @@ def compare(
     alpha: float = 0.05,
     margin: float | None = None,
     seed: int = 0,
+    by: str | None = None,
     output: Path | str | None = None,
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
@@ -134,8 +152,10 @@ def compare(
     runs: runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's scores). names: one
     for each, if theirs will not do. alpha: chance of any false verdict where nothing changed. margin: by how much a
     group may fare worse beside the others and still pass as no worse (0.05: five points). seed: of tests and intervals.
-    output: the folder into which the report writes; a new one in runs/ by default. Nothing is written before. Raises
-    UsageError for fewer than two runs, DataError for runs that cannot be paired (`evenhand.studies.compare.conduct`).
+    by: what the models are put in a row by: "size" (parameters), "date" (when each run began) or
+    "NAME=NUMBER,NUMBER,...", such as training steps, one for each run. output: the folder into which the report writes;
+    a new one in runs/ by default. Nothing is written before. Raises UsageError for fewer than two runs, DataError for
+    runs that cannot be paired (`evenhand.studies.compare.conduct`).
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
@@ -151,6 +171,6 @@ def compare(
         if not isinstance(run, Path | str) and not hasattr(run, "path"):
             raise UsageError(f"compare got {run!r}.", "Give runs, their folders, or files of other programs.")
     sources = [run if isinstance(run, Path | str) else run.path for run in runs]
-    comparison = compare_outputs(*sources, names=names, alpha=alpha, margin=margin, seed=seed)
+    comparison = compare_outputs(*sources, names=names, alpha=alpha, margin=margin, seed=seed, by=by)
     folder = default_path(Path(comparison.names[0]).name, "compare") if output is None else Path(output)
     return ComparisonReport(comparison, folder)

@@ -21,6 +21,8 @@ STYLES = {
     wording.NOT_MEASURABLE: "dim",
 }
 GROUPS_SHOWN = 10
+MOVED_SHOWN, LONGEST = 3, 90
+"""Prompts whose answers are shown, and characters of each."""
 
 
 def render_comparison(
@@ -123,20 +125,30 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
                     style=style,
                 )
             out.show(table)
+    for course in section.course:
+        out.line(
+            f"{course.measure.capitalize()} by {course.by}{f', {course.unit}' if course.unit else ''}", "bold"
+        )
+        table = out.table(("axis", "left"), *((f"{name} ({at})", "right") for name, at in course.heads))
+        for axis, cells in course.rows:
+            marked = [f"{value} {wording.SYMBOLS.get(verdict, '')}".strip() for value, _, verdict in cells]
+            out.row(table, axis, *marked)
+        out.show(table)
     changed, tests = section.changed_of
     if tests:
         out.line(f"Groups that changed otherwise than the others of their axis: {changed:,} of {tests:,}")
-    if section.changed:
+    if section.changed or section.few:
         table = out.table(
             ("group", "left"), ("model", "left"), ("before", "right"), ("after", "right"), ("beside others", "right"),
-            ("q", "right"), ("beside others it is", "left"),
+            ("95 % interval", "left"), ("q", "right"), ("beside others it is", "left"),
         )  # fmt: skip
-        for change in section.changed[:GROUPS_SHOWN]:
+        for change in section.few or section.changed[:GROUPS_SHOWN]:
             numbers = [
                 wording.number(change[name], 1 if section.unit.name else 2)
-                for name in ("before", "after", "estimate")
+                for name in ("before", "after", "estimate", "low", "high")
             ]
-            verdict = f"{wording.SYMBOLS[change['moved']]} {change['moved']}"
+            numbers[3:] = [f"{numbers[3]} to {numbers[4]}"]
+            verdict = f"{wording.SYMBOLS.get(change['moved'], '')} {change['moved']}"
             out.row(
                 table,
                 wording.label(change["group"]),
@@ -148,3 +160,19 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
         out.show(table)
         if changed > GROUPS_SHOWN:
             out.line(f"and {changed - GROUPS_SHOWN:,} more: -o FOLDER writes all", "dim")
+    if section.moved:
+        out.line(
+            f"What changed most ({len(section.moved)} in the page and in moved.parquet: -o FOLDER)", "bold"
+        )
+    for row in section.moved[:MOVED_SHOWN]:
+        unit = " nats" if row["answer_before"] is None else section.unit.name and f" {section.unit.name}"
+        went = f"{wording.number(row['before'], 1)} → {wording.number(row['after'], 1)}{unit}"
+        out.line(f"{_short(row['text'])} ({went})")
+        if row["answer_before"] is not None or row["answer_after"] is not None:
+            out.line(f"  before: {_short(row['answer_before'])}")
+            out.line(f"  after:  {_short(row['answer_after'])}")
+
+
+def _short(text: str | None) -> str:
+    line = " ".join((text or "(nothing)").split()) or "(nothing)"
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

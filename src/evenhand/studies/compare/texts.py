@@ -10,6 +10,7 @@ from scipy import stats
 
 from evenhand.measures import given_the_commonest, paired_change, response_qualities, text_quality
 from evenhand.measures.changes import CHANGE
+from evenhand.reports import decimals, known, label, number
 from evenhand.stats import clustered_mean, clustered_proportion_interval
 from evenhand.studies.compare.changes import judged
 
@@ -210,3 +211,38 @@ def judged_texts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
         parts.append(judged(units, alpha, n_axes=max(1, tests)))
     judged_rows = pl.concat(parts) if parts else judged(table, alpha)
     return judged_rows.select(*QUALITY, "q", "verdict")
+
+
+TEXT_MEASURES = {
+    "empty_rate": ("empty answers", "%"),
+    "refusal_rate": ("refusals", "%"),
+    "same_answer_share": ("one and the same answer", "%"),
+    "response_length": ("length", "words and marks"),
+    "repetition": ("repeated 4-grams", "%"),
+    "longest_loop": ("longest loop", "tokens"),
+    "distinct_2_at_budget": ("different bigrams", "%"),
+    "distinct_3_at_budget": ("different trigrams", "%"),
+    "judge_perplexity": ("perplexity under the judge", ""),
+    "own_perplexity": ("perplexity to itself", ""),
+    "text_perplexity": ("perplexity of given texts", ""),
+}
+"""Names and units of the measures of the text."""
+
+
+def text_line(row: Mapping[str, Any]) -> str:
+    """What changed of one measure of the text, a row of QUALITY."""
+    name, unit = TEXT_MEASURES.get(row["measure"], (label(row["measure"]), ""))
+    places = text_places(row)
+    before, after = (number(row[side], places) for side in ("before", "after"))
+    told = f"{name} {before} → {after}{f' {unit}' if unit else ''}"
+    if row.get("scale") != "ratio" or not known(row.get("low")):
+        return told
+    ratio, low, high = (number(row[side], 2) for side in ("estimate", "low", "high"))
+    return f"{told} ({row['verdict']}: ×{ratio}, {low} to {high})"
+
+
+def text_places(row: Mapping[str, Any]) -> int:
+    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
+    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
+        return 1
+    return decimals([row["before"], row["after"]])

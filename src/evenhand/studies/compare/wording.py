@@ -30,6 +30,7 @@ from evenhand.reports import (
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS, bias_went
 from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
+from evenhand.studies.compare.texts import text_line
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
@@ -118,8 +119,12 @@ def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[
 
 
 def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
-    """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found."""
+    """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found.
+
+    The axis is told first whose named group moved furthest beside the others.
+    """
     lines: list[dict[str, Any]] = []
+    moved: list[tuple[float, dict[str, Any]]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
     rates: list[float] = []
@@ -132,13 +137,16 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             still.append(label(row["axis"]))
         elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
-            lines.append(dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text))
+            named = [abs(other["estimate"]) for other in groups if other["verdict"] in (LOWER, HIGHER)]
+            told = dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text)
+            moved.append((max(named, default=0.0), told))
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
             rates += [unit.factor * group["before"] for group in groups if known(group["before"])]
         else:
             blank.append((label(row["axis"]), row["note"] or ""))
+    lines += [told for _, told in sorted(moved, key=lambda one: -one[0])]
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
         text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
@@ -241,40 +249,9 @@ def level_text(row: Mapping[str, Any], unit: Unit) -> str:
     return f"{before} → {after}{suffix} ({signed(shown['estimate'], places)}, {between})"
 
 
-def text_line(row: Mapping[str, Any]) -> str:
-    """What changed of one measure of the text, a row of QUALITY."""
-    name, unit = TEXT_MEASURES.get(row["measure"], (label(row["measure"]), ""))
-    places = text_places(row)
-    before, after = (number(row[side], places) for side in ("before", "after"))
-    return f"{name} {before} → {after}{f' {unit}' if unit else ''}"
-
-
-def text_places(row: Mapping[str, Any]) -> int:
-    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
-    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
-        return 1
-    return decimals([row["before"], row["after"]])
-
-
-TEXT_MEASURES = {
-    "empty_rate": ("empty answers", "%"),
-    "refusal_rate": ("refusals", "%"),
-    "same_answer_share": ("one and the same answer", "%"),
-    "response_length": ("length", "words and marks"),
-    "repetition": ("repeated 4-grams", "%"),
-    "longest_loop": ("longest loop", "tokens"),
-    "distinct_2_at_budget": ("different bigrams", "%"),
-    "distinct_3_at_budget": ("different trigrams", "%"),
-    "judge_perplexity": ("perplexity under the judge", ""),
-    "own_perplexity": ("perplexity to itself", ""),
-    "text_perplexity": ("perplexity of given texts", ""),
-}
-"""Names and units of the measures of the text."""
-
-
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     """A row of CHANGES in the unit it is shown in."""
-    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
+    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", "change", "beside")
     there = {name: row.get(name) for name in numbers}
     return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
 

@@ -1,0 +1,96 @@
+"""The prompts whose answers changed most between two models, side by side; texts whose likelihood moved most."""
+
+import polars as pl
+
+MOST = 20
+"""Rows of one model, benchmark and outcome."""
+LONGEST = 600
+"""Characters that are kept of an answer."""
+LOG_LIKELIHOOD = "log-likelihood"
+"""The outcome of texts that were scored."""
+ANSWER = "answer"
+"""Column of what was written, where that is known."""
+MOVED = {
+    "benchmark": pl.String,
+    "outcome": pl.String,
+    "model": pl.String,  # compared with the first
+    "axis": pl.String,
+    "group": pl.String,
+    "prompt_id": pl.String,
+    "text": pl.String,  # the prompt, or the text that was scored
+    "before": pl.Float64,  # mean over the samples of both models; of likelihoods nats
+    "after": pl.Float64,
+    "change": pl.Float64,
+    "beside": pl.Float64,  # the change less the median change of the benchmark
+    "answer_before": pl.String,  # null where none was written
+    "answer_after": pl.String,
+    "n": pl.Int64,  # samples
+}
+
+
+def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str) -> pl.DataFrame:
+    """MOVED of answers: the prompts whose outcome changed most, with the answers that say so best.
+
+    paired: a row a prompt and sample with axis, group, text, the outcome and `<outcome>_right` of the other model, and
+    ANSWER of both where they are known. Of a prompt those samples are shown whose outcomes lie furthest apart in the
+    direction in which its mean went. Prompts that changed by nothing are left out.
+    """
+    sides = {"before": outcome, "after": f"{outcome}_right"}
+    frame = paired.with_columns(**{side: pl.col(name).cast(pl.Float64) for side, name in sides.items()})
+    frame = frame.drop_nulls(["before", "after"]).with_columns(change=pl.col("after") - pl.col("before"))
+    shown = {side: pl.col(name) if name in frame.columns else pl.lit(None, dtype=pl.String)
+             for side, name in (("answer_before", ANSWER), ("answer_after", f"{ANSWER}_right"))}  # fmt: skip
+    way = pl.col("change").mean().over("prompt_id").sign()
+    ordered = frame.with_columns(**shown, along=way * pl.col("change")).sort(
+        "along", descending=True, maintain_order=True
+    )
+    groups = ordered.group_by("prompt_id", maintain_order=True).agg(
+        pl.col("axis", "group", "text", "answer_before", "answer_after").first(),
+        pl.col("before", "after", "change").mean(),
+        n=pl.col("sample").n_unique(),
+    )
+    return _most(groups, benchmark, outcome, model, "change")
+
+
+def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model: str) -> pl.DataFrame:
+    """MOVED of texts that were scored: those whose log-likelihood moved most beside the median text.
+
+    before, after: prompt_id, text and log_likelihood, and axis, group or descriptor where there are any.
+    """
+    named = next((name for name in ("group", "descriptor") if name in before.columns), None)
+    names = {
+        "axis": pl.col("axis") if "axis" in before.columns else pl.lit(None, dtype=pl.String),
+        "group": pl.lit(None, dtype=pl.String) if named is None else pl.col(named),
+    }
+    keys = ["prompt_id", "text"]
+    first = before.select(*keys, before="log_likelihood", **names)
+    both = first.join(after.select(*keys, after="log_likelihood"), on=keys, maintain_order="left")
+    known = both.filter(pl.col("before").is_finite() & pl.col("after").is_finite()).unique(
+        "text", keep="first", maintain_order=True
+    )
+    return _most(
+        known.with_columns(change=pl.col("after") - pl.col("before"), n=1),
+        benchmark,
+        LOG_LIKELIHOOD,
+        model,
+        "beside",
+    )
+
+
+def _most(table: pl.DataFrame, benchmark: str, outcome: str, model: str, by: str) -> pl.DataFrame:
+    constants = {"benchmark": benchmark, "outcome": outcome, "model": model}
+    whole = table.with_columns(
+        *(pl.lit(value).alias(name) for name, value in constants.items()),
+        beside=pl.col("change") - pl.col("change").median(),
+    )
+    order = [pl.col(by).abs().round(9), pl.col("prompt_id").cast(pl.String)]
+    most = whole.filter(pl.col(by).abs() > 1e-9).sort(order, descending=[True, False]).head(MOST)
+    columns = {
+        name: pl.col(name).cast(kind) if name in most.columns else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in MOVED.items()
+    }
+    for name in ("answer_before", "answer_after"):
+        text = columns[name]
+        cut = pl.concat_str(text.str.head(LONGEST), pl.lit("…"))
+        columns[name] = pl.when(text.str.len_chars() > LONGEST).then(cut).otherwise(text).alias(name)
+    return most.select(columns.values())

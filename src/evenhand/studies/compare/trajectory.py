@@ -1,0 +1,128 @@
+"""Disparity and level of any number of models in a row: by their size, by when they were asked, by numbers given."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from evenhand.schema import UsageError
+from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
+
+SIZE, DATE = "size", "date"
+FORMS = (
+    "Give --by size (parameters), --by date (when each run began), or --by NAME=NUMBER,NUMBER,... in the order of the "
+    "runs."
+)
+COURSE = {
+    "benchmark": pl.String,
+    "outcome": pl.String,
+    "axis": pl.String,  # null: over all
+    "measure": pl.String,  # DISPARITY or LEVEL
+    "model": pl.String,
+    "at": pl.Float64,  # parameters, seconds since 1970, or the number given
+    "estimate": pl.Float64,  # of this model
+    "change": pl.Float64,  # from the first model, with its limits
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "q": pl.Float64,
+    "verdict": pl.String,
+    "unit": pl.String,
+}
+DISPARITY, LEVEL = "disparity", "level"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What models are put in a row by: its name, and a number for each model in the order in which they were given."""
+
+    name: str
+    at: tuple[float, ...]
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether equal ratios are equal steps: of sizes, and of numbers above 0 more than 20 times apart."""
+        return (
+            self.name != DATE and min(self.at) > 0 and (self.name == SIZE or max(self.at) > 20 * min(self.at))
+        )
+
+    def shown(self, value: float) -> str:
+        """A number of it in words."""
+        if self.name == DATE:
+            return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
+        return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def read_order(
+    by: str, sizes: Sequence[int | None], dates: Sequence[str | None], names: Sequence[str]
+) -> Order:
+    """What `--by` asks for.
+
+    sizes, dates: of the models called `names`, None where a model does not say. Raises UsageError for a form that is
+    not known, for another number of values than of models, and where all models stand at the same place.
+
+    >>> read_order("step=100,200", [None, None], [None, None], ["a", "b"])
+    Order(name='step', at=(100.0, 200.0))
+    """
+    if by in (SIZE, DATE):
+        known: list[Any] = list(sizes if by == SIZE else dates)
+        silent = [name for name, value in zip(names, known, strict=True) if not value]
+        if silent:
+            what = "how many parameters it has" if by == SIZE else "when it began"
+            raise UsageError(
+                f"--by {by}: {silent[0]} does not say {what}.", "Give numbers: --by NAME=NUMBER,NUMBER,..."
+            )
+        at = [float(value) if by == SIZE else datetime.fromisoformat(value).timestamp() for value in known]
+        order = Order(by, tuple(at))
+    else:
+        name, equals, values = by.partition("=")
+        try:
+            numbers = tuple(float(value) for value in values.split(","))
+        except ValueError as error:
+            raise UsageError(f"--by {by} is not understood.", FORMS) from error
+        if not (name.strip() and equals) or not all(map(math.isfinite, numbers)):
+            raise UsageError(f"--by {by} is not understood.", FORMS)
+        if len(numbers) != len(names):
+            raise UsageError(f"--by {by} has {len(numbers)} numbers for {len(names)} runs.", FORMS)
+        order = Order(name.strip(), numbers)
+    if len(set(order.at)) < 2:
+        raise UsageError(f"--by {by}: all runs stand at {order.shown(order.at[0])}.", FORMS)
+    return order
+
+
+def course(changes: pl.DataFrame, names: Sequence[str], order: Order) -> pl.DataFrame:
+    """COURSE: of each axis how unequal its groups are in each model, and how high the level is, in the order's order.
+
+    changes: CHANGES. A disparity is the spread between the groups of an axis as the comparison states it: in `before`
+    of the first model and in `after` of the others, each beside its paired change from the first model. Rows that
+    only one of two models has are absent.
+    """
+    at = dict(zip(names, order.at, strict=True))
+    about = changes.filter(
+        pl.col("group").is_null()
+        & (pl.col("measure").str.contains(SPREADS) | (pl.col("measure") == LEVEL_CHANGE))
+    )
+    rows: list[dict[str, Any]] = []
+    keys = ["benchmark", "outcome", "axis", "measure"]
+    for (benchmark, outcome, axis, measure), part in about.group_by(keys, maintain_order=True):
+        what = LEVEL if measure == LEVEL_CHANGE else DISPARITY
+        place = {"benchmark": benchmark, "outcome": outcome, "axis": axis, "measure": what}
+        found = part.to_dicts()
+        rows.append(
+            place
+            | {
+                "model": names[0],
+                "at": at[names[0]],
+                "estimate": found[0]["before"],
+                "unit": found[0]["unit"],
+            }
+        )
+        rows += [place | _stated(row) | {"at": at[row["model"]]} for row in found]
+    return pl.DataFrame(rows, schema=COURSE).sort(pl.col("measure") == LEVEL, "at", maintain_order=True)
+
+
+def _stated(row: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("model", "low", "high", "q", "verdict", "unit")
+    return {name: row[name] for name in kept} | {"estimate": row["after"], "change": row["estimate"]}
