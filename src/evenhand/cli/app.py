@@ -23,6 +23,7 @@ from evenhand.cli import (
     debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
+    report as report_verb,
     rescore as rescore_verb,
     search_instruction as search_instruction_verb,
     triggers as triggers_verb,
@@ -87,6 +88,7 @@ def _options(
 
 app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
 app.command("measure")(measure_verb.measure)
+app.command("report")(report_verb.report)
 app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
 app.command("agreement")(agreement_verb.agreement)
 app.command("compare")(compare_verb.compare)

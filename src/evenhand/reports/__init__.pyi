@@ -32,6 +32,14 @@ from .numbers import (
 from .page import (
     rendered as rendered,
 )
+from .picture import (
+    Picture as Picture,
+    PictureRow as PictureRow,
+    picture_svg as picture_svg,
+    png_of as png_of,
+    shown_rows as shown_rows,
+    write_picture as write_picture,
+)
 from .plots import (
     SizedRate as SizedRate,
     Slope as Slope,
