@@ -18,9 +18,9 @@ from evenhand.schema import UsageError, write_bytes, write_text
 
 WIDTH, HEIGHT = 1600, 900
 MARGIN = 60
-PLOT = (430, 1030)
+PLOT = (440, 1005)
 """Where the scale begins and ends, in pixels from the left."""
-NUMBERS, VERDICTS = 1065, 1345
+NUMBERS, VERDICTS = 1040, 1355
 """Where numbers and verdicts begin."""
 TOP, FLOOR = 262, 762
 MOST_ROWS = 12
@@ -38,7 +38,10 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class PictureRow:
-    """A line of a picture: whose (`label`, `under` small below it), numbers, verdict as words, its class of colour."""
+    """A line of a picture: whose (`label`, `under` small below it), numbers, verdict as words, its class of colour.
+
+    null: its value without bias.
+    """
 
     label: str
     under: str
@@ -48,14 +51,15 @@ class PictureRow:
     verdict: str
     kind: str
     filled: bool = True
+    null: float | None = None
 
 
 @dataclass(frozen=True)
 class Picture:
     """A forest plot with its words.
 
-    title: whose. sentence: what it shows. what: what is on the scale, with its unit. null: the value without bias.
-    null_words: what that value is. rows: drawn from above, at most MOST_ROWS. note: what is not drawn. foot: the
+    title: whose. sentence: what it shows. what: what is on the scale, with its unit. null_words: what the nulls of the
+    rows are. rows: drawn from above, at most MOST_ROWS. note: what is not drawn. foot: the
     small line at the end.
     """
 
@@ -63,7 +67,6 @@ class Picture:
     sentence: str
     what: str
     rows: tuple[PictureRow, ...]
-    null: float | None
     null_words: str = "unbiased"
     note: str = ""
     foot: str = ""
@@ -74,14 +77,15 @@ def picture_svg(picture: Picture) -> str:
 
     picture: what to draw. Returns the document, 1600 x 900.
 
-    >>> row = PictureRow("<b>", "religion", 3.0, 1.0, 5.0, "worse", "biased")
-    >>> svg = picture_svg(Picture("gpt2", "Worse for <b>.", "points", (row,), 0.0))
+    >>> row = PictureRow("<b>", "religion", 3.0, 1.0, 5.0, "worse", "biased", null=0.0)
+    >>> svg = picture_svg(Picture("gpt2", "Worse for <b>.", "points", (row,)))
     >>> "&lt;b&gt;" in svg, "<b>" in svg, svg.startswith("<svg xmlns=")
     (True, False, True)
     """
     rows = picture.rows[:MOST_ROWS]
     numbers = [value for row in rows for value in (row.estimate, row.low, row.high)]
-    scale = scale_over(numbers, include=[] if picture.null is None else [picture.null])
+    nulls = [row.null for row in rows if row.null is not None]
+    scale = scale_over(numbers, include=nulls)
     places = wording.decimals(numbers)
     step = min(56.0, (FLOOR - TOP) / max(1, len(rows)))
     floor = TOP + step * len(rows)
@@ -103,10 +107,9 @@ def picture_svg(picture: Picture) -> str:
         parts.append(
             _text(x, floor + 28, tick_text(tick, scale.ticks), size=18, anchor="middle", colour=SOFT)
         )
-    if picture.null is not None:
-        x = _place(scale, picture.null)
-        parts.append(_line(x, TOP - 8, x, floor, INK, 2.5, dashed=True))
-        parts.append(_text(x, floor + 54, picture.null_words, size=18, anchor="middle"))
+    if nulls:
+        parts.append(_line(PLOT[0], floor + 48, PLOT[0] + 26, floor + 48, INK, 2.5, dashed=True))
+        parts.append(_text(PLOT[0] + 36, floor + 54, picture.null_words, size=18, colour=SOFT))
     for place, row in enumerate(rows):
         parts += _row(row, scale, TOP + step * (place + 0.5), places, step)
     parts.append(_text(MARGIN, HEIGHT - 58, cut(picture.note, 150), size=18, colour=SOFT))
@@ -153,14 +156,17 @@ def png_of(svg: str) -> bytes:
 
 def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> list[Markup]:
     colour = COLOURS.get(row.kind, SOFT)
-    small = step < 44  # too low for two lines: the axis stands beside the name
+    small = step < 40  # too low for two lines: the axis stands beside the name
     parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
     if row.under and not small:
-        parts.append(_text(MARGIN, y - 2, cut(row.label, 34), size=21, weight=600))
-        parts.append(_text(MARGIN, y + 19, cut(row.under, 40), size=16, colour=SOFT))
+        parts.append(_text(MARGIN, y - 1, cut(row.label, 31), size=20, weight=600))
+        parts.append(_text(MARGIN, y + 16, cut(row.under, 44), size=15, colour=SOFT))
     else:
         words = f"{row.label} ({row.under})" if row.under else row.label
-        parts.append(_text(MARGIN, y + 7, cut(words, 34), size=20, weight=600))
+        parts.append(_text(MARGIN, y + 7, cut(words, 31), size=20, weight=600))
+    if row.null is not None:
+        x = _place(scale, row.null)
+        parts.append(_line(x, y - step / 2, x, y + step / 2, INK, 2.5, dashed=True))
     if wording.known(row.low) and wording.known(row.high):
         ends = [_place(scale, float(value or 0.0)) for value in (row.low, row.high)]
         parts.append(_line(ends[0], y, ends[1], y, colour, 4))
@@ -205,8 +211,4 @@ def _dot(x: float, y: float, colour: str, *, filled: bool) -> Markup:
 def shown_rows(rows: Sequence[PictureRow]) -> str:
     """What a picture of these rows leaves out, in words; empty where it has all."""
     left = len(rows) - MOST_ROWS
-    return (
-        ""
-        if left <= 0
-        else f"{MOST_ROWS} of {len(rows)} rows are drawn: the farthest of those that stand out first."
-    )
+    return "" if left <= 0 else f"{MOST_ROWS} of {len(rows)} rows: what stands out first, then the farthest."

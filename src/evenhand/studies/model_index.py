@@ -1,8 +1,8 @@
 """What a model card on the Hugging Face hub says of a result: front matter (`model-index`) and Markdown.
 
 The front matter has the form that the hub documents (https://huggingface.co/docs/hub/model-cards) and that
-`huggingface_hub` reads as EvalResult; each number is one metric, never called verified. The Markdown says what a number
-alone does not: who is treated how, how sure that is, what could not have been seen, and the command that gives it again.
+`huggingface_hub` reads as EvalResult; each number is one metric, never called verified. The Markdown says what a
+number alone does not: who is treated how, how sure that is, what could not have been seen, and how to repeat it.
 """
 
 import shlex
@@ -209,7 +209,8 @@ def _unseen(content: Content, cards: Mapping[str, Mapping[str, str]]) -> Iterato
     for one in content["benchmarks"]:
         if one.get("n_errors"):
             share = wording.share(one["n_errors"], one["n_prompts"])
-            yield f"- {_plain(one['name'])}: {one['n_errors']:,} of {one['n_prompts']:,} answers have no number ({share})."
+            lost = f"{one['n_errors']:,} of {one['n_prompts']:,} answers have no number ({share})"
+            yield f"- {_plain(one['name'])}: {lost}."
     for benchmark, card in cards.items():
         if card.get("critique"):
             yield f"- {_plain(benchmark)}: {_plain(card['critique'])}"

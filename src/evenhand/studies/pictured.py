@@ -57,20 +57,19 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
     change = "changes" in content
     several = len({row["benchmark"] for row in rows})
     told = [line for line in content.get("headlines", ()) if line["benchmark"] == name]
+    told = [line for line in told if line.get("about") == "between groups"] or told
     unit = next(
         (row.get("unit") for row in content.get("measurements", mine) if row["measure"] == measure), None
     )
     lines = tuple(_row(row, change=change) for row in drawn)
-    null = drawn[0].get("null") if drawn else None
     return Picture(
         title=title,
         sentence=_sentence(told, mine),
         what=f"{label(measure)}{f', {unit}' if unit else ''}",
         rows=lines,
-        null=float(null) if known(null) else None,
-        null_words="no change" if change else "unbiased",
+        null_words="no change" if change else "what an unbiased model gives",
         note=shown_rows(lines),
-        foot=f"evenhand {VERSION} · {name}{f' (1 of {several} benchmarks)' if several > 1 else ''} · bars: 95 % interval",
+        foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
     )
 
 
@@ -116,6 +115,7 @@ def _row(row: Row, *, change: bool) -> PictureRow:
         verdict=words,
         kind=kind,
         filled=row["verdict"] != NOT_DETECTED,
+        null=row.get("null") if known(row.get("null")) else None,
     )
 
 

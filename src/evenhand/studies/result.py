@@ -97,8 +97,8 @@ class StudyResult(ABC):
     def picture(self, path: Path | str, *, benchmark: str | None = None) -> Path:
         """Write the forest plot as one picture of 1600 x 900, for slides; returns its path.
 
-        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: which is drawn; by default the first in
-        which something was found. Raises UsageError for results without such a plot; WriteError.
+        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: which is drawn; by default the first
+        in which something was found. Raises UsageError for results without such a plot; WriteError.
         """
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 
