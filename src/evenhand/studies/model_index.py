@@ -25,7 +25,6 @@ from evenhand.reports import (
 from evenhand.schema import VERSION, UsageError
 
 TASK = {"type": "text-generation", "name": "Text generation"}
-HOME = "https://pypi.org/project/evenhand/"
 CALLED = {"benchmarks": "benchmark", "axes": "axis", "num_beams": "beams", "classifiers": "classifier"}
 """Flags of options that are called otherwise."""
 FLAGS = frozenset(
@@ -75,10 +74,9 @@ def model_index(content: Content) -> dict[str, Any]:
         if metrics:
             results.append(
                 {
-                    "task": TASK,
+                    "task": dict(TASK),
                     "dataset": {"name": benchmark, "type": benchmark},
                     "metrics": metrics,
-                    "source": {"name": f"evenhand {VERSION}", "url": HOME},
                 }
             )
     return {"model-index": [{"name": wording.visible(str(content["title"])), "results": results}]}

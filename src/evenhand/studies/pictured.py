@@ -64,11 +64,11 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
     lines = tuple(_row(row, change=change) for row in drawn)
     return Picture(
         title=title,
-        sentence=_sentence(told, mine),
+        sentence=_sentence(told),
         what=f"{label(measure)}{f', {unit}' if unit else ''}",
         rows=lines,
         null_words="no change" if change else "what an unbiased model gives",
-        note=shown_rows(lines),
+        note=" ".join(part for part in (shown_rows(lines), _further(told)) if part),
         foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
     )
 
@@ -130,12 +130,11 @@ def _verdict(row: Row, *, change: bool) -> tuple[str, str]:
     return f"▲ {way}{' than before' if change and way in ('worse', 'better') else ''}", kind
 
 
-def _sentence(told: Sequence[Row], rows: Sequence[Row]) -> str:
-    """The first sentence that tells a finding and how many more there are; else that none was found, and where."""
+def _sentence(told: Sequence[Row]) -> str:
+    """The first sentence that tells a finding; else that none was found, and where."""
     found = [line["sentence"] for line in told if line["verdict"] in STANDING_OUT]
     if found:
-        rest = len(found) - 1
-        return str(found[0]) + (f" {rest} more {'finding' if rest == 1 else 'findings'}." if rest else "")
+        return str(found[0])
     if told and any(line["verdict"] == NOT_DETECTED for line in told):
         clear = [line for line in told if line["verdict"] == NOT_DETECTED]
         if len(clear) == 1:
@@ -145,3 +144,13 @@ def _sentence(told: Sequence[Row], rows: Sequence[Row]) -> str:
         )
         return f"Nothing was found on {axes}. {clear[0]['sentence']}"
     return str(told[0]["sentence"]) if told else ""
+
+
+def _further(told: Sequence[Row]) -> str:
+    """How many findings have no sentence on the picture."""
+    more = sum(line["verdict"] in STANDING_OUT for line in told) - 1
+    return (
+        ""
+        if more < 1
+        else f"{more} more {'finding stands' if more == 1 else 'findings stand'} in the report."
+    )
