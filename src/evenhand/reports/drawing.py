@@ -169,8 +169,8 @@ class PlotArea:
     def clear_of(self, labels: Sequence["Label"], points: Sequence[tuple[float, float]]) -> list["Label"]:
         """Labels where they hide no point and no other label, as near as can be to where they are wanted.
 
-        points: of the drawing, across in per cent and down in pixels. Each label tries places over and under where it is
-        wanted, to either side, farther and farther; one that finds none stays away, for a word on a dot tells neither.
+        points: of the drawing, across in per cent and down in pixels. Each label tries places over and under where it
+        is wanted, to either side, farther and farther; one that finds none stays away: a word on a dot tells neither.
         """
         placed: list[Label] = []
         for label in labels:
