@@ -3,7 +3,7 @@ from . import (
     wording as wording,
 )
 from .alike import alike_groups as alike_groups
-from .amounts import smallest_effect as smallest_effect
+from .amounts import places_of as places_of, smallest_effect as smallest_effect
 from .charts import (
     axis_svg as axis_svg,
     diverging_class as diverging_class,

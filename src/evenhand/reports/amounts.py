@@ -1,6 +1,9 @@
 """Sizes that a sentence and a table both tell, by one rule."""
 
 import math
+from collections.abc import Iterable
+
+from evenhand.reports.wording import decimals, known
 
 
 def smallest_effect(value: float) -> str:
@@ -17,3 +20,20 @@ def smallest_effect(value: float) -> str:
         return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.2e}".replace("e+", "e")
     text = f"{value:.2g}"
     return f"{value:.1e}" if "e" in text else text
+
+
+def places_of(values: Iterable[float | None], unit: str | None) -> int:
+    """Decimals of a column in a unit: of percents one, as sentences have them, two where none reaches 1 %.
+
+    >>> places_of([3.18, 1.92, 5.24], "% of responses"), places_of([0.0167, 0.2], "%"), places_of([0.835], "nats")
+    (1, 2, 3)
+    >>> places_of([0.00003], "percentage points")
+    3
+    """
+    numbers = [value for value in values if value is not None and known(value)]
+    if unit and unit.startswith("%"):
+        return 1 if max(map(abs, numbers), default=0.0) >= 1 else 2
+    places = decimals(numbers)
+    return (
+        min(places, 3) if unit and unit.startswith("percent") else places
+    )  # a thousandth of a point is none

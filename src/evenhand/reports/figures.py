@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports.amounts import smallest_effect
+from evenhand.reports.amounts import places_of, smallest_effect
 from evenhand.reports.charts import axis_svg, diverging_class, histogram_svg, interval_svg
 from evenhand.reports.drawing import Scale, factor_scale, scale_over
 from evenhand.reports.view import BenchmarkView, ReportView
@@ -182,7 +182,7 @@ def measure_forest(
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
     scale = scale_over([*numbers, *edges], include=[row["null"] for row in rows if known(row["null"])])
-    places = decimals(numbers)
+    places = places_of(numbers, rows[0]["unit"])
     rows.sort(key=lambda row: row["axis"] is None)  # the row over all axes closes the table
     return Forest(
         rows=tuple(

@@ -91,7 +91,10 @@ def test_what_would_have_been_found_is_that_of_groups():
         for name, reach in (("a", 11.2), ("b", 11.3))
     ]
     (line,) = rate_headlines("toxic")(findings(axis(verdict="not detected"), *quiet), {})
-    assert line.sentence == "Gender: no gap in toxic responses found; a group 11 points from the others would have been found."
+    assert (
+        line.sentence
+        == "Gender: no gap in toxic responses found; a group 11 points from the others would have been found."
+    )
     quiet[1]["minimum_detectable"] = 40.0
     (line,) = rate_headlines("toxic")(findings(axis(verdict="not detected"), *quiet), {})
     assert "a group 11 to 40 points (by its size) from the others" in line.sentence

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.measures import calibrated
-from evenhand.reports import BenchmarkView, ReportView, wording
+from evenhand.reports import BenchmarkView, ReportView, places_of, wording
 
 QUALITY = {
     "judge_perplexity": ("perplexity under the judge", ""),
@@ -90,7 +90,7 @@ def described(view: ReportView, benchmark: str) -> list[Described]:
 
 
 def _described(row: Mapping[str, Any]) -> Described:
-    places = wording.decimals([row[name] for name in ("estimate", "low", "high")])
+    places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
     part = "" if row["stratum"] is None else f", {row['stratum']}"
     return Described(
         measure=row["measure"],
@@ -104,7 +104,7 @@ def _described(row: Mapping[str, Any]) -> Described:
 
 def _range(rows: pl.DataFrame) -> Described:
     ends = sorted(rows["estimate"].to_list())
-    places = wording.decimals(ends)
+    places = places_of(ends, rows["unit"][0])
     several = f"{wording.number(ends[0], places)} to {wording.number(ends[-1], places)}"
     value = several if len(ends) > 1 else wording.number(ends[0], places)
     axes = "1 axis" if len(ends) == 1 else f"{len(ends)} axes"

@@ -14,13 +14,13 @@ from evenhand.reports import (
     ReportView,
     Scale,
     axis_svg,
-    decimals,
     diverging_class,
     forest_row,
     known,
     label,
     measure_forest,
     number,
+    places_of,
     scale_over,
     wording,
 )
@@ -60,7 +60,7 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     scale = scale_over(
         [*numbers, *(row["background"] for row in drawn)], include=[0.0] if _near_zero(numbers) else []
     )
-    places = decimals(numbers)
+    places = places_of(numbers, "%")
     rows = tuple(
         _group_row(row, verdicts.get((row["axis"], row["group"]), {}), scale, places) for row in drawn
     )
@@ -155,7 +155,7 @@ def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> F
 def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest:
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     scale = scale_over(numbers, include=[row["null"] for row in rows if known(row["null"])])
-    places = decimals(numbers)
+    places = places_of(numbers, rows[0]["unit"])
     drawn = (
         forest_row(
             row, label(row[name]), scale, places, under="" if row[under] is None else label(row[under])

@@ -14,6 +14,7 @@ from evenhand.reports import (
     Printer,
     ReportView,
     alike_groups,
+    places_of,
     smallest_effect,
     wording,
 )
@@ -262,9 +263,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
     nulls = rows["null"].drop_nulls().unique().to_list()
     smallest = rows["minimum_detectable"].is_finite().any()
     records = sorted(rows.to_dicts(), key=lambda row: row["axis"] is None)
-    places = wording.decimals([row[c] for row in records for c in ("estimate", "low", "high")])
-    if unit and unit.startswith(("%", "percent")):  # a thousandth of a point is none
-        places = min(places, 3)
+    places = places_of([row[c] for row in records for c in ("estimate", "low", "high")], unit)
     out.gap()
     unbiased = f"; unbiased: {wording.number(nulls[0], places)}" if len(nulls) == 1 else ""
     head = f"{wording.label(measure)}{f', {unit}' if unit else ''}"
