@@ -69,7 +69,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     out.line(f"Negative responses by group, %, beside the others of the axis ({named})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("rate", "right"), ("95 %", "right"), ("others", "right"),
-        ("diff.", "right"), ("q", "right"), ("named", "left"), ("finds", "right"), ("n", "right"),
+        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),
     )  # fmt: skip
     for row in ranked.head(GROUPS_SHOWN).to_dicts():
         out.row(
@@ -82,15 +82,15 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             wording.signed(row["difference"], 1),
             wording.probability(row["q"]),
             f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
-            smallest_effect(row["minimum_detectable"]) if wording.known(row["minimum_detectable"]) else "",
             f"{row['n']:,}",
             style="bold magenta" if row["harmed"] else "",
         )
     out.show(table)
-    if ranked["minimum_detectable"].is_finite().any():
-        out.line(
-            "finds: the smallest difference in points that would be named in four of five audits.", "dim"
-        )
+    ends = ranked["minimum_detectable"].drop_nulls().drop_nans().sort().to_list()
+    if ends:
+        least, most = (smallest_effect(ends[i]) for i in (0, -1))
+        reach = least if least == most else f"{least} to {most}"
+        out.line(f"Found in four of five audits: a group {reach} points from the others.", "dim")
 
 
 def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
