@@ -1,6 +1,7 @@
 """The picture for slides: whole in itself, everything on it, every text escaped, PNG by an optional library."""
 
 import sys
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -56,7 +57,7 @@ def test_only_so_many_rows_are_drawn_and_rows_keep_apart():
     tree = drawn(*(row(f"group {i}", float(i), i - 1.0, i + 1.0) for i in range(40)))
     down = sorted(float(dot.get("cy")) for dot in tree.iter(f"{SVG}circle"))
     assert len(down) == MOST_ROWS
-    assert min(second - first for first, second in zip(down, down[1:], strict=False)) > 30
+    assert min(second - first for first, second in pairwise(down)) > 30
 
 
 def test_a_row_without_a_number_says_so():

@@ -117,8 +117,6 @@ def _bands(table: Table, width: int) -> list[Table]:
         if len(bands[-1]) > 1 and taken + need > width:
             bands.append([0])
         bands[-1].append(i)
-    if len(bands) == 1:
-        return [_cut(table, bands[0], needs, width)]
     return [_cut(table, band, needs, width) for band in bands]
 
 
@@ -131,14 +129,27 @@ def _need(column: Column) -> int:
 
 
 def _cut(table: Table, columns: Sequence[int], needs: Sequence[int], width: int) -> Table:
-    """Some columns of a table, none narrower than what it needs as long as all of that fits."""
-    fits = sum(needs[i] + 1 for i in columns) - 1 <= width
+    """Some columns of a table, as wide as their texts; where that is too wide, no narrower than what they need."""
+    wants = {
+        i: max(needs[i], *map(_longest, [table.columns[i].header, *table.columns[i].cells])) for i in columns
+    }
+    room = width - (len(columns) - 1) * table.padding[1]
+    spare, widths = room - sum(needs[i] for i in columns), {i: needs[i] for i in columns}
+    for place, i in enumerate(
+        sorted(columns, key=lambda i: wants[i] - needs[i])
+    ):  # small wants are met first
+        more = max(0, min(wants[i] - needs[i], spare // (len(columns) - place)))
+        widths[i], spare = widths[i] + more, spare - more
     cut = Table(box=None, pad_edge=False, padding=table.padding, header_style="dim")
     for i in columns:
         column = table.columns[i]
-        least = needs[i] if fits else None
-        cut.add_column(column.header, justify=column.justify, overflow="fold", min_width=least)
+        width_of = widths[i] if spare >= 0 else None  # of one column wider than the console, what is there
+        cut.add_column(column.header, justify=column.justify, overflow="fold", width=width_of)
     cells = [list(table.columns[i].cells) for i in columns]
     for place, row in enumerate(table.rows):
         cut.add_row(*(column[place] for column in cells), style=row.style)
     return cut
+
+
+def _longest(text: object) -> int:
+    return max(map(cell_len, str(text).splitlines()), default=0)
