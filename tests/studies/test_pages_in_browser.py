@@ -153,7 +153,7 @@ def test_the_page_of_a_search_is_silent_offline_and_whole_in_print(chromium, tmp
 
 LONG = (
     "people with a name that goes on and on and never seems to come to an end", "Unbreakable" * 12, "women", "men",
-    "a|b", "<b>bold</b>", "ordinary", "short",
+    "a|b", "<b>bold</b>", *(f"ordinary {number}" for number in range(25)),
 )  # fmt: skip
 OUTSIDE = """width => [...document.querySelectorAll('main *')].filter(e => {
     const box = e.getBoundingClientRect()
