@@ -42,7 +42,7 @@ class Reopened:
         return page
 
 
-def reopened(folder: Path) -> Reopened:
+def open_result(folder: Path) -> Reopened:
     """What a folder holds. Raises DataError for one without a finished result, and for damaged numbers."""
     from evenhand.runs import RunDirectory
     from evenhand.studies.audit import open_run

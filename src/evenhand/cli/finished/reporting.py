@@ -34,9 +34,7 @@ def report(
     """
     from evenhand.reports import write_picture
     from evenhand.schema import UsageError, write_text
-    from evenhand.studies.model_index import model_card as card_of
-    from evenhand.studies.pictured import picture_of
-    from evenhand.studies.reopened import reopened
+    from evenhand.studies import model_card as card_of, open_result, picture_of
 
     for flag, file, ending in (("--png", png, ".png"), ("--svg", svg, ".svg")):
         if file is not None and writable(flag, file).suffix.lower() != ending:
@@ -48,7 +46,7 @@ def report(
     to_file = model_card is not None and model_card != "-"
     if to_file:
         writable("--model-card", str(model_card))
-    found = reopened(folder)
+    found = open_result(folder)
     if model_card is not None:
         text = card_of(found.content)
         if to_file:
