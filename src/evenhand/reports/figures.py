@@ -317,7 +317,7 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
     highest = [row for row in ranked if row[column] > 0][-EXTREMES:][::-1]
     values = [r[c] for r in (*lowest, *highest) for c in (column, "low", "high")]
     factor = column == "log_ratio"
-    scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=4), None)
+    scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=3), None)
     axis = axis_svg(scale, labels)
 
     def row(values: Mapping[str, Any]) -> ForestRow:
