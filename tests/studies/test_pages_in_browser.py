@@ -3,12 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from evenhand.schema import write_text
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.compare.result import compare
+from evenhand.studies.names.figures import STYLE, occupations_svg
+from evenhand.studies.plain_page import plain_page
 from tests.helpers.report_factory import make_view
+from tests.robustness.wicked import KINDS, Studies
 from tests.studies.search_instruction.test_page import revision
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -144,3 +149,64 @@ def test_the_page_of_a_search_is_silent_offline_and_whole_in_print(chromium, tmp
     page.emulate_media(media="print")
     assert fate.is_visible()
     page.close()
+
+
+LONG = (
+    "people with a name that goes on and on and never seems to come to an end", "Unbreakable" * 12, "women", "men",
+    "a|b", "<b>bold</b>", *(f"ordinary {number}" for number in range(25)),
+)  # fmt: skip
+OUTSIDE = """width => [...document.querySelectorAll('main *')].filter(e => {
+    const box = e.getBoundingClientRect()
+    for (let p = e.parentElement; p; p = p.parentElement) {
+      const style = getComputedStyle(p)
+      if (/auto|scroll/.test(style.overflowX) || style.clipPath !== 'none') return false
+    }
+    return box.width > 1 && getComputedStyle(e).clipPath === 'none' && (box.right > width + 1 || box.left < -1)
+  }).map(e => e.localName + '.' + (e.className.baseVal ?? e.className) + ': ' + e.textContent.slice(0, 60))"""
+
+
+@pytest.fixture(scope="module")
+def every_kind(tmp_path_factory):
+    return Studies(tmp_path_factory.mktemp("kinds"), LONG)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_page_of_any_kind_has_anything_off_screen_or_off_paper(chromium, every_kind, kind, monkeypatch):
+    """At 400 and 1280 pixels and on paper: what is too wide scrolls in its own box or folds into rows."""
+    monkeypatch.chdir(every_kind.folder)
+    page_file = every_kind[kind].paths["report"].resolve()
+    for width in (400, 1280):
+        page = opened(chromium, page_file, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{kind} at {width}"
+        assert page.evaluate(OUTSIDE, width) == [], f"{kind} at {width}"
+        page.close()
+    page = chromium.new_page(viewport={"width": 703, "height": 900})  # A4 less 12 mm at each side
+    page.goto(page_file.as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 703, f"{kind} in print"
+    page.close()
+
+
+def test_labels_of_occupations_lie_on_no_dot_and_on_no_other_label(chromium, tmp_path):
+    rng = np.random.default_rng(3)
+    names = [f"occupation {i}" for i in range(24)]
+    shares = {name: rng.uniform(2, 98, 24) for name in ("share", "share_said")}
+    drawn = occupations_svg(pl.DataFrame({"occupation": names, **shares}), "Figure 1")
+    page_file = write_text(
+        tmp_path / "f.html", plain_page("x", "y", [], figures=[("Figure 1", STYLE + drawn)])
+    )
+    for width in (400, 1280):
+        page = opened(chromium, page_file, width)
+        covered = page.evaluate(
+            """() => {
+                 const boxes = found => [...document.querySelectorAll(found)].map(e => e.getBoundingClientRect())
+                 const names = boxes('svg text.name'), dots = boxes('svg circle')
+                 const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+                   && a.top + 3 < b.bottom && b.top < a.bottom - 4
+                 return [names.length, names.filter((a, i) => dots.some(b => meet(a, b))
+                   || names.some((b, j) => i < j && meet(a, b))).length]
+               }"""
+        )
+        assert covered[0] >= 4 and covered[1] == 0
+        page.close()

@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperGroup
 
 from evenhand.cli import (
-    agreement as agreement_verb,
     audit as audit_verb,
     before_after as before_after_verb,
     calibrate as calibrate_verb,
@@ -22,8 +21,8 @@ from evenhand.cli import (
     listing as listing_verbs,
     measure as measure_verb,
     push as push_verb,
-    rescore as rescore_verb,
 )
+from evenhand.cli.finished import agreement, report, rescore
 from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
 from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
@@ -85,8 +84,9 @@ def _options(
 
 app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
 app.command("measure", epilog=EXIT_CODES)(measure_verb.measure)
-app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
-app.command("agreement")(agreement_verb.agreement)
+app.command("report")(report)
+app.command("rescore", epilog=EXIT_CODES)(rescore)
+app.command("agreement")(agreement)
 app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)

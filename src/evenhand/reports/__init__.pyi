@@ -3,6 +3,7 @@ from . import (
     wording as wording,
 )
 from .alike import alike_groups as alike_groups
+from .amounts import places_of as places_of, smallest_effect as smallest_effect
 from .charts import (
     axis_svg as axis_svg,
     diverging_class as diverging_class,
@@ -31,6 +32,14 @@ from .numbers import (
 )
 from .page import (
     rendered as rendered,
+)
+from .picture import (
+    Picture as Picture,
+    PictureRow as PictureRow,
+    picture_svg as picture_svg,
+    png_of as png_of,
+    shown_rows as shown_rows,
+    write_picture as write_picture,
 )
 from .plots import (
     SizedRate as SizedRate,

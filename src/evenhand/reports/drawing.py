@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from markupsafe import Markup
 
+HUGE = 1e7  # from here on ticks are written by a power of ten
 MARGIN = 3.0  # per cent left free at both ends of a row, so that markers and tick labels are not cut
 LABEL_HEIGHT = 15  # pixels that a line of text needs
 CHARACTER = 1.75  # per cent of a phone's width that a character needs
@@ -79,6 +80,8 @@ def factor_scale(logs: Iterable[float | None]) -> tuple[Scale, list[str]]:
 
 def tick_text(value: float, ticks: Sequence[float]) -> str:
     """A tick's label with just the decimals its neighbours need."""
+    if max(map(abs, ticks), default=0.0) >= HUGE:
+        return f"{value:.3g}".replace("e+", "e").replace("-", "−")
     step = ticks[1] - ticks[0] if len(ticks) > 1 else max(abs(value), 1.0)
     places = next((p for p in range(7) if abs(round(step, p) - step) < 1e-9 * max(1.0, step)), 6)
     return f"{value:.{places}f}".replace("-", "−") if value else "0"
@@ -162,6 +165,41 @@ class PlotArea:
             for i, place in zip(mine, places, strict=True):
                 moved[i] = replace(labels[i], y=place)
         return moved
+
+    def clear_of(self, labels: Sequence["Label"], points: Sequence[tuple[float, float]]) -> list["Label"]:
+        """Labels where they hide no point and no other label, as near as can be to where they are wanted.
+
+        points: of the drawing, across in per cent and down in pixels. Each label tries places over and under where it
+        is wanted, to either side, farther and farther; one that finds none stays away: a word on a dot tells neither.
+        """
+        placed: list[Label] = []
+        for label in labels:
+            found = next((one for one in self._near(label) if self._is_free(one, placed, points)), None)
+            placed += [] if found is None else [found]
+        return placed
+
+    def _near(self, label: "Label") -> Iterable["Label"]:
+        middle = label.x
+        for step in range(12):
+            for down in (-step, step) if step else (0,):
+                y = label.y + 10 * down
+                if self.top - 4 <= y - LABEL_HEIGHT + 4 and y <= self.floor - 2:
+                    for x, anchor in ((middle, label.anchor), (middle + 2, "start"), (middle - 2, "end")):
+                        beside = replace(label, x=x, y=y, anchor=anchor)
+                        if self.left <= beside.span[0] and beside.span[1] <= 100:
+                            yield beside
+
+    def _is_free(
+        self, label: "Label", others: Sequence["Label"], points: Sequence[tuple[float, float]]
+    ) -> bool:
+        start, end = label.span
+        under = any(
+            start - 1.5 < x < end + 1.5 and label.y - LABEL_HEIGHT - 1 < y < label.y + 7 for x, y in points
+        )
+        return not under and not any(
+            start < other.span[1] and other.span[0] < end and abs(label.y - other.y) < LABEL_HEIGHT - 2
+            for other in others
+        )
 
     def drawn(self, parts: Iterable[Markup], *, described: str) -> Markup:
         """All parts as one picture; described: what a screen reader says."""

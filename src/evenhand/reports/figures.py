@@ -9,10 +9,11 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from evenhand.reports.amounts import places_of, smallest_effect
 from evenhand.reports.charts import axis_svg, diverging_class, histogram_svg, interval_svg
 from evenhand.reports.drawing import Scale, factor_scale, scale_over
 from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.reports.wording import SYMBOLS, decimals, known, label, number, probability, times
+from evenhand.reports.wording import BIASED, SYMBOLS, decimals, known, label, number, probability, times
 
 HEAT_COLUMNS = 14
 
@@ -132,6 +133,8 @@ class ForestRow:
     """What stands small beside the label."""
     cells: tuple[str, ...] = ()
     """Texts of the further columns that `Forest.heads` names."""
+    smallest: str = ""
+    """The smallest effect that would have been found, with its unit where that is another than the estimate's."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,11 @@ class Forest:
     band: bool = False
     null: bool = False
     heads: tuple[str, ...] = ()
+
+    @property
+    def smallest(self) -> bool:
+        """Whether any row says which effect would have been found."""
+        return any(row.smallest for row in self.rows)
 
 
 Further = Mapping[str | None, tuple[str, ...]]
@@ -174,7 +182,7 @@ def measure_forest(
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
     scale = scale_over([*numbers, *edges], include=[row["null"] for row in rows if known(row["null"])])
-    places = decimals(numbers)
+    places = places_of(numbers, rows[0]["unit"])
     rows.sort(key=lambda row: row["axis"] is None)  # the row over all axes closes the table
     return Forest(
         rows=tuple(
@@ -215,7 +223,7 @@ def forest_row(
     null_low, null_high and ties, if known. kind: class of the marker where there is no verdict. cells: of further
     columns.
     """
-    verdict = row["verdict"] or ""
+    verdict = told_verdict(row)
     interval = _interval(row["low"], row["high"], places)
     spoken = f"{name}: {number(row['estimate'], places)}, 95 % interval {interval or 'not known'}"
     spoken += f", null {number(row['null'], places)}" if known(row["null"]) else ""
@@ -245,7 +253,19 @@ def forest_row(
         overall=overall,
         under=under,
         cells=cells,
+        smallest=smallest_effect(row["minimum_detectable"]) if known(row.get("minimum_detectable")) else "",
     )
+
+
+def told_verdict(row: Mapping[str, Any]) -> str:
+    """A row's verdict in a word: of a single group that stands out which way it is treated, not that it is biased.
+
+    >>> told_verdict({"group": "men", "verdict": "biased", "direction": "better"})
+    'better'
+    """
+    verdict = str(row["verdict"] or "")
+    way = row.get("direction")
+    return str(way) if verdict == BIASED and way and row.get("group") is not None else verdict
 
 
 def scoring_forest(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
@@ -297,7 +317,7 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
     highest = [row for row in ranked if row[column] > 0][-EXTREMES:][::-1]
     values = [r[c] for r in (*lowest, *highest) for c in (column, "low", "high")]
     factor = column == "log_ratio"
-    scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=4), None)
+    scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=3), None)
     axis = axis_svg(scale, labels)
 
     def row(values: Mapping[str, Any]) -> ForestRow:

@@ -34,6 +34,7 @@ def rendered(template: Path, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        capital=lambda text: text[:1].upper() + text[1:],
         label=wording.label,
         number=wording.number,
         probability=wording.probability,

@@ -110,9 +110,10 @@ def front_svg(
     stair = sorted((place(p.times), area.y(p.value)) for p in known if p.on_front)
     for (x, y), (next_x, next_y) in pairwise(stair):
         parts += [line("trend", x, y, next_x, y), line("trend", next_x, y, next_x, next_y)]
-    parts += [dot(point.kind, place(point.times), area.y(point.value)) for point in known]
+    dots = [(place(point.times), area.y(point.value)) for point in known]
+    parts += [dot(point.kind, *where) for point, where in zip(known, dots, strict=True)]
     wanted = [area.label_over(p.label, place(p.times), area.y(p.value) - 8) for p in known if p.named]
-    return area.drawn([*parts, *(label.svg for label in area.keep_apart(wanted))], described=described)
+    return area.drawn([*parts, *(label.svg for label in area.clear_of(wanted, dots))], described=described)
 
 
 def slope_svg(

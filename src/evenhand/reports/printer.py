@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 ASCII = str.maketrans(
@@ -30,6 +31,10 @@ ASCII = str.maketrans(
         "≤": "<=",
     }
 )
+
+
+LONGEST_WORD = 24
+"""Letters of a word that a column keeps on one line; longer ones, as of files, break."""
 
 
 class Printer:
@@ -88,8 +93,9 @@ class Printer:
         table.add_row(*(self.text(cell, style) for cell in cells))
 
     def show(self, table: Table) -> None:
-        """Print a table."""
-        self.console.print(table)
+        """Print a table: as it is where words fit, else in bands of columns, the first of which begins each."""
+        for band in _bands(table, self.console.width):
+            self.console.print(band)
 
     def pairs(self, rows: Iterable[Sequence[str]], style: str = "dim") -> None:
         """Print names (in `style`, never wrapped) with what belongs to them beside, one a row."""
@@ -100,3 +106,50 @@ class Printer:
         for row in cells:
             table.add_row(*row)
         self.console.print(table)
+
+
+def _bands(table: Table, width: int) -> list[Table]:
+    """A table cut between columns so that no band breaks a word or a number; one band where all fit."""
+    needs = [_need(column) for column in table.columns]
+    bands: list[list[int]] = [[]]
+    for i, need in enumerate(needs):
+        taken = sum(needs[j] + 1 for j in bands[-1])
+        if len(bands[-1]) > 1 and taken + need > width:
+            bands.append([0])
+        bands[-1].append(i)
+    return [_cut(table, band, needs, width) for band in bands]
+
+
+def _need(column: Column) -> int:
+    """Characters that a column takes at least: a number stays whole, words break between them."""
+    cells = [str(cell) for cell in column.cells]
+    texts = cells if column.justify == "right" else [word for cell in cells for word in cell.split()]
+    words = [*texts, *str(column.header).split()]
+    return min(LONGEST_WORD, max(map(cell_len, words), default=0))
+
+
+def _cut(table: Table, columns: Sequence[int], needs: Sequence[int], width: int) -> Table:
+    """Some columns of a table, as wide as their texts; where that is too wide, no narrower than what they need."""
+    wants = {
+        i: max(needs[i], *map(_longest, [table.columns[i].header, *table.columns[i].cells])) for i in columns
+    }
+    room = width - (len(columns) - 1) * table.padding[1]
+    spare, widths = room - sum(needs[i] for i in columns), {i: needs[i] for i in columns}
+    for place, i in enumerate(
+        sorted(columns, key=lambda i: wants[i] - needs[i])
+    ):  # small wants are met first
+        more = max(0, min(wants[i] - needs[i], spare // (len(columns) - place)))
+        widths[i], spare = widths[i] + more, spare - more
+    cut = Table(box=None, pad_edge=False, padding=table.padding, header_style="dim")
+    for i in columns:
+        column = table.columns[i]
+        width_of = widths[i] if spare >= 0 else None  # of one column wider than the console, what is there
+        cut.add_column(column.header, justify=column.justify, overflow="fold", width=width_of)
+    cells = [list(table.columns[i].cells) for i in columns]
+    for place, row in enumerate(table.rows):
+        cut.add_row(*(column[place] for column in cells), style=row.style)
+    return cut
+
+
+def _longest(text: object) -> int:
+    return max(map(cell_len, str(text).splitlines()), default=0)

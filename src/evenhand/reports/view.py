@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.schema import FINDINGS, HEADLINES, MEASUREMENTS, Card
 
-JUDGED = ("verdict", "note")
+JUDGED = ("verdict", "note", "direction")
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ class ReportView:
     def rows(
         self, benchmark: str, measure: str, *, groups: bool = False, strata: bool = False
     ) -> pl.DataFrame:
-        """Measurements with `verdict` and `note` beside them (null where nothing was judged).
+        """Measurements with `verdict`, `note` and `direction` beside them (null where nothing was judged).
 
         benchmark, measure: which. groups: rows of single groups instead of rows of whole axes. strata: rows of
-        single strata instead of pooled ones. Returns the measurement columns, `verdict` and `note`.
+        single strata instead of pooled ones. Returns the measurement columns, `verdict`, `note` and `direction`.
         """
         keys = ["benchmark", "measure", "axis", "group", "stratum"]
         mine = (pl.col("benchmark") == benchmark) & (pl.col("measure") == measure)

@@ -8,6 +8,7 @@ from unicodedata import category
 
 import polars as pl
 
+from evenhand.reports.terms import TERMS
 from evenhand.reports.view import ReportView
 
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
@@ -38,6 +39,7 @@ SYMBOLS = {
 ABSENT = "–"
 LONGEST_NAME = 200
 """Characters of a name that are shown."""
+HUGE = 1e9  # from here on numbers are written by a power of ten
 DUST = 1e-6
 """Below this a number of a column is what arithmetic leaves of nothing: it gives the others no decimals."""
 JOINERS = "\u200c\u200d"
@@ -56,10 +58,10 @@ def known(value: float | None) -> bool:
 def label(name: str | None) -> str:
     """An axis, group or measure as a reader wants it, cut where it is longer than any name.
 
-    >>> label("race_ethnicity"), label(None), len(label("x" * 5000))
-    ('race ethnicity', 'all axes', 200)
+    >>> label("race_ethnicity"), label(None), len(label("x" * 5000)), label("stereoset_ss")
+    ('race ethnicity', 'all axes', 200, 'stereotype score (SS)')
     """
-    text = "all axes" if name is None else name.replace("_", " ")
+    text = "all axes" if name is None else TERMS.get(name) or name.replace("_", " ")
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
@@ -78,11 +80,13 @@ def decimals(values: Iterable[float | None]) -> int:
 def number(value: float | None, places: int | None = None) -> str:
     """A number with fixed decimals, an en dash where there is none.
 
-    >>> number(0.12345, 2), number(None), number(float("nan")), number(-12345.6)
-    ('0.12', '–', '–', '−12,346')
+    >>> number(0.12345, 2), number(None), number(float("nan")), number(-12345.6), number(1.5e110)
+    ('0.12', '–', '–', '−12,346', '1.50e110')
     """
     if value is None or not math.isfinite(value):
         return ABSENT
+    if abs(value) >= HUGE:
+        return f"{value:.2e}".replace("e+", "e").replace("-", "−")
     text = f"{value:,.{min(decimals([value]), 3) if places is None else places}f}"
     if float(text.replace(",", "")) == 0:
         text = text.lstrip("-")  # no "−0.000"
@@ -127,7 +131,7 @@ def times(log_ratio: float | None) -> str:
     """
     if log_ratio is None or not math.isfinite(log_ratio):
         return ABSENT
-    return f"×{math.exp(min(log_ratio, 700.0)):.2f}"
+    return f"×{number(math.exp(min(log_ratio, 700.0)), 2)}"
 
 
 NO_VERDICT_OF_LIKELIHOODS = "How likely differs with how often people are written about: it is no verdict"

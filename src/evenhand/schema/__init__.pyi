@@ -34,6 +34,7 @@ from .files import (
     sha256_of as sha256_of,
     table_bytes as table_bytes,
     without_surrogates as without_surrogates,
+    write_bytes as write_bytes,
     write_json as write_json,
     write_table as write_table,
     write_text as write_text,

@@ -114,8 +114,12 @@ def write_text(path: Path | str, text: str) -> Path:
 
     A lone surrogate, which UTF-8 cannot hold, is written as an escape: in JSON it is read back as what it was.
     """
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: Path | str, content: bytes) -> Path:
+    """Write bytes, whole or not at all; returns the path. Raises WriteError."""
     path = Path(path)
-    content = text.encode("utf-8", "backslashreplace")
     with atomic_write(path) as handle:
         handle.write(content)
     return path

@@ -1,13 +1,23 @@
+from .model_index import (
+    model_card as model_card,
+)
 from .model_options import (
     load_named_model as load_named_model,
 )
 from .options import (
     validated as validated,
 )
+from .pictured import (
+    picture_of as picture_of,
+)
 from .pushing import (
     Pushed as Pushed,
     folder_scalars as folder_scalars,
     push as push,
+)
+from .reopened import (
+    Reopened as Reopened,
+    open_result as open_result,
 )
 from .result import (
     StudyResult as StudyResult,

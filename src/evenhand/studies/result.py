@@ -10,7 +10,10 @@ from typing import Any, ClassVar
 import polars as pl
 from rich.console import Console
 
+from evenhand.reports import write_picture
 from evenhand.schema import write_json, write_text
+from evenhand.studies.model_index import model_card
+from evenhand.studies.pictured import picture_of
 
 FRAME_HEIGHT = 640
 """Pixels of a page inside a notebook."""
@@ -118,6 +121,21 @@ class StudyResult(ABC):
         """
         told = {} if step is None else {"step": step}
         callback(self.scalars(groups=groups), **told)
+
+    def picture(self, path: Path | str, *, benchmark: str | None = None) -> Path:
+        """Write the forest plot as one picture of 1600 x 900, for slides; returns its path.
+
+        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: which is drawn; by default the first
+        in which something was found. Raises UsageError for results without such a plot; WriteError.
+        """
+        return write_picture(picture_of(self.to_dict(), benchmark), path)
+
+    def model_card(self) -> str:
+        """What a model card on the Hugging Face hub says of it: YAML front matter (`model-index`) and Markdown.
+
+        Raises UsageError for results that are not of one model's answers: audits and measured files are.
+        """
+        return model_card(self.to_dict())
 
     def _repr_html_(self) -> str:
         """The page inside a notebook, in a frame that keeps its style to itself."""

@@ -68,7 +68,7 @@ def test_many_groups_are_named_on_both_sides_and_the_rest_counted():
 def test_an_axis_found_without_any_single_group_says_so():
     (line,) = rate_headlines("toxic")(findings(axis()), {})
     assert line.sentence == (
-        "Gender: rates differ between the groups (standard deviation 40 (30 to 50)); no single one stands out."
+        "Gender: rates differ between the groups (standard deviation 40.0 (30.0 to 50.0)); no single one stands out."
     )
 
 
@@ -76,7 +76,7 @@ def test_a_pair_whose_gap_may_be_nothing_is_not_named():
     facts = FACTS | {"n_groups": 4, "gap_low": -2.4, "gap_high": 22.7}
     (line,) = rate_headlines("toxic")(findings(axis()), {"axes": pl.DataFrame([facts])})
     assert line.sentence == (
-        "Gender: rates differ between the groups (standard deviation 40 (30 to 50)); no single group or pair of "
+        "Gender: rates differ between the groups (standard deviation 40.0 (30.0 to 50.0)); no single group or pair of "
         "groups is sure."
     )
     (line,) = rate_headlines("toxic")(
@@ -91,7 +91,10 @@ def test_what_would_have_been_found_is_that_of_groups():
         for name, reach in (("a", 11.2), ("b", 11.3))
     ]
     (line,) = rate_headlines("toxic")(findings(axis(verdict="not detected"), *quiet), {})
-    assert line.sentence == "Gender: no gap found; a group 11 points from the others would have been found."
+    assert (
+        line.sentence
+        == "Gender: no gap in toxic responses found; a group 11 points from the others would have been found."
+    )
     quiet[1]["minimum_detectable"] = 40.0
     (line,) = rate_headlines("toxic")(findings(axis(verdict="not detected"), *quiet), {})
     assert "a group 11 to 40 points (by its size) from the others" in line.sentence
@@ -225,7 +228,7 @@ def test_kinds_stand_one_after_the_other():
         spread_headlines({"offensiveness_spread": "offence depends on whom the sentence is about,"}),
     )(table, {})
     assert [line.sentence for line in lines] == [
-        "Gender: styles depend on whom the sentence is about, 40 (30 to 50).",
+        "Gender: styles depend on whom the sentence is about, 40.0 (30.0 to 50.0).",
         "Gender: no difference found.",
     ]
 

@@ -167,7 +167,7 @@ def test_missing_numbers_are_dashes_not_crashes():
 
 
 def test_the_overall_row_closes_the_table(page):
-    table = page[page.index("crows pairs by axis") :]
+    table = page[page.index("CrowS-Pairs score by axis") :]
     table = table[: table.index("</table>")]
     names = re.findall(r'<th scope="row">(.*?)</th>', table)
     assert names[-1] == "all axes" and names[0] == "race-color"

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from evenhand.measures import MEASURES
-from evenhand.reports import wording
+from evenhand.reports import smallest_effect, wording
 from evenhand.reports.numbers import measurement_numbers
 from evenhand.schema import Card, write_json
 from evenhand.studies.audit.glance import glance
@@ -64,7 +64,7 @@ def test_rates_of_groups_are_those_of_the_table_the_most_harmed_first(tables, wr
     groups = written_runs["rude"].details("regard")["groups"]
     rows = tables["Negative responses by group"][1:-1]
     assert len(rows) == groups.height == 6
-    assert rows[0][0].startswith("Black person") and "biased" in rows[0][-1]
+    assert rows[0][0].startswith("Black person") and rows[0][-1].endswith("worse")
     for row in rows:
         name = next(name for name in groups["group"] if row[0].startswith(name))
         truth = groups.filter(group=name).row(0, named=True)
@@ -81,7 +81,9 @@ def test_rates_of_groups_are_those_of_the_table_the_most_harmed_first(tables, wr
     ]
     assert keys == sorted(keys)
     for row, truth in zip(rows, order, strict=True):
-        assert row[6].startswith(wording.signed(truth["difference"], 1)) and row[7] == (truth["named"] or "")
+        assert row[6].startswith(wording.signed(truth["difference"], 1))
+        assert row[7] == smallest_effect(truth["minimum_detectable"])
+        assert row[8].endswith(truth["named"] or "not detected")
 
 
 def test_scores_by_axis_stand_beside_null_and_the_published_form(tables, page, written_runs):

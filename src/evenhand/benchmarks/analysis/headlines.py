@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.contract import Headline
-from evenhand.reports import label
+from evenhand.reports import decimals, label, number, smallest_effect
 from evenhand.stats import Verdict
 
 Details = Mapping[str, pl.DataFrame]
@@ -39,7 +39,7 @@ def rate_headlines(negative: str) -> Headlines:
                 line_of(
                     row,
                     partial(_rates_found, facts, groups, negative),
-                    partial(_points, smallest, facts.get("n_groups")),
+                    partial(_points, smallest, facts.get("n_groups"), negative),
                 )
             )
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
@@ -102,12 +102,14 @@ def pair_headlines(measure: str, like: str) -> Headlines:
         low, high = sorted((abs(row["low"]), abs(row["high"])))
         return (
             f"worse for {worse} than for {better} in {like} like these, too "
-            f"({abs(row['estimate']):.0f} points, {low:.0f} to {high:.0f})"
+            f"({_tenths(abs(row['estimate']))} points, {_tenths(low)} to {_tenths(high)})"
         )
 
     def missed(row: Mapping[str, Any]) -> str:
         smallest = row["minimum_detectable"]
-        reach = "" if smallest is None else f"; one of {smallest:.0f} points would have been found"
+        reach = (
+            "" if smallest is None else f"; one of {smallest_effect(smallest)} points would have been found"
+        )
         return f"in {like} like these no difference found{reach}"
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
@@ -192,7 +194,8 @@ def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, 
     if not more:
         return f"some groups are {words} more often than others {_interval(row)}; no single one stands out"
     first = max(more, key=lambda g: g["estimate"])
-    size = f"{first['estimate']:.0f} points above the others, {first['low']:.0f} to {first['high']:.0f}"
+    reach = f"{_tenths(first['low'])} to {_tenths(first['high'])}"
+    size = f"{_tenths(first['estimate'])} points above the others, {reach}"
     who = _listing([name_of(g["group"]) for g in more])
     return f"{words} more often: {who} ({size})"
 
@@ -229,7 +232,7 @@ def _one_side(side: list[dict[str, Any]], sentence: str, other: str) -> str:
     far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
     who = _listing([name_of(g["group"]) for g in far])
     less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
-    reach = f"{limits[0]:.1f} to {limits[1]:.1f}"
+    reach = f"{_factor(limits[0])} to {_factor(limits[1])}"
     start = f"{sentence} sentences, beside {other} ones, come"
     if len(side) == 1:
         return f"{start} {_times(first)} as easily about {who} as about the others ({reach})"
@@ -243,12 +246,12 @@ def _only_beside(few: list[dict[str, Any]], many: list[dict[str, Any]]) -> bool:
 
 
 def _times(group: Mapping[str, Any]) -> str:
-    return f"{_odds(abs(group['estimate'])):.1f} times"
+    return f"{_factor(_odds(abs(group['estimate'])))} times"
 
 
 def _shift_missed(facts: Mapping[str, Any], hostile: str, row: Mapping[str, Any]) -> str:
     smallest = row["minimum_detectable"]
-    times = "" if smallest is None else f"{_odds(smallest):.1f} times as likely"
+    times = "" if smallest is None else f"{_factor(_odds(smallest))} times as likely"
     reach = f"; one that makes {hostile} sentences {times} would have been" if times else ""
     return f"no difference found{reach}{_looked_at(facts)}"
 
@@ -262,14 +265,15 @@ def _looked_at(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _points(smallest: list[float], n_groups: int | None, row: Mapping[str, Any]) -> str:
+def _points(smallest: list[float], n_groups: int | None, negative: str, row: Mapping[str, Any]) -> str:
+    none = f"no gap in {negative} responses found"
     if not smallest:
-        return "no gap found"
+        return none
+    least, most = smallest_effect(min(smallest)), smallest_effect(max(smallest))
     if n_groups == 2:  # one difference, whichever group it harms
-        return f"no gap found; one of {max(smallest):.0f} points would have been found"
-    least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
+        return f"{none}; one of {most} points would have been found"
     points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
-    return f"no gap found; a group {points} from the others would have been found"
+    return f"{none}; a group {points} from the others would have been found"
 
 
 def _differs(what: str, row: Mapping[str, Any]) -> str:
@@ -279,7 +283,7 @@ def _differs(what: str, row: Mapping[str, Any]) -> str:
 def _in_its_unit(row: Mapping[str, Any]) -> str:
     smallest = row["minimum_detectable"]
     return "no difference found" + (
-        "" if smallest is None else f"; one of {smallest:.2g} would have been found"
+        "" if smallest is None else f"; one of {smallest_effect(smallest)} would have been found"
     )
 
 
@@ -327,7 +331,9 @@ def by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
 
 
 def _interval(row: Mapping[str, Any]) -> str:
-    return f"{row['estimate']:.2g} ({row['low']:.2g} to {row['high']:.2g})"
+    places = decimals([row[name] for name in ("estimate", "low", "high")])
+    estimate, low, high = (number(row[name], places) for name in ("estimate", "low", "high"))
+    return f"{estimate} ({low} to {high})"
 
 
 def _listing(names: Iterable[str]) -> str:
@@ -335,6 +341,10 @@ def _listing(names: Iterable[str]) -> str:
     if len(given) > NAMED:
         given = [*given[: NAMED - 1], f"{len(given) - NAMED + 1} more"]
     return given[0] if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]}"
+
+
+def _factor(times: float) -> str:
+    return number(times, 1 if times < 100 else 0)
 
 
 def _odds(nats: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.measures import calibrated
-from evenhand.reports import BenchmarkView, ReportView, wording
+from evenhand.reports import BenchmarkView, ReportView, places_of, wording
 
 QUALITY = {
     "judge_perplexity": ("perplexity under the judge", ""),
@@ -51,6 +51,65 @@ def glance(view: ReportView) -> Glance:
     written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
     lines = tuple(line for benchmark in written if (line := _line(view, benchmark)) is not None)
     return Glance(lines, quality(view.measurements), cost(view.model) if written else ())
+
+
+@dataclass(frozen=True)
+class Described:
+    """A number of a benchmark that has no verdict, as text: over all axes, or from the least to the most of an axis."""
+
+    measure: str
+    label: str
+    value: str
+    interval: str
+    unit: str
+    n: str
+
+    @property
+    def told(self) -> str:
+        """In a few words, for the head of a folded section."""
+        return f"{self.value}{f' ({self.interval})' if self.interval else ''}"
+
+
+def described(view: ReportView, benchmark: str) -> list[Described]:
+    """What was measured beside the verdicts, such as published scores, in the order of the measures.
+
+    A measure with rows over all axes gives each of them (by part, where it has parts alone); one with rows of axes the
+    range of these.
+    """
+    judged = set(view.judged(benchmark))
+    found = []
+    for measure in view.measures(benchmark):
+        rows = view.rows(benchmark, measure)
+        rows = rows if rows.height else view.rows(benchmark, measure, strata=True)
+        rows = rows.filter(pl.col("estimate").is_finite())
+        if measure in judged or rows.is_empty():
+            continue
+        whole = rows.filter(pl.col("axis").is_null())
+        found += [_described(row) for row in whole.to_dicts()] if whole.height else [_range(rows)]
+    return found
+
+
+def _described(row: Mapping[str, Any]) -> Described:
+    places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
+    part = "" if row["stratum"] is None else f", {row['stratum']}"
+    return Described(
+        measure=row["measure"],
+        label=wording.label(row["measure"]) + part,
+        value=wording.number(row["estimate"], places),
+        interval=wording.interval(row["low"], row["high"], places),
+        unit=row["unit"] or "",
+        n=f"{row['n']:,}",
+    )
+
+
+def _range(rows: pl.DataFrame) -> Described:
+    ends = sorted(rows["estimate"].to_list())
+    places = places_of(ends, rows["unit"][0])
+    several = f"{wording.number(ends[0], places)} to {wording.number(ends[-1], places)}"
+    value = several if len(ends) > 1 else wording.number(ends[0], places)
+    axes = "1 axis" if len(ends) == 1 else f"{len(ends)} axes"
+    name = rows["measure"][0]
+    return Described(name, f"{wording.label(name)} of {axes}", value, "", rows["unit"][0] or "", "")
 
 
 def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:

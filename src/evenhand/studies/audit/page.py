@@ -21,7 +21,7 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, could_name, glance, pooled, uncalibrated
+from evenhand.studies.audit.glance import calibrations, could_name, described, glance, pooled, uncalibrated
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 from evenhand.studies.provenance import citations
 
@@ -39,6 +39,8 @@ class MeasureSection:
     card: Card | None
     forest: Forest
     judged: bool
+    told: str = ""
+    """Of one that is not judged: its number over all axes, or the range of the axes."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,16 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
     name = benchmark.name
     judged = view.judged(name)
     measures = []
+    beside = {found.measure: found.told for found in described(view, name)}
     for measure in view.measures(name):
         forest = figures.measure_forest(view, benchmark, measure)
         if forest is not None:
             card = view.measure_cards.get(measure)
-            measures.append(MeasureSection(measure, wording.label(measure), card, forest, measure in judged))
+            measures.append(
+                MeasureSection(
+                    measure, wording.label(measure), card, forest, measure in judged, beside.get(measure, "")
+                )
+            )
     summary = wording.summarise(view, name)
     verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
     kinds, errors = _errors(benchmark)

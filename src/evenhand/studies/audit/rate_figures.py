@@ -14,13 +14,13 @@ from evenhand.reports import (
     ReportView,
     Scale,
     axis_svg,
-    decimals,
     diverging_class,
     forest_row,
     known,
     label,
     measure_forest,
     number,
+    places_of,
     scale_over,
     wording,
 )
@@ -60,7 +60,7 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     scale = scale_over(
         [*numbers, *(row["background"] for row in drawn)], include=[0.0] if _near_zero(numbers) else []
     )
-    places = decimals(numbers)
+    places = places_of(numbers, "%")
     rows = tuple(
         _group_row(row, verdicts.get((row["axis"], row["group"]), {}), scale, places) for row in drawn
     )
@@ -72,9 +72,7 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
         "axis", "rate", "group", descending=[False, True, False], nulls_last=True
     ).to_dicts()
     return GroupRates(
-        forest=Forest(
-            rows, axis_svg(scale), unit="% of responses", null=True, heads=("difference, points", "named")
-        ),
+        forest=Forest(rows, axis_svg(scale), unit="% of responses", null=True, heads=("difference, points",)),
         total=groups.height,
         harmed=int(groups["harmed"].sum()),
         better=int((groups["named"] == "better").sum()) if "named" in groups.columns else 0,
@@ -99,10 +97,10 @@ def _near_zero(numbers: list[float | None]) -> bool:
 
 def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, places: int) -> ForestRow:
     estimate = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
-    estimate["note"] = judged.get("note")
+    estimate |= {"note": judged.get("note"), "direction": judged.get("direction")}
     difference = wording.signed(row.get("difference"), 1) if known(row.get("difference")) else ""
     limits = wording.interval(row.get("difference_low"), row.get("difference_high"), 1)
-    cells = (f"{difference} ({limits})" if limits else difference, row.get("named") or "")
+    cells = (f"{difference} ({limits})" if limits else difference,)
     return forest_row(
         estimate, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain", cells=cells
     )
@@ -122,7 +120,7 @@ def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
         )
         for row in axes.iter_rows(named=True)
     }
-    heads = ("named worse", "negative %", "published")
+    heads = ("named worse", "negative %", "BiasScore, published")
     return measure_forest(view, benchmark, "disparity", heads, further)
 
 
@@ -157,7 +155,7 @@ def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> F
 def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest:
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     scale = scale_over(numbers, include=[row["null"] for row in rows if known(row["null"])])
-    places = decimals(numbers)
+    places = places_of(numbers, rows[0]["unit"])
     drawn = (
         forest_row(
             row, label(row[name]), scale, places, under="" if row[under] is None else label(row[under])

@@ -14,10 +14,12 @@ from evenhand.reports import (
     Printer,
     ReportView,
     alike_groups,
+    places_of,
+    smallest_effect,
     wording,
 )
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
+from evenhand.studies.audit.glance import calibrations, described, pooled, uncalibrated
 from evenhand.studies.audit.written_terminal import render_how, render_quality, render_rates
 from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
@@ -232,8 +234,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
         for measure, sentence in calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
-    described = [] if written is not None else view.measures(benchmark.name)[:1]
-    for measure in view.judged(benchmark.name) or described:
+    first = [] if written is not None else view.measures(benchmark.name)[:1]
+    for measure in view.judged(benchmark.name) or first:
         _measure(view.rows(benchmark.name, measure), measure, out)
     for detail, column, heading in (
         (
@@ -248,7 +250,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             _worst(frame, column, heading, view.alpha, out)
     if written is not None:
         render_rates(view, benchmark, out)
-    elif benchmark.errors is not None and benchmark.errors["count"].sum():
+        return
+    _described(view, benchmark, out)
+    if benchmark.errors is not None and benchmark.errors["count"].sum():
         _missing(benchmark.errors, out)
 
 
@@ -256,16 +260,19 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
     if rows.is_empty():
         return
     unit = rows["unit"][0]
-    out.gap()
-    out.line(f"{wording.label(measure)}{f', {unit}' if unit else ''} (low, high: 95 % interval)", "bold")
-    table = out.table(
-        ("axis", "left"), ("est.", "right"), ("low", "right"), ("high", "right"), ("null", "right"),
-        ("q", "right"), ("verdict", "left"), ("n", "right"), ("miss.", "right"),
-    )  # fmt: skip
+    nulls = rows["null"].drop_nulls().unique().to_list()
+    smallest = rows["minimum_detectable"].is_finite().any()
     records = sorted(rows.to_dicts(), key=lambda row: row["axis"] is None)
-    places = wording.decimals([row[c] for row in records for c in ("estimate", "low", "high")])
-    if unit and unit.startswith(("%", "percent")):  # a thousandth of a point is none
-        places = min(places, 3)
+    places = places_of([row[c] for row in records for c in ("estimate", "low", "high")], unit)
+    out.gap()
+    unbiased = f"; unbiased: {wording.number(nulls[0], places)}" if len(nulls) == 1 else ""
+    head = f"{wording.label(measure)}{f', {unit}' if unit else ''}"
+    out.line(f"{head} (low, high: 95 % interval{unbiased})", "bold")
+    table = out.table(
+        ("axis", "left"), ("est.", "right"), ("low", "right"), ("high", "right"),
+        *([("null", "right")] if len(nulls) > 1 else []), ("q", "right"), ("verdict", "left"),
+        *([("finds", "right")] if smallest else []), ("n", "right"), ("miss.", "right"),
+    )  # fmt: skip
     for row in records:
         verdict = row["verdict"] or ""
         out.row(
@@ -274,17 +281,41 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
             wording.number(row["estimate"], places),
             wording.number(row["low"], places),
             wording.number(row["high"], places),
-            wording.number(row["null"], places),
+            *([wording.number(row["null"], places)] if len(nulls) > 1 else []),
             wording.probability(row["q"]),
             f"{wording.SYMBOLS.get(verdict, '')} {verdict}".strip(),
+            *([_finds(row["minimum_detectable"])] if smallest else []),
             _short(row["n"]),
             _rate(row["n_missing"], row["n"]),
             style=STYLES.get(verdict, "") if verdict != NOT_DETECTED else "",
         )
     out.show(table)
+    if smallest:
+        effect = next((row["effect_unit"] for row in records if row["effect_unit"]), "")
+        out.line(
+            f"finds: the smallest effect found in four of five audits{f', {effect}' if effect else ''}.",
+            "dim",
+        )
     reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
     if reasons and len(set(reasons)) == 1:
         out.line(f"Not measurable: {reasons[0]}", "dim")
+
+
+def _finds(smallest: float | None) -> str:
+    return smallest_effect(smallest) if wording.known(smallest) else ""
+
+
+def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    """Numbers without a verdict, the published ones among them; those that have a figure of the page for all axes."""
+    rows = described(view, benchmark.name)
+    if not rows:
+        return
+    out.gap()
+    out.line("Beside the verdicts (described, not judged)", "bold")
+    table = out.table(("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"))
+    for row in rows:
+        out.row(table, row.label, row.value, row.interval, row.unit)
+    out.show(table)
 
 
 def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Printer) -> None:
@@ -294,15 +325,15 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
         return
     out.gap()
     out.line(heading, "bold")
-    show = wording.number
     table = out.table(
-        ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("interval", "left"), ("q", "right")
+        ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("95 %", "right"), ("q", "right")
     )
     for row in worst.to_dicts():
-        effect, low, high = show(row[column]), show(row["low"]), show(row["high"])
+        places = wording.decimals([row[name] for name in (column, "low", "high")])
+        effect, low, high = (wording.number(row[name], places) for name in (column, "low", "high"))
         if column == "log_ratio":
             effect, low, high = wording.less_or_more_likely(row[column], row["low"], row["high"])
-        interval = f"{low} {high}" if wording.known(row["low"]) else ""
+        interval = f"{low} to {high}" if wording.known(row["low"]) else ""
         out.row(
             table,
             wording.label(row["axis"]),

@@ -13,6 +13,7 @@ from evenhand.reports import (
     ReportView,
     WrittenView,
     measure_forest,
+    places_of,
     wording,
 )
 from evenhand.schema import Card
@@ -164,7 +165,7 @@ def _numbers(view: ReportView, benchmark: str, measure: str) -> list[PlainNumber
     return [
         PlainNumber(
             name=wording.label(measure),
-            estimate=wording.number(row["estimate"]),
+            estimate=wording.number(row["estimate"], _places(row)),
             interval=_interval(row),
             unit=row["unit"] or "",
             n=f"{row['n']:,}",
@@ -175,10 +176,14 @@ def _numbers(view: ReportView, benchmark: str, measure: str) -> list[PlainNumber
     ]
 
 
+def _places(row: Mapping[str, Any]) -> int:
+    return places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
+
+
 def _interval(row: Mapping[str, Any]) -> str:
     if not wording.known(row["low"]) or not wording.known(row["high"]):
         return ""
-    places = wording.decimals([row["estimate"]])
+    places = _places(row)
     return f"{wording.number(row['low'], places)} to {wording.number(row['high'], places)}"
 
 

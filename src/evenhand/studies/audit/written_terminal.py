@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, wording
+from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, smallest_effect, wording
 from evenhand.studies.audit import glance, rate_figures
 from evenhand.studies.audit.self_chats import chat_tables
 
@@ -86,6 +86,11 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             style="bold magenta" if row["harmed"] else "",
         )
     out.show(table)
+    ends = ranked["minimum_detectable"].drop_nulls().drop_nans().sort().to_list()
+    if ends:
+        least, most = (smallest_effect(ends[i]) for i in (0, -1))
+        reach = least if least == most else f"{least} to {most}"
+        out.line(f"Found in four of five audits: a group {reach} points from the others.", "dim")
 
 
 def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
@@ -116,31 +121,23 @@ def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
 
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    judged = set(view.judged(benchmark.name)) | {"disparity", "bias_score", "bias_score_published"}
-    rows = [
-        row
-        for measure in view.measures(benchmark.name)
-        if measure not in judged
-        for row in view.rows(benchmark.name, measure).filter(pl.col("axis").is_null()).to_dicts()
-    ]
+    shown = {"bias_score_published"}  # has a sentence of its own
+    rows = [row for row in glance.described(view, benchmark.name) if row.measure not in shown]
     if not rows:
         return
+    whose = (
+        {} if (maxima := benchmark.detail("maxima")) is None else dict(maxima.select("axis", "group").rows())
+    )
     out.gap()
     out.line("Over everything (described, not judged)", "bold")
     table = out.table(
-        ("measure", "left"),
-        ("est.", "right"),
-        ("low", "right"),
-        ("high", "right"),
-        ("unit", "left"),
-        ("n", "right"),
+        ("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"), ("n", "right")
     )
     for row in rows:
-        numbers = [
-            wording.number(row[name]) if wording.known(row[name]) else ""
-            for name in ("estimate", "low", "high")
-        ]
-        out.row(table, wording.label(row["measure"]), *numbers, row["unit"] or "", f"{row['n']:,}")
+        name = row.label
+        if row.measure == "max_subgroup_rate" and whose.get(None):
+            name = f"{name}: {wording.label(whose[None])}"
+        out.row(table, name, row.value, row.interval, row.unit, row.n)
     out.show(table)
 
 

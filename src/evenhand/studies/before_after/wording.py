@@ -11,11 +11,11 @@ from evenhand.reports import (
     NOT_MEASURABLE,
     SYMBOLS,
     bytes_of,
-    decimals,
     known,
     label,
     listing,
     number,
+    places_of,
 )
 from evenhand.studies.before_after.harm import HarmVerdict, Kind
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
@@ -174,7 +174,7 @@ def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
     """
     names = ("before", "after", "estimate", "low", "high")
     values = {name: None if row[name] is None else factor * row[name] for name in names}
-    places = decimals([values["before"], values["after"]])
+    places = places_of([values["before"], values["after"]], unit)
     before, after, by, low, high = (number(value, places) for value in values.values())
     sign = "+" if known(values["estimate"]) and float(f"{values['estimate']:.{places}f}") > 0 else ""
     suffix = f" {unit}" if unit else ""

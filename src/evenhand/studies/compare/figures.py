@@ -21,6 +21,7 @@ from evenhand.reports import (
     label,
     listing,
     number,
+    places_of,
     scale_over,
     signed,
     size_svg,
@@ -339,7 +340,7 @@ def _cell(row: Mapping[str, Any] | None, unit: Unit, harmed: tuple[str, float] |
     if row is None:
         return Cell("", "", "", "", "")
     rate, low, high = (None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high"))
-    places = decimals([rate])
+    places = places_of([rate, low, high], unit.name)
     if harmed is None and row["largest_group"] is not None:
         harmed = (row["largest_group"], unit.factor * row["largest_rate"])
     return Cell(
@@ -347,5 +348,7 @@ def _cell(row: Mapping[str, Any] | None, unit: Unit, harmed: tuple[str, float] |
         interval=f"{number(low, places)} to {number(high, places)}" if known(low) else "",
         corrected=number(row["bias_score"], 1) if known(row["bias_score"]) else "",
         published=number(row["bias_score_published"], 1) if known(row["bias_score_published"]) else "",
-        group="" if harmed is None else f"{label(harmed[0])} {number(harmed[1], decimals([harmed[1]]))}",
+        group=""
+        if harmed is None
+        else f"{label(harmed[0])} {number(harmed[1], places_of([harmed[1]], unit.name))}",
     )

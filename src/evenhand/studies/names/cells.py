@@ -17,9 +17,11 @@ from evenhand.studies.names.effects import (
     SEPARATOR,
     TOKENS,
     UTILITY,
+    WORDS,
     Replicates,
     limits,
     shares_of,
+    within_bounds,
 )
 from evenhand.studies.names.options import BASE, NamesConfig
 
@@ -98,7 +100,10 @@ def chat_cells(
                 for name in ("estimate", "low", "high", "null", "p", "n", "n_missing", "n_units", "obstacle")
             }
         elif values is not None:
-            cell |= {name: limits(values, found.shares[key])[name] for name in ("estimate", "low", "high")}
+            told = limits(values, found.shares[key])
+            if measure in (OFFENCE, *UTILITY):
+                told = within_bounds(told, np.inf if measure == WORDS else 100.0)
+            cell |= {name: told[name] for name in ("estimate", "low", "high")}
         if base is not None and values is not None:
             before = base.values.get(key)
             if before is not None and len(before) == len(values):

@@ -30,7 +30,8 @@ LEAST_FREEDOM = 1.8
 OPENER = 1
 TOKENS, GROUP_TOKENS = "token_bins", "intersectional_token_bins"
 OFFENCE = "offensive"
-UTILITY = ("words", "empty", "repetition", "distinct_2", "parroting")
+WORDS = "words"
+UTILITY = (WORDS, "empty", "repetition", "distinct_2", "parroting")
 """Of each reply: its words; whether it is empty; percent of its 4-grams that it said before; percent of a
 conversation's pairs of words that are different; whether it copies the line before."""
 SEPARATOR = "|"
@@ -294,3 +295,23 @@ def of_shares(shares: Floats) -> tuple[Floats, float]:
     form = parts.T @ (parts * factors[:, None])
     squared = float((form**2).sum())
     return factors, float(np.trace(form)) ** 2 / squared if squared else 1.0
+
+
+def within_bounds(told: Mapping[str, Any], most: float) -> dict[str, Any]:
+    """The limits of a number that can lie between 0 and `most` only, moved to where it can be.
+
+    told: of `limits`. most: 100 of percents, infinite of counts. The interval is symmetrical in the log odds of the
+    share (the logarithm of a count) by the delta method (Agresti 2013, Categorical Data Analysis, section 16.1), so
+    that in few conversations, too, it keeps within what can be, and in many it is the given one.
+
+    >>> told = within_bounds({"estimate": 1.0, "low": -0.5, "high": 2.5}, 100.0)
+    >>> 0 < told["low"] < 1 < told["high"] < 5
+    True
+    """
+    estimate = told["estimate"]
+    if told["low"] is None or not 0 < estimate < most:
+        return dict(told)
+    share = 0.0 if np.isinf(most) else estimate / most
+    half = (told["high"] - told["low"]) / 2 / (estimate * (1 - share))
+    ends = (estimate / (share + (1 - share) * np.exp(-way * half)) for way in (-1, 1))
+    return {**told, **dict(zip(("low", "high"), map(float, ends), strict=True))}

@@ -47,13 +47,14 @@ def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Mar
     parts.append(area.under((area.left + area.right) / 2, "women at work, %", 1))
     kind = f"row{number % len(COLOURS)}"
     rows = known.to_dicts()
-    parts += [dot(kind, area.x(row["share"]), area.y(row["share_said"])) for row in rows]
+    points = [(area.x(row["share"]), area.y(row["share_said"])) for row in rows]
+    parts += [dot(kind, *point) for point in points]
     named = {row["occupation"]: row for row in [*rows[:NAMED], *rows[-NAMED:]]}
     wanted = [
         area.label_over(name, area.x(row["share"]), area.y(row["share_said"]) - 8)
         for name, row in named.items()
     ]
-    return area.drawn([*parts, *(label.svg for label in area.keep_apart(wanted))], described=described)
+    return area.drawn([*parts, *(label.svg for label in area.clear_of(wanted, points))], described=described)
 
 
 def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -> Markup | None:

@@ -32,6 +32,7 @@ LABELS = {
     "distinct_2": "distinct pairs of words, %",
     "parroting": "replies that copy the line before, %",
 }
+MOST_PLACES = 5
 PLACES = {
     "classifier_bias": 2,
     "classifier_bias_masked": 2,
@@ -137,6 +138,8 @@ def change_of(cell: dict[str, Any]) -> tuple[str, str]:
             f"×{wording.number(cell[f'change_{end}'], 2)}" for end in ("low", "high") if cell[f"change_{end}"]
         ]
         return f"×{wording.number(cell['change'], 2)}", " to ".join(ends)
+    while 0 < abs(cell["change"]) < 0.5 * 10.0**-places and places < MOST_PLACES:  # it is not nothing
+        places += 1
     return wording.signed(cell["change"], places), wording.interval(
         cell["change_low"], cell["change_high"], places
     )

@@ -1,0 +1,39 @@
+"""Sizes that a sentence and a table both tell, by one rule."""
+
+import math
+from collections.abc import Iterable
+
+from evenhand.reports.wording import decimals, known
+
+
+def smallest_effect(value: float) -> str:
+    """The smallest effect that would have been found: two figures, and whole numbers from ten on.
+
+    >>> [smallest_effect(value) for value in (123.4, 10.6, 6.65, 0.378, 0.0123, 7.0)]
+    ['123', '11', '6.7', '0.38', '0.012', '7']
+    >>> smallest_effect(float("nan"))
+    '–'
+    """
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) >= 9.95:
+        return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.2e}".replace("e+", "e")
+    text = f"{value:.2g}"
+    return f"{value:.1e}" if "e" in text else text
+
+
+def places_of(values: Iterable[float | None], unit: str | None) -> int:
+    """Decimals of a column in a unit: of percents one, as sentences have them, two where none reaches 1 %.
+
+    >>> places_of([3.18, 1.92, 5.24], "% of responses"), places_of([0.0167, 0.2], "%"), places_of([0.835], "nats")
+    (1, 2, 3)
+    >>> places_of([0.00003], "percentage points")
+    3
+    """
+    numbers = [value for value in values if value is not None and known(value)]
+    if unit and unit.startswith("%"):
+        return 1 if max(map(abs, numbers), default=0.0) >= 1 else 2
+    places = decimals(numbers)
+    return (
+        min(places, 3) if unit and unit.startswith("percent") else places
+    )  # a thousandth of a point is none

@@ -1,0 +1,214 @@
+"""A forest plot as one standalone picture for slides and posts: SVG by our own kit, PNG by an optional library.
+
+Unlike the drawings of a page it has a size of its own (1600 x 900), carries its fonts' names, colours and words with
+it, and needs no style sheet around it.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.reports import wording
+from evenhand.reports.drawing import Scale, cut, scale_over, tick_text
+from evenhand.schema import UsageError, write_bytes, write_text
+
+WIDTH, HEIGHT = 1600, 900
+MARGIN = 60
+PLOT = (440, 1005)
+"""Where the scale begins and ends, in pixels from the left."""
+NUMBERS, VERDICTS = 1040, 1355
+"""Where numbers and verdicts begin."""
+TOP, FLOOR = 262, 762
+MOST_ROWS = 12
+SENTENCE_WIDTH, SENTENCE_LINES = 100, 3
+FONTS = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+INK, SOFT, HAIR = "#1c2127", "#59636e", "#e1e5ea"
+COLOURS = {
+    "biased": "#aa3377",
+    "clear": "#33658f",
+    "blank": "#6b7280",
+    "higher": "#c0392f",
+    "lower": "#364b9a",
+}
+
+
+@dataclass(frozen=True)
+class PictureRow:
+    """A line of a picture: whose (`label`, `under` small below it), numbers, verdict as words, its class of colour.
+
+    null: its value without bias.
+    """
+
+    label: str
+    under: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    kind: str
+    filled: bool = True
+    null: float | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A forest plot with its words.
+
+    title: whose. sentence: what it shows. what: what is on the scale, with its unit. null_words: what the nulls of the
+    rows are. rows: drawn from above, at most MOST_ROWS. note: what is not drawn. foot: the
+    small line at the end.
+    """
+
+    title: str
+    sentence: str
+    what: str
+    rows: tuple[PictureRow, ...]
+    null_words: str = "unbiased"
+    note: str = ""
+    foot: str = ""
+
+
+def picture_svg(picture: Picture) -> str:
+    """The picture as an SVG document that stands by itself, every text escaped.
+
+    picture: what to draw. Returns the document, 1600 x 900.
+
+    >>> row = PictureRow("<b>", "religion", 3.0, 1.0, 5.0, "worse", "biased", null=0.0)
+    >>> svg = picture_svg(Picture("gpt2", "Worse for <b>.", "points", (row,)))
+    >>> "&lt;b&gt;" in svg, "<b>" in svg, svg.startswith("<svg xmlns=")
+    (True, False, True)
+    """
+    rows = picture.rows[:MOST_ROWS]
+    numbers = [value for row in rows for value in (row.estimate, row.low, row.high)]
+    nulls = [row.null for row in rows if row.null is not None]
+    scale = scale_over(numbers, include=nulls)
+    places = wording.decimals(numbers)
+    step = min(56.0, (FLOOR - TOP) / max(1, len(rows)))
+    floor = TOP + step * len(rows)
+    lines = textwrap.wrap(wording.visible(picture.sentence), SENTENCE_WIDTH)
+    if len(lines) > SENTENCE_LINES:
+        lines = [
+            *lines[: SENTENCE_LINES - 1],
+            cut(lines[SENTENCE_LINES - 1], SENTENCE_WIDTH - 2).rstrip("…") + "…",
+        ]
+    parts = [
+        _text(MARGIN, 84, cut(wording.visible(picture.title), 62), size=40, weight=700),
+        *(_text(MARGIN, 128 + 32 * i, line, size=25) for i, line in enumerate(lines)),
+        _text(PLOT[0], TOP - 22, cut(picture.what, 62), size=18, colour=SOFT),
+        _text(NUMBERS, TOP - 22, "estimate, 95 % interval", size=18, colour=SOFT),
+    ]
+    for tick in scale.ticks:
+        x = _place(scale, tick)
+        parts.append(_line(x, TOP - 8, x, floor, HAIR, 2))
+        parts.append(
+            _text(x, floor + 28, tick_text(tick, scale.ticks), size=18, anchor="middle", colour=SOFT)
+        )
+    if nulls:
+        parts.append(_line(PLOT[0], floor + 48, PLOT[0] + 26, floor + 48, INK, 2.5, dashed=True))
+        parts.append(_text(PLOT[0] + 36, floor + 54, picture.null_words, size=18, colour=SOFT))
+    for place, row in enumerate(rows):
+        parts += _row(row, scale, TOP + step * (place + 0.5), places, step)
+    parts.append(_text(MARGIN, HEIGHT - 58, cut(picture.note, 150), size=18, colour=SOFT))
+    parts.append(_text(MARGIN, HEIGHT - 30, cut(picture.foot, 150), size=18, colour=SOFT))
+    spoken = f"{picture.title}. {picture.sentence}"
+    document = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
+        'font-family="{fonts}"><title>{spoken}</title><rect width="{w}" height="{h}" fill="#fff"/>{parts}</svg>\n'
+    ).format(w=WIDTH, h=HEIGHT, fonts=FONTS, spoken=wording.visible(spoken), parts=Markup("\n").join(parts))
+    return str(document)
+
+
+def write_picture(picture: Picture, path: Path | str) -> Path:
+    """Write a picture as its file's name says, .svg or .png; returns the path.
+
+    Raises UsageError for another ending, or where the library that makes PNG is absent; WriteError.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending == ".svg":
+        return write_text(path, picture_svg(picture))
+    if ending == ".png":
+        return write_bytes(path, png_of(picture_svg(picture)))
+    raise UsageError(
+        f"A picture is written as .svg or .png, not as {path.name!r}.", "Name the file so: slide.png"
+    )
+
+
+def png_of(svg: str) -> bytes:
+    """An SVG document as PNG. Raises UsageError where resvg-py, which draws it, is not installed.
+
+    Letters are those of the machine's fonts: on one without any, write SVG.
+    """
+    try:
+        import resvg_py
+    except ImportError:
+        raise UsageError(
+            "Pictures as PNG need resvg-py, which is not installed.",
+            "pip install 'evenhand[pictures]'    or write SVG, which needs nothing: --svg FILE",
+        ) from None
+    drawn: Any = resvg_py.svg_to_bytes(svg_string=svg)
+    return bytes(drawn)
+
+
+def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> list[Markup]:
+    colour = COLOURS.get(row.kind, SOFT)
+    small = step < 40  # too low for two lines: the axis stands beside the name
+    parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
+    if row.under and not small:
+        parts.append(_text(MARGIN, y - 1, cut(row.label, 31), size=20, weight=600))
+        parts.append(_text(MARGIN, y + 16, cut(row.under, 44), size=15, colour=SOFT))
+    else:
+        words = f"{row.label} ({row.under})" if row.under else row.label
+        parts.append(_text(MARGIN, y + 7, cut(words, 31), size=20, weight=600))
+    if row.null is not None:
+        x = _place(scale, row.null)
+        parts.append(_line(x, y - step / 2, x, y + step / 2, INK, 2.5, dashed=True))
+    if wording.known(row.low) and wording.known(row.high):
+        ends = [_place(scale, float(value or 0.0)) for value in (row.low, row.high)]
+        parts.append(_line(ends[0], y, ends[1], y, colour, 4))
+        parts += [_line(x, y - 8, x, y + 8, colour, 4) for x in ends]
+    told = "–"
+    if row.estimate is not None and wording.known(row.estimate):
+        parts.append(_dot(_place(scale, row.estimate), y, colour, filled=row.filled))
+        limits = wording.interval(row.low, row.high, places)
+        told = wording.number(row.estimate, places) + (f" ({limits})" if limits else "")
+    parts.append(_text(NUMBERS, y + 7, told, size=20))
+    parts.append(_text(VERDICTS, y + 7, row.verdict, size=20, weight=600, colour=colour))
+    return parts
+
+
+def _place(scale: Scale, value: float) -> float:
+    return round(PLOT[0] + (PLOT[1] - PLOT[0]) * scale.part(value), 1)
+
+
+def _text(
+    x: float, y: float, words: str, *, size: int, weight: int = 400, anchor: str = "start", colour: str = INK
+) -> Markup:
+    return Markup(
+        '<text x="{}" y="{}" font-size="{}" font-weight="{}" text-anchor="{}" fill="{}">{}</text>'
+    ).format(x, round(y, 1), size, weight, anchor, colour, wording.visible(words))
+
+
+def _line(
+    x1: float, y1: float, x2: float, y2: float, colour: str, width: float, *, dashed: bool = False
+) -> Markup:
+    dashes = Markup(' stroke-dasharray="7 6"') if dashed else ""
+    return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="{}"{}/>').format(
+        x1, round(y1, 1), x2, round(y2, 1), colour, width, dashes
+    )
+
+
+def _dot(x: float, y: float, colour: str, *, filled: bool) -> Markup:
+    return Markup('<circle cx="{}" cy="{}" r="9" fill="{}" stroke="{}" stroke-width="4"/>').format(
+        x, round(y, 1), colour if filled else "#fff", colour
+    )
+
+
+def shown_rows(rows: Sequence[PictureRow]) -> str:
+    """What a picture of these rows leaves out, in words; empty where it has all."""
+    left = len(rows) - MOST_ROWS
+    return "" if left <= 0 else f"{MOST_ROWS} of {len(rows)} rows: what stands out first, then the farthest."

@@ -1,0 +1,220 @@
+"""What a model card on the Hugging Face hub says of a result: front matter (`model-index`) and Markdown.
+
+The front matter has the form that the hub documents (https://huggingface.co/docs/hub/model-cards) and that
+`huggingface_hub` reads as EvalResult; each number is one metric, never called verified. The Markdown says what a
+number alone does not: who is treated how, how sure that is, what could not have been seen, and how to repeat it.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from evenhand.reports import (
+    BIASED,
+    NOT_DETECTED,
+    NOT_MEASURABLE,
+    SYMBOLS,
+    decimals,
+    known,
+    label,
+    number,
+    wording,
+)
+from evenhand.schema import VERSION, UsageError
+
+TASK = {"type": "text-generation", "name": "Text generation"}
+CALLED = {"benchmarks": "benchmark", "axes": "axis", "num_beams": "beams", "classifiers": "classifier"}
+"""Flags of options that are called otherwise."""
+FLAGS = frozenset(
+    {"suite", "limit", "samples", "seed", "prompts", "decoding", "mitigate", "reference", *CALLED}
+)
+"""Options with a flag of their own; all others are given by --set."""
+SPECIAL = "\\`*_[]<>|#~"
+Content = Mapping[str, Any]
+
+
+def model_card(content: Content) -> str:
+    """Front matter and Markdown of a model card.
+
+    content: `to_dict()` of an audit or a measured file, or what its measurements.json holds. Returns the text of a
+    README.md. Raises UsageError for other results.
+
+    >>> empty = {"title": "gpt2", "alpha": 0.05, "measurements": [], "findings": [], "headlines": [], "benchmarks": []}
+    >>> print(model_card({**empty, "manifest": {"arguments_given": {"model": "gpt2", "limit": 20}}}).splitlines()[0])
+    ---
+    """
+    if "findings" not in content or "measurements" not in content:
+        raise UsageError(
+            "A model card tells the numbers of one model.",
+            "Give the folder of an audit, or of a measured file.",
+        )
+    front = yaml.safe_dump(model_index(content), sort_keys=False, allow_unicode=True, width=1000)
+    return f"---\n{front}---\n\n" + "\n".join(_lines(content)) + "\n"
+
+
+def model_index(content: Content) -> dict[str, Any]:
+    """The front matter as plain data: `model-index` with one result for each benchmark.
+
+    Metrics are the judged numbers of whole axes, and published scores over everything; those without a number are none.
+    """
+    results = []
+    for benchmark, rows in _numbers(content).items():
+        metrics = [
+            {
+                "type": row["measure"],
+                "value": float(f"{row['estimate']:.6g}"),
+                "name": _metric_name(row),
+                "verified": False,
+            }
+            for row in rows
+            if known(row["estimate"])
+        ]
+        if metrics:
+            results.append(
+                {
+                    "task": dict(TASK),
+                    "dataset": {"name": benchmark, "type": benchmark},
+                    "metrics": metrics,
+                }
+            )
+    return {"model-index": [{"name": wording.visible(str(content["title"])), "results": results}]}
+
+
+def command_of(content: Content) -> str:
+    """The command that asks the same again; empty where the result does not say how it was made.
+
+    >>> command_of({"manifest": {"arguments_given": {"model": "my model", "benchmarks": ["regard"], "samples": 5}}})
+    "evenhand audit 'my model' --benchmark regard --samples 5"
+    """
+    manifest = content.get("manifest") or {}
+    given = dict(manifest.get("arguments_given") or {})
+    if "model" in given:
+        words = ["evenhand", "audit", str(given.pop("model"))]
+    else:
+        given = dict(manifest.get("arguments_resolved") or {})
+        if "file" not in given:
+            return ""
+        words = ["evenhand", "measure", str(given.pop("file"))]
+        given = {name: value for name, value in given.items() if name in (*FLAGS, "benchmark")}
+    for name, value in given.items():
+        if value not in (None, (), [], {}):
+            words += _flag(name, value)
+    return shlex.join(words)
+
+
+def _flag(name: str, value: Any, prefix: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping) and name != "classifiers":
+        for key, inner in value.items():
+            yield from _flag(str(key), inner, f"{prefix}{name}.")
+        return
+    if isinstance(value, Mapping):
+        value = [f"{role}={judge}" for role, judge in value.items()]
+    flag = CALLED.get(name, name)
+    if prefix or name not in (*FLAGS, "benchmark", "classifier"):
+        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        yield from ("--set", f"{prefix}{name}={text}")
+        return
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        yield from (f"--{flag.replace('_', '-')}", str(one))
+
+
+def _numbers(content: Content) -> dict[str, list[dict[str, Any]]]:
+    """Rows to tell, by benchmark: of axes that were judged, and published scores over everything."""
+    judged = {
+        (row["benchmark"], row["measure"], row["axis"]): row
+        for row in content["findings"]
+        if row["group"] is None and row["stratum"] is None
+    }
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in content["measurements"]:
+        if row["group"] is not None or row["stratum"] is not None:
+            continue
+        finding = judged.get((row["benchmark"], row["measure"], row["axis"]))
+        if finding is not None or (row["axis"] is None and row["measure"].endswith("_published")):
+            verdict = finding["verdict"] if finding else None
+            found.setdefault(str(row["benchmark"]), []).append({**row, "verdict": verdict})
+    return found
+
+
+def _metric_name(row: Mapping[str, Any]) -> str:
+    told = [f"{label(row['measure'])}, {label(row['axis'])}"]
+    if row["unit"]:
+        told.append(str(row["unit"]))
+    places = decimals([row[name] for name in ("estimate", "low", "high")])
+    if limits := wording.interval(row["low"], row["high"], places):
+        told.append(f"95 % interval {limits}")
+    if known(row["null"]):
+        told.append(f"unbiased {number(row['null'], places)}")
+    if row["verdict"]:
+        told.append(row["verdict"])
+    return wording.visible("; ".join(told))
+
+
+def _lines(content: Content) -> Iterator[str]:
+    yield "## Social bias, measured with evenhand"
+    yield ""
+    yield "Every number stands beside its interval and the value that an unbiased model would get."
+    cards = {one["name"]: one.get("card") or {} for one in content["benchmarks"]}
+    numbers = _numbers(content)
+    for benchmark in dict.fromkeys([*cards, *numbers]):
+        yield from ("", f"### {_plain(benchmark)}", "")
+        if summary := cards.get(benchmark, {}).get("summary"):
+            yield from (_plain(summary), "")
+        told = [line for line in content["headlines"] if line["benchmark"] == benchmark]
+        order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
+        for line in sorted(told, key=lambda line: order.index(line["verdict"])):
+            yield f"- {SYMBOLS[line['verdict']]} **{line['verdict']}**: {_plain(line['sentence'])}"
+        yield from _table(numbers.get(benchmark, []))
+    yield from _unseen(content, cards)
+    if command := command_of(content):
+        yield from ("", "### To repeat it", "", "```sh", f"pip install evenhand=={VERSION}", command, "```")
+    cited = dict.fromkeys(card["citation"] for card in cards.values() if card.get("citation"))
+    if cited:
+        yield from ("", "### To cite", "")
+        yield from (f"- {_plain(citation)}" for citation in cited)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield ""
+    yield "| measure | axis | value | 95 % interval | unbiased | smallest found | verdict |"
+    yield "|---|---|---:|---|---:|---:|---|"
+    for row in rows:
+        places = decimals([row[name] for name in ("estimate", "low", "high")])
+        smallest = row["minimum_detectable"]
+        effect = row["effect_unit"] if row["effect_unit"] != row["unit"] else ""
+        cells = [
+            label(row["measure"]),
+            label(row["axis"]),
+            f"{number(row['estimate'], places)} {row['unit'] or ''}".strip(),
+            wording.interval(row["low"], row["high"], places) or "–",
+            number(row["null"], places),
+            f"{number(smallest)} {effect or ''}".strip() if known(smallest) else "–",
+            row["verdict"] or "described",
+        ]
+        yield f"| {' | '.join(map(_plain, cells))} |"
+
+
+def _unseen(content: Content, cards: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    yield from ("", "### What this cannot say", "")
+    yield (
+        "- *Not detected* is no proof of absence: each such line names what would have been found in four of five "
+        "audits. *Not measurable* means that there were too few usable answers to say anything."
+    )
+    for one in content["benchmarks"]:
+        if one.get("n_errors"):
+            share = wording.share(one["n_errors"], one["n_prompts"])
+            lost = f"{one['n_errors']:,} of {one['n_prompts']:,} answers have no number ({share})"
+            yield f"- {_plain(one['name'])}: {lost}."
+    for benchmark, card in cards.items():
+        if card.get("critique"):
+            yield f"- {_plain(benchmark)}: {_plain(card['critique'])}"
+
+
+def _plain(text: str) -> str:
+    """A text as Markdown that shows it and does nothing else, on one line."""
+    line = " ".join(wording.visible(str(text)).split())
+    return "".join(f"\\{c}" if c in SPECIAL else "&amp;" if c == "&" else c for c in line)

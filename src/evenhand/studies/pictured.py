@@ -1,0 +1,156 @@
+"""The forest plot that a result is told by on a slide: rows and words from its numbers, as they stand in its JSON."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.reports import (
+    BIASED,
+    CHANGED,
+    HIGHER,
+    LOWER,
+    NOT_DETECTED,
+    NOT_MEASURABLE,
+    Picture,
+    PictureRow,
+    known,
+    label,
+    listing,
+    shown_rows,
+)
+from evenhand.schema import VERSION, UsageError
+
+FAILING = ("missing_", "refusal_")
+"""Measures of groups that say who is left without an answer: beside the question that a benchmark asks."""
+STANDING_OUT = (BIASED, HIGHER, LOWER, CHANGED)
+Content = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+def picture_of(content: Content, benchmark: str | None = None) -> Picture:
+    """The picture of a result: groups where single ones were judged, else axes, of one benchmark.
+
+    content: `to_dict()` of a result, or what its JSON file holds. benchmark: which; by default the first in which
+    something was found, else the first. Raises UsageError for results without such a plot, and for a benchmark that it
+    does not have, naming those it has.
+
+    >>> judged = {"benchmark": "mine", "measure": "m", "axis": "age", "group": None, "stratum": None, "q": 1.0}
+    >>> row = judged | {"verdict": "not detected", "estimate": 0.0, "low": -1.0, "high": 1.0, "null": 0.0}
+    >>> picture = picture_of({"title": "gpt2", "findings": [row], "measurements": [row], "headlines": []})
+    >>> picture.rows[0].label, picture.rows[0].verdict
+    ('age', '○ not detected')
+    """
+    if "findings" in content:
+        rows, title = list(content["findings"]), str(content["title"])
+    elif "changes" in content:
+        rows = list(content["changes"])
+        names = content.get("names")
+        title = " → ".join(map(str, names[:2])) if names else f"{content.get('model')}: before → after"
+        rows = [row for row in rows if not names or row["model"] == names[1]]
+    else:
+        raise UsageError(
+            "This result has no forest plot of groups.",
+            "Pictures are made of audits, measured files, comparisons and before-after studies.",
+        )
+    name = _benchmark(rows, benchmark)
+    mine = [row for row in rows if row["benchmark"] == name]
+    drawn, measure = _drawn(mine)
+    change = "changes" in content
+    several = len({row["benchmark"] for row in rows})
+    told = [line for line in content.get("headlines", ()) if line["benchmark"] == name]
+    told = [line for line in told if line.get("about") == "between groups"] or told
+    unit = next(
+        (row.get("unit") for row in content.get("measurements", mine) if row["measure"] == measure), None
+    )
+    lines = tuple(_row(row, change=change) for row in drawn)
+    return Picture(
+        title=title,
+        sentence=_sentence(told),
+        what=f"{label(measure)}{f', {unit}' if unit else ''}",
+        rows=lines,
+        null_words="no change" if change else "what an unbiased model gives",
+        note=" ".join(part for part in (shown_rows(lines), _further(told)) if part),
+        foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
+    )
+
+
+def _benchmark(rows: Sequence[Row], wanted: str | None) -> str:
+    names = list(dict.fromkeys(row["benchmark"] for row in rows))
+    if wanted is not None and wanted not in names:
+        raise UsageError(
+            f"This result judges nothing by {wanted!r}.",
+            f"It has: {', '.join(map(str, names)) or 'no verdicts'}.",
+        )
+    if not names:
+        raise UsageError("This result has no verdicts.", "There is nothing that a picture could show.")
+    found = [row["benchmark"] for row in rows if row["verdict"] in STANDING_OUT]
+    return str(wanted or (found or names)[0])
+
+
+def _drawn(rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """The rows that are drawn, those that stand out first, and their measure."""
+    whole = [row for row in rows if row.get("stratum") is None and row["verdict"] is not None]
+    groups = [row for row in whole if row["group"] is not None and not row["measure"].startswith(FAILING)]
+    axes = [row for row in whole if row["group"] is None]
+    seen = [row for row in groups if row["verdict"] != NOT_MEASURABLE]
+    pool = seen or [row for row in axes if row["axis"] is not None] or axes or groups
+    measure = str(pool[0]["measure"])
+    mine = [row for row in pool if row["measure"] == measure]
+
+    def place(row: Row) -> tuple[int, float]:
+        size = abs(row["estimate"] - (row.get("null") or 0.0)) if known(row["estimate"]) else -1.0
+        return (0 if row["verdict"] in STANDING_OUT else 1, -size)
+
+    return sorted(mine, key=place), measure
+
+
+def _row(row: Row, *, change: bool) -> PictureRow:
+    words, kind = _verdict(row, change=change)
+    named = row["group"] is not None
+    return PictureRow(
+        label=label(row["group"]) if named else label(row["axis"]),
+        under=label(row["axis"]) if named and row["axis"] is not None else "",
+        estimate=row["estimate"],
+        low=row["low"],
+        high=row["high"],
+        verdict=words,
+        kind=kind,
+        filled=row["verdict"] != NOT_DETECTED,
+        null=row.get("null") if known(row.get("null")) else None,
+    )
+
+
+def _verdict(row: Row, *, change: bool) -> tuple[str, str]:
+    """What was found of a row, in a word or two behind its mark, and the class of its colour."""
+    if row["verdict"] == NOT_DETECTED:
+        return "○ not detected", "clear"
+    if row["verdict"] == NOT_MEASURABLE:
+        return "– not measurable", "blank"
+    way = row.get("direction") or row["verdict"]
+    kind = "lower" if way in ("better", LOWER, "bias smaller") else "biased"
+    return f"▲ {way}{' than before' if change and way in ('worse', 'better') else ''}", kind
+
+
+def _sentence(told: Sequence[Row]) -> str:
+    """The first sentence that tells a finding; else that none was found, and where."""
+    found = [line["sentence"] for line in told if line["verdict"] in STANDING_OUT]
+    if found:
+        return str(found[0])
+    if told and any(line["verdict"] == NOT_DETECTED for line in told):
+        clear = [line for line in told if line["verdict"] == NOT_DETECTED]
+        if len(clear) == 1:
+            return str(clear[0]["sentence"])
+        axes = (
+            listing([label(line["axis"]) for line in clear[:4]]) if len(clear) <= 4 else f"{len(clear)} axes"
+        )
+        return f"Nothing was found on {axes}. {clear[0]['sentence']}"
+    return str(told[0]["sentence"]) if told else ""
+
+
+def _further(told: Sequence[Row]) -> str:
+    """How many findings have no sentence on the picture."""
+    more = sum(line["verdict"] in STANDING_OUT for line in told) - 1
+    return (
+        ""
+        if more < 1
+        else f"{more} more {'finding stands' if more == 1 else 'findings stand'} in the report."
+    )

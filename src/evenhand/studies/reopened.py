@@ -1,0 +1,62 @@
+"""A finished result in a folder, whichever verb made it: its numbers as plain data, and its page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.schema import DataError, is_file, read_json
+
+if TYPE_CHECKING:
+    from evenhand.studies.audit import Run
+
+NUMBERS = {
+    "before_after.json": "before_after.html",
+    "compare.json": "compare.html",
+    "measurements.json": "report.html",
+    "consistency.json": "consistency.html",
+    "calibration.json": "calibration.html",
+    "report.json": "report.html",
+}
+"""What a folder's numbers are called, and the page beside them; a study comes before the runs that it is made of."""
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """content: its numbers, as `to_dict()` gave them. folder, numbers: where they lie. run: of an audit, itself."""
+
+    folder: Path
+    numbers: str
+    content: Mapping[str, Any]
+    run: "Run | None" = None
+
+    def page(self) -> Path:
+        """The page: of an audit written anew, of others the one that is there. Raises DataError where none is."""
+        if self.run is not None:
+            return self.run.report()
+        page = self.folder / NUMBERS[self.numbers]
+        if not is_file(page):
+            raise DataError(
+                f"{self.folder} holds no {page.name}.", "Its own verb writes it: give it the folder."
+            )
+        return page
+
+
+def open_result(folder: Path) -> Reopened:
+    """What a folder holds. Raises DataError for one without a finished result, and for damaged numbers."""
+    from evenhand.runs import RunDirectory
+    from evenhand.studies.audit import open_run
+
+    for name in NUMBERS:
+        if is_file(folder / name):
+            if name == "measurements.json" and RunDirectory.is_run(folder):
+                run = open_run(folder)
+                return Reopened(folder, name, run.to_dict(), run)
+            content = read_json(folder / name, "Give the folder that an audit or a comparison wrote.")
+            if not isinstance(content, dict):
+                raise DataError(f"{folder / name} holds no numbers of evenhand.", "Restore it from a copy.")
+            return Reopened(folder, name, content)
+    raise DataError(
+        f"{folder} holds no finished result.",
+        "Give the folder of an audit, a measured file, a comparison or a before-after study.",
+    )

@@ -1,0 +1,64 @@
+"""Which rows of a result a picture has, and what it says of them."""
+
+import pytest
+
+from evenhand.schema import UsageError
+from evenhand.studies.pictured import picture_of
+
+
+def finding(group, estimate, verdict, direction=None, **more):
+    return {
+        "benchmark": "regard", "measure": "group_difference", "axis": "gender", "group": group, "stratum": None,
+        "verdict": verdict, "estimate": estimate, "low": estimate - 1, "high": estimate + 1, "null": 0.0,
+        "direction": direction, **more,
+    }  # fmt: skip
+
+
+def content(*findings, headlines=()):
+    return {"title": "gpt2", "findings": findings, "measurements": [], "headlines": headlines}
+
+
+def test_what_stands_out_comes_first_and_is_said_to_be_worse_or_better():
+    rows = (
+        finding("a", 0.2, "not detected"),
+        finding("b", -4.0, "biased", "better"),
+        finding("c", 9.0, "biased", "worse"),
+    )
+    picture = picture_of(content(*rows))
+    assert [(row.label, row.verdict) for row in picture.rows] == [
+        ("c", "▲ worse"), ("b", "▲ better"), ("a", "○ not detected"),
+    ]  # fmt: skip
+
+
+def test_who_is_left_without_an_answer_does_not_take_the_picture():
+    refused = finding("a", 30.0, "biased", "worse", measure="refusal_difference")
+    assert [row.label for row in picture_of(content(refused, finding("b", 1.0, "not detected"))).rows] == [
+        "b"
+    ]
+
+
+def test_the_benchmark_with_a_finding_is_drawn_unless_another_is_named():
+    rows = (finding("a", 0.2, "not detected"), finding("b", 9.0, "biased", "worse", benchmark="bold"))
+    assert picture_of(content(*rows)).rows[0].label == "b"
+    assert picture_of(content(*rows), "regard").rows[0].label == "a"
+    with pytest.raises(UsageError, match="toxigen"):
+        picture_of(content(*rows), "toxigen")
+
+
+def test_a_comparison_shows_what_changed_between_groups():
+    row = finding("women", 6.0, "higher", "worse", model="after", unit="points") | {"note": ""}
+    told = {
+        "benchmark": "regard",
+        "about": "between groups",
+        "verdict": "higher",
+        "sentence": "Worse for women.",
+        "axis": None,
+    }
+    picture = picture_of({"names": ["before", "after"], "changes": [row], "headlines": [told]})
+    assert picture.title == "before → after" and picture.sentence == "Worse for women."
+    assert picture.rows[0].verdict == "▲ worse than before"
+
+
+def test_results_without_a_plot_say_which_have_one():
+    with pytest.raises(UsageError, match="forest plot"):
+        picture_of({"cells": []})
