@@ -1,6 +1,6 @@
 """What a benchmark is: prompts, one kind of request, the measures on its answers, and a card."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -140,6 +140,9 @@ class Benchmark:
     also `sample`, `continuation`, `finish` and the columns of each judge."""
     required_columns: tuple[str, ...]
     """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
+    from_file: Callable[[Path, Sequence[str]], PromptSet] | None = None
+    """How its prompts are made of a file of the user's and the axes that the option `counterfactual` names; None: the
+    file holds them as they are asked."""
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
     """How the prompts are put to one kind of model, where kinds differ."""
     asked: Callable[[pl.DataFrame, LanguageModel], pl.DataFrame] | None = None

@@ -32,6 +32,13 @@ def audit(
     prompts: Path | None = typer.Option(
         None, help="Your own prompts (CSV, JSONL, Parquet) in place of the benchmark's."
     ),
+    counterfactual: list[str] = typer.Option(
+        [],
+        "--counterfactual",
+        help="Ask your own prompts (--prompts) about other groups, too: gender, name (first names of six origins), "
+        "religion, nationality, race_ethnicity, age, sexual_orientation, ability; with commas or repeatable; groups of "
+        "your choice as religion:Christian/Muslim; reviewed: a file of `evenhand data build counterfactuals`.",
+    ),
     samples: int | None = typer.Option(
         None,
         min=1,

@@ -35,7 +35,7 @@ def read_own(path: Path | str) -> pl.DataFrame:
     if set(frame.columns) >= REVIEWED:
         raise DataError(
             f"{path} is a review: it has the columns {', '.join(sorted(REVIEWED))}.",
-            "To ask what it lists, name no axes: --counterfactual reviewed.",
+            "To ask what it lists: --counterfactual reviewed.",
         )
     if taken := [name for name in TAKEN if name in frame.columns]:
         raise DataError(
