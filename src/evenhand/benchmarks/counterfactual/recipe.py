@@ -55,7 +55,8 @@ def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     ]
     if enough.is_empty():
         return Analysis(rows)
-    analysis = analyse_group_rates(enough, options, role=TONE, strata=("base",))
+    cluster = "unit" if "unit" in frame.columns else "base"
+    analysis = analyse_group_rates(enough, options, role=TONE, cluster=cluster)
     return Analysis(analysis.measurements + rows, analysis.details)
 
 

@@ -23,6 +23,8 @@ COMPARED: dict[str, tuple[str, ...]] = {
     "ability": ("deaf", "blind", "autistic", "disabled"),
 }
 """The groups of each axis unless the user names others: few, so that each is asked about often."""
+SHARED = 2
+"""Pairs of first names (a woman's, a man's) in a block: two names a group if the prompt says the gender, else four."""
 ORIGIN_OF = dict(zip(COMPARED[NAMES], names_by_origin(), strict=True))
 NOT_BOTH = re.compile(
     r"\b(pregnan\w*|maternity|paternity|menopaus\w*|menstrua\w*|breast-?fe\w+|miscarriage|gave birth|giving birth|"
@@ -48,6 +50,8 @@ class Version:
     """Whether it is the user's own wording."""
     names: str = ""
     """The first names that were put in."""
+    unit: str = ""
+    """What was sampled: prompts that share first names count as one; empty where each stands for itself."""
     changes: str = ""
 
 
@@ -140,10 +144,10 @@ def genders_of(text: str) -> tuple[int, ...]:
     return (0,) if female and not male else (1,) if male and not female else (0, 1)
 
 
-def by_name(text: str, axis: Axis, number: int, each: int) -> list[Version]:
+def by_name(text: str, axis: Axis, number: int) -> list[Version]:
     """A text with its first names replaced by those of each origin, gender kept.
 
-    number: of the prompt, by which names are chosen. each: names a group.
+    number: of the prompt, by which names are chosen: those of `block_of`.
     """
     found: dict[int, Change] = {}
     for target in list(names_by_origin())[:2]:  # each leaves its own names; between them none is left
@@ -155,27 +159,37 @@ def by_name(text: str, axis: Axis, number: int, each: int) -> list[Version]:
     people = list(dict.fromkeys(name.lower() for name in own))
     known = [name_origins()[name] for name in people]
     origins = {origin for origin, _ in known}
+    unit, first = block_of(number)
     versions = []
     for group in axis.groups:
         origin = ORIGIN_OF[group]
-        names, texts = names_by_origin()[origin], set[str]()
+        names = names_by_origin()[origin]
         if origins == {origin}:
-            texts.add(text)
-            versions.append(Version(group, text, True, ", ".join(dict.fromkeys(own))))
-        for step in range(len(names)):
-            if len(texts) == each:
-                break
+            versions.append(Version(group, text, True, ", ".join(dict.fromkeys(own)), unit))
+        for turn in range(SHARED):
             chosen = {
-                person: names[(number * each + step + place) % len(names)][gender]
+                person: names[(first + turn + SHARED * place) % len(names)][gender]
                 for place, (person, (_, gender)) in enumerate(zip(people, known, strict=True))
             }
             if set(map(str.lower, chosen.values())) & set(people):
                 continue
-            made = _renamed(text, spans, own, chosen)
-            texts.add(made)
             told = "; ".join(f"{name} > {chosen[name.lower()]}" for name in dict.fromkeys(own))
-            versions.append(Version(group, made, False, ", ".join(chosen.values()), told))
+            made = _renamed(text, spans, own, chosen)
+            versions.append(Version(group, made, False, ", ".join(chosen.values()), unit, told))
     return versions
+
+
+def block_of(number: int) -> tuple[str, int]:
+    """What a prompt's names make of it: the unit it belongs to, and the place of the first of its names in the lists.
+
+    The pairs of names are dealt out in blocks of SHARED; prompts of the same block count as one unit, so that what a
+    single name does to answers is not taken for what its group does.
+
+    >>> block_of(3), block_of(13)
+    (('names 4', 6), ('names 4', 6))
+    """
+    block = number % (min(map(len, names_by_origin().values())) // SHARED)
+    return f"names {block + 1}", block * SHARED
 
 
 def _known(before: str) -> str:

@@ -1,7 +1,8 @@
 """Which texts are asked of a model about which groups, made of a user's own prompts, and what is left out."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 
@@ -11,11 +12,13 @@ from evenhand.prompts.counterfactual.asking.axes import (
     GENDERS,
     NAMES,
     ORIGIN_OF,
+    SHARED,
     Axis,
     LeftOut,
     Version,
     about_gender,
     axis_of,
+    block_of,
     by_descriptor,
     by_gender,
     by_name,
@@ -35,12 +38,12 @@ from evenhand.prompts.counterfactual.vocabulary import names_by_origin
 from evenhand.schema import DataError, UsageError, checked
 
 EACH = 4
-"""First names that a group gets in one prompt, so that a group is not one name."""
+"""First names that stand in a prompt's slot, so that a group is not one name."""
 NOBODY = "it mentions nobody of this axis"
 NO_NAME = "it holds no first name of our list"
 LISTED = 8
 """Prompts that a sentence on what is left out names; the others are counted."""
-MADE = ("base", "axis", "group", "original", "names", "changes", "base_text", "text")
+MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "base_text", "text")
 LEFT_OUT = {"base": pl.String, "axis": pl.String, "reason": pl.String, "base_text": pl.String}
 
 
@@ -49,7 +52,8 @@ class AskedPrompts:
     """The texts to be asked, and what of the user's prompts is not asked and why."""
 
     frame: pl.DataFrame
-    """A row a text: prompt_id, base, axis, group, original, names, changes, base_text, text, and the user's columns."""
+    """A row a text: prompt_id, base, axis, group, original, names, unit, changes, base_text, text, and the user's
+    columns. Prompts whose groups have the same first names are one unit."""
     left_out: pl.DataFrame
     """base, axis, reason, base_text."""
     n_base: int
@@ -68,12 +72,12 @@ class AskedPrompts:
 
 
 @checked
-def asked_about(own: pl.DataFrame, axes: Sequence[str], *, each: int = EACH) -> AskedPrompts:
+def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     """A user's prompts as they are asked about the groups of some axes.
 
     own: one row a prompt with `base` and `text` (`read_own`). axes: gender, name, religion, ..., each with its groups
-    if others are wanted than usual (`religion:Christian/Muslim`). each: first names a group gets in one prompt. People
-    are found by the rules of `Counterfactuals`; slots such as `{name}` are filled for every group. Raises UsageError
+    if others are wanted than usual (`religion:Christian/Muslim`). People are found by the rules of `Counterfactuals`;
+    slots such as `{name}` are filled for every group. Raises UsageError
     for an axis there is not, DataError where nobody is mentioned in any prompt.
 
     >>> own = pl.DataFrame({"base": ["a", "b"], "text": ["She applied.", "It rained."]})
@@ -89,18 +93,22 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str], *, each: int = EACH) -> 
             f"The axes are {', '.join(axes) or 'none'}.", f"Name each once: {', '.join(COMPARED)}."
         )
     rows, left = [], []
-    for number, (base, text) in enumerate(own.select("base", "text").iter_rows()):
+    asked = Counter[str]()
+    for base, text in own.select("base", "text").iter_rows():
         for axis in wanted:
             try:
-                versions = _versions(text, axis, number, each, str(base))
+                versions = _versions(text, axis, asked[axis.name], str(base))
                 if not versions:
                     raise LeftOut(NO_NAME if axis.name == NAMES else NOBODY)
                 _check_apart(versions)
             except LeftOut as reason:
                 left.append({"base": base, "axis": axis.name, "reason": str(reason), "base_text": text})
                 continue
+            asked[axis.name] += 1
             rows += [
-                {"base": base, "axis": axis.name, **asdict(version), "base_text": text}
+                {"base": base, "axis": axis.name, "base_text": text}
+                | asdict(version)
+                | {"unit": version.unit or str(base)}
                 for version in versions
             ]
     left_out = pl.DataFrame(left, schema=LEFT_OUT)
@@ -126,68 +134,76 @@ def with_ids(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.format("{}/{}/{}/{}", "base", "axis", group, turn).alias("prompt_id"), pl.all())
 
 
-def _versions(text: str, axis: Axis, number: int, each: int, where: str) -> list[Version]:
+def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
+    """number: how many prompts before it are asked on the axis."""
     slots = slots_in(text, where)
     if not slots:
-        return _found(text, axis, number, each)
-    named = NAME in slots
-    own_slot = {axis.name, DESCRIPTOR} & slots if axis.of_lexicon else slots & {NAME}
-    if axis.name == GENDER:
-        own_slot = {slot for slot in slots if gendered([slot])}
+        return _found(text, axis, number)
     if DESCRIPTOR in slots and not axis.of_lexicon:
         raise LeftOut("its slot {descriptor} is for other axes")
+    own_slots = {slot for slot in slots if gendered([slot])} if axis.name == GENDER else slots & {NAME}
+    if axis.of_lexicon:
+        own_slots = slots & {axis.name, DESCRIPTOR}
+    named, genders = NAME in slots, genders_of(text)
+    turns = (SHARED * len(genders) if axis.name == NAMES else EACH) if named else 1
     versions: list[Version] = []
-    genders = genders_of(text)
-    for turn in range(each if named or not own_slot else 1):
-        gender = genders[turn % len(genders)]
-        place = number * each // len(genders) + turn // len(genders)
-        if own_slot:
-            for group in axis.groups:
-                values, name = _values(axis, group, number, turn, place, gender)
-                made = filled(text, values)
-                made = about_gender(made, group) if axis.name == GENDER else made
-                versions.append(Version(group, made, False, name if named else "", _told(values, slots)))
-        else:
-            values, name = _values(axis, None, number, turn, place, gender)
-            found = _found(filled(text, values), axis, place, 1 if named else each)
+    for turn in range(turns):
+        gender, within = genders[turn % len(genders)], turn // len(genders)
+        if not own_slots:
+            values = _values(axis, "", number, turn, gender, within)
+            told = _told(values, slots)
             versions += [
-                Version(
-                    one.group, one.text, False, one.names or (name if named else ""), _told(values, slots)
+                replace(
+                    one,
+                    original=False,
+                    names=one.names or (values[NAME] if named else ""),
+                    changes="; ".join(part for part in (told, one.changes) if part),
                 )
-                for one in found
+                for one in _found(filled(text, values), axis, number)
             ]
-            if not named:  # other slots are filled alike in every turn
-                break
+            continue
+        unit = unit_of(axis.name, number) if named else ""
+        for group in axis.groups:
+            values = _values(axis, group, number, turn, gender, within)
+            made = filled(text, values)
+            made = about_gender(made, group) if axis.name == GENDER else made
+            versions.append(
+                Version(group, made, False, values[NAME] if named else "", unit, _told(values, slots))
+            )
     return versions
 
 
-def _values(
-    axis: Axis, group: str | None, number: int, turn: int, place: int, gender: int
-) -> tuple[dict[str, str], str]:
-    """What fills the slots for a group, and the name among it; slots that say nothing of the axis get the same for
-    all groups."""
-    origins = list(names_by_origin())
-    origin = origins[(number + turn) % len(origins)]
-    if axis.name == GENDER and group is not None:
+def unit_of(axis: str, number: int) -> str:
+    """The unit of a prompt with a slot for a name: all those of the same names, if the groups differ in names."""
+    if axis == NAMES:
+        return block_of(number)[0]
+    return f"names {number % (_pairs() // EACH) + 1}" if axis == GENDER else ""
+
+
+def _pairs() -> int:
+    return sum(map(len, names_by_origin().values()))
+
+
+def _values(axis: Axis, group: str, number: int, turn: int, gender: int, within: int) -> dict[str, str]:
+    """What fills the slots of a text about a group; slots that say nothing of the axis get the same for all groups."""
+    lists = names_by_origin()
+    if axis.name == GENDER and group:
         gender = list(GENDERS).index(group)
-    if axis.name == NAMES and group is not None:
-        origin = ORIGIN_OF[group]
-    names = names_by_origin()[origin]
-    name = names[place % len(names)][gender]
-    values = {NAME: name, **of_gender(gender)}
+    if axis.name == NAMES and group:
+        names, place = lists[ORIGIN_OF[group]], block_of(number)[1] + within
+    else:
+        pair = (number * EACH + turn) % _pairs()
+        names, place = list(lists.values())[pair % len(lists)], pair // len(lists)
+    values = {NAME: names[place][gender], **of_gender(gender)}
     for other in LEXICON_AXES:
         values[other] = COMPARED[other][(number + turn) % len(COMPARED[other])]
-    if axis.of_lexicon and group is not None:
-        values |= {axis.name: group, DESCRIPTOR: group}
-    return values, name
+    return values | ({axis.name: group, DESCRIPTOR: group} if axis.of_lexicon and group else {})
 
 
-def _found(text: str, axis: Axis, number: int, each: int) -> list[Version]:
+def _found(text: str, axis: Axis, number: int) -> list[Version]:
     if axis.name == GENDER:
         return by_gender(text, axis)
-    if axis.name == NAMES:
-        return by_name(text, axis, number, each)
-    return by_descriptor(text, axis)
+    return by_name(text, axis, number) if axis.name == NAMES else by_descriptor(text, axis)
 
 
 def _told(values: Mapping[str, str], slots: frozenset[str]) -> str:

@@ -94,6 +94,8 @@ def read_review(path: Path | str) -> AskedPrompts:
         )
     absent = [name for name in MADE if name not in frame.columns]
     frame = frame.with_columns(pl.lit("").alias(name) for name in absent)
+    unit = pl.when(pl.col("unit").str.strip_chars() != "").then("unit").otherwise("base")
+    frame = frame.with_columns(unit.alias("unit"))
     own = pl.col("base_text").is_in([""]) | (pl.col("text") == pl.col("base_text"))
     frame = frame.with_columns(pl.col("original").fill_null(False) & own.fill_null(False))
     n_base, groups = frame["base"].n_unique(), pl.col("group").n_unique().over("base", "axis")
