@@ -36,7 +36,7 @@ def slots_in(text: str, where: str = "") -> frozenset[str]:
         word = spelt.lower()
         if word in SLOTS:
             found.add(word)
-        elif near := get_close_matches(word, SLOTS, n=1, cutoff=0.8):
+        elif near := get_close_matches(word, SLOTS, n=1, cutoff=0.75):
             raise DataError(
                 f"{where}: {{{spelt}}} is no slot; is it {{{near[0]}}}?",
                 f"The slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}. Text in braces is written {{{{so}}}}.",
