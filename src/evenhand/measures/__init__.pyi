@@ -117,6 +117,7 @@ from .registry import (
     check_measures as check_measures,
     measure_cards as measure_cards,
 )
+from .scores.group_scores import ScoreDifferences as ScoreDifferences, score_differences as score_differences
 from .styles.clusters import (
     StyleTree as StyleTree,
     find_style_clusters as find_style_clusters,
