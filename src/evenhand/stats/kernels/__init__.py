@@ -1,0 +1,5 @@
+"""Measures on judged responses: rates of groups, BiasScore, the largest rate, intersections."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
