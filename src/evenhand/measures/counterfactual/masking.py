@@ -35,9 +35,9 @@ def hide(tokens: list[str], hidden: frozenset[str]) -> list[str]:
         if token in hidden:
             if not after:
                 made.append(HIDDEN)
-        elif after and (token, *tokens[place + 1 : place + 2]) in (("'", "s"), ("’", "s")):
-            continue
-        elif after and token == "s" and tokens[place - 1] in ("'", "’"):
+        elif (after and (token, *tokens[place + 1 : place + 2]) in (("'", "s"), ("’", "s"))) or (
+            after and token == "s" and tokens[place - 1] in ("'", "’")
+        ):
             continue
         else:
             made.append(token)

@@ -6,9 +6,8 @@ The grammar is ours and stated in docs/own_prompts.md. What it does not read it 
 import re
 from dataclasses import dataclass
 
-ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen").split()  # fmt: skip
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]  # fmt: skip
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = {word: value for value, word in enumerate(ONES)} | {
     word: 10 * place for place, word in enumerate(TENS, start=2)
 }
@@ -186,7 +185,9 @@ def _value(match: re.Match[str]) -> tuple[float, float]:
         return _of_words(match["words"]), 1.0
     digits = match["digits"]
     money = match["before"] or (match["behind"] or "").strip() not in ("", "%")
-    if digits.count(".") > 1 or (money and re.fullmatch(r"\d{1,3}\.\d{3}", digits)):  # 1.234.567,8 and 85.000 €
+    if digits.count(".") > 1 or (
+        money and re.fullmatch(r"\d{1,3}\.\d{3}", digits)
+    ):  # 1.234.567,8 and 85.000 €
         digits = digits.replace(".", "").replace(",", ".")
     elif re.fullmatch(r"\d+,\d{1,2}", digits):  # 7,5
         digits = digits.replace(",", ".")

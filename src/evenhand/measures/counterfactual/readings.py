@@ -90,7 +90,9 @@ def _fields(texts: pl.Series, outcome: Outcome) -> pl.DataFrame:
         elif kind == "number":
             rows.append((_number_of(value), None, None))
         elif kind == "yes or no":
-            rows.append((float(value if isinstance(value, bool) else _YES_NO[str(value).lower()]), None, None))
+            rows.append(
+                (float(value if isinstance(value, bool) else _YES_NO[str(value).lower()]), None, None)
+            )
         else:
             rows.append((None, " ".join(str(value).lower().split()), None))
     return pl.DataFrame(rows, schema=READINGS, orient="row")

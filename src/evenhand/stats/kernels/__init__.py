@@ -1,4 +1,7 @@
-"""Measures on judged responses: rates of groups, BiasScore, the largest rate, intersections."""
+"""Whether groups of things differ that can only be held beside each other: how alike two of them are.
+
+Things of one group are compared with each other and with those of other groups inside blocks that all groups share.
+"""
 
 import lazy_loader
 
