@@ -14,6 +14,15 @@ from .classifiers.state_tracking import (
     state_tracking_changes as state_tracking_changes,
 )
 from .columns import require_columns as require_columns
+from .counterfactual.grammar import GRAMMAR as GRAMMAR, Outcome as Outcome, outcome_of as outcome_of
+from .counterfactual.outcomes import (
+    CounterfactualOutcomes as CounterfactualOutcomes,
+    counterfactual_outcomes as counterfactual_outcomes,
+)
+from .counterfactual.similarity import (
+    SimilarityGap as SimilarityGap,
+    response_similarity as response_similarity,
+)
 from .info import HOLISTICBIAS as HOLISTICBIAS, MARTHA as MARTHA, MeasureInfo as MeasureInfo
 from .likelihood.corpus_perplexity import (
     CorpusPerplexity as CorpusPerplexity,

@@ -84,6 +84,11 @@ _LISTED = (
         "rates.disparity_cards",
         "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",
     ),
+    (
+        "counterfactual.cards",
+        "similarity_gap similarity_apart similarity_across similarity_floor answer_disparity answer_difference "
+        "answer_rate",
+    ),
     ("rates.noun_contrast", "regard_contrast"),
     ("likelihood.perplexity", "own_perplexity"),
     (

@@ -8,7 +8,10 @@ from evenhand.schema import UsageError, unknown_name
 
 PLAIN = ("similarity", "semantic", "length", "refusal", "number", "rating", "json")
 """Kinds of outcomes, as the part before the colon calls them."""
-GRAMMAR = "number, rating:LOW-HIGH (rating:1-10), json:FIELD (json:score, json:a.b), length, refusal, similarity or semantic"
+GRAMMAR = (
+    "number, rating:LOW-HIGH (rating:1-10), json:FIELD (json:score, json:a.b), length, refusal, similarity "
+    "or semantic"
+)
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|\.\.|to)\s*(-?\d+(?:\.\d+)?)")
 _PATH = re.compile(r"[^.\s][^.]*(?:\.[^.\s][^.]*)*")
 

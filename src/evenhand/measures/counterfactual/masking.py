@@ -6,6 +6,7 @@ import polars as pl
 
 from evenhand.measures.texts import words
 
+APOSTROPHES = ("'", "\u2019")
 HIDDEN = "\ufffc"
 """What stands for a hidden word, or for several in a row."""
 
@@ -33,12 +34,9 @@ def hide(tokens: list[str], hidden: frozenset[str]) -> list[str]:
     for place, token in enumerate(tokens):
         after = bool(made) and made[-1] == HIDDEN
         if token in hidden:
-            if not after:
-                made.append(HIDDEN)
-        elif (after and (token, *tokens[place + 1 : place + 2]) in (("'", "s"), ("’", "s"))) or (
-            after and token == "s" and tokens[place - 1] in ("'", "’")
-        ):
+            made += [] if after else [HIDDEN]
+        elif after and token in APOSTROPHES and tokens[place + 1 : place + 2] == ["s"]:
             continue
-        else:
+        elif not (after and token == "s" and tokens[place - 1] in APOSTROPHES):
             made.append(token)
     return made

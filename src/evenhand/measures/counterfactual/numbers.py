@@ -5,10 +5,23 @@ The grammar is ours and stated in docs/own_prompts.md. What it does not read it 
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
-ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]  # fmt: skip
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-WORDS = {word: value for value, word in enumerate(ONES)} | {
+ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+TEENS = (
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+WORDS = {word: value for value, word in enumerate(ONES + TEENS)} | {
     word: 10 * place for place, word in enumerate(TENS, start=2)
 }
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
@@ -25,7 +38,7 @@ _DIGITS = (
 )
 _SUFFIX = r"(?:\s?(?P<suffix>(?:thousand|million|billion|hundred|bn|mn)\b|[km]\b))?"
 _MONEY = r"[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|euros?|dollars?|pounds?)\b"
-_BELOW_100 = rf"(?:(?:{'|'.join(TENS)})(?:[\s-](?:{'|'.join(ONES[1:10])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))})"
+_BELOW_100 = rf"(?:(?:{'|'.join(TENS)})(?:[\s-](?:{'|'.join(ONES[1:])}))?|{'|'.join(TEENS + ONES)})"
 _BIG = "hundred|thousand|million|billion"
 _WORDS = rf"(?:{_BELOW_100}|a(?=\s+(?:{_BIG})\b))(?:\s+(?:{_BIG})\b(?:\s+(?:and\s+)?{_BELOW_100}\b)?)*"
 _NUMBER = re.compile(
@@ -213,7 +226,7 @@ def _fractions(text: str) -> list[tuple[_Found, float]]:
     """Numbers said as so many out of so many, with what they are out of."""
     found = []
     numbers = _numbers(text)
-    for first, second in zip(numbers, numbers[1:], strict=False):
+    for first, second in pairwise(numbers):
         if _OUT_OF.fullmatch(text, first.end, second.start):
             found.append((_Found(first.value, first.start, second.end, first.labelled), second.value))
     return found
@@ -232,4 +245,4 @@ def _without_scale(text: str, low: float, high: float) -> str:
 
 def _word_of(value: float) -> str:
     whole = int(value)
-    return ONES[whole] if value == whole and 0 <= whole < len(ONES) else r"(?!)"
+    return (ONES + TEENS)[whole] if value == whole and 0 <= whole < 20 else r"(?!)"

@@ -201,10 +201,8 @@ def _blocks(masked: pl.DataFrame, names: list[str], embed: Embedding | None, sev
     blocks = []
     for rows in masked.partition_by("base", maintain_order=True):
         texts = rows["words"].to_list()
-        if embed is None:
-            likeness = rouge_l(texts)
-        else:
-            likeness = cosines(np.stack([vectors[_sentence(text)] for text in texts]))
+        by_model = embed is not None
+        likeness = cosines(np.stack([vectors[_sentence(t)] for t in texts])) if by_model else rouge_l(texts)
         codes = np.array([place[name] for name in rows["group"]], dtype=np.int64)
         blocks.append(_of_wordings(likeness, codes, rows["text"]) if several else Block(likeness, codes))
     return blocks
