@@ -10,13 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.measures import Disparity, ScoreDifferences, disparity, score_differences
 from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.counterfactual.grammar import Outcome, outcomes_of_texts
 from evenhand.measures.counterfactual.overlap import Embedding
 from evenhand.measures.counterfactual.readings import readings, refusals
 from evenhand.measures.counterfactual.similarity import SimilarityGap, response_similarity
-from evenhand.measures.rates import Disparity, disparity
-from evenhand.measures.scores import ScoreDifferences, score_differences
 from evenhand.schema import DataError, Measurement, UsageError, checked, measurement_rows
 
 BASE = "base"

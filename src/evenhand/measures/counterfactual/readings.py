@@ -59,7 +59,7 @@ def refusals(frame: pl.DataFrame) -> pl.Series:
     in_words = refused(frame["continuation"])
     if "error" not in frame.columns:
         return in_words
-    by_service = frame["error"] == str(ResponseError.REFUSED)
+    by_service = frame["error"].cast(pl.String) == str(ResponseError.REFUSED)
     return pl.select(pl.when(by_service).then(True).otherwise(in_words)).to_series()
 
 
