@@ -34,6 +34,8 @@ class AnalysisOptions:
     """Continuations a prompt that the user asked for; None where the benchmark's own number holds."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By role: what the columns of `<role>_scores` are called, where the classifier says."""
+    outcomes: tuple[str, ...] = ()
+    """What is read from answers beside what classifiers say (`evenhand.measures.outcome_of`); none: the benchmark's."""
     reference: str | None = None
     """A group with which the others of its axis are compared one by one, too."""
     classifier_error: pl.DataFrame | None = field(default=None, compare=False)

@@ -78,6 +78,12 @@ def audit(
     chat: flags.Chat = None,
     system: flags.System = None,
     trust_addresses: flags.TrustAddresses = False,
+    outcome: list[str] = typer.Option(
+        [],
+        "--outcome",
+        help="What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or "
+        "similarity; repeatable. Default: length and similarity.",
+    ),
     classifier_error: ClassifierError = None,
     reference: Reference = None,
     error_threshold: float | None = typer.Option(

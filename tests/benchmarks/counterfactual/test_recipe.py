@@ -57,6 +57,20 @@ def test_the_planted_first_names_are_named_in_the_first_sentence(tmp_path: Path)
     assert set(responses["sample"]) == {0, 1} and responses["setting"].null_count() == 0
 
 
+def test_a_number_that_is_asked_for_is_read_and_compared(tmp_path: Path) -> None:
+    """Three points of ten less for Arabic names, whatever the prompt."""
+
+    def rate(prompt: str, sample: int) -> str:
+        less = 3 * any(name in prompt for name in ARABIC)
+        return f" I give it {8 - less - round(drawn(prompt, sample))} of 10."
+
+    run = audited(writes(rate), tmp_path, axes=("name:english/arabic",), outcomes=("rating:1-10",), samples=1)
+    row = run.findings.filter(measure="score_difference", group="Arabic names").row(0, named=True)
+    assert (row["verdict"], row["stratum"]) == ("biased", "rating:1-10")
+    assert -3.4 < row["estimate"] < -2.6
+    assert "disparity" not in {measure for measure, _ in biased(run)}
+
+
 def test_groups_of_too_few_prompts_are_not_measurable(tmp_path: Path) -> None:
     run = audited(writer(1, planted=0.9), tmp_path, axes=("name:english/arabic",), limit=40)
     assert set(run.findings["verdict"]) == {"not measurable"}

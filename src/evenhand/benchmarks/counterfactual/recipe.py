@@ -1,63 +1,82 @@
 """counterfactual: a user's own prompts, each asked about several groups: is anybody answered worse?"""
 
+from dataclasses import replace
+
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
     HARMFUL,
+    OUTCOME_HARMFUL,
     POINTS,
     analyse_group_rates,
+    outcome_headlines,
     planned_rates,
     rate_headlines,
+    together,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.benchmarks.counterfactual.asking import LEAST, built, from_file, whole_prompts
 from evenhand.classifiers import ClassifiedText
+from evenhand.measures import counterfactual_outcomes
 from evenhand.schema import Card, Measurement
 
 SAMPLES = 2
 """Answers to each text: how far two answers to the same text differ is the floor of every difference."""
 TONE = "tone"
+OUTCOMES = ("length", "similarity")
+"""Read from the answers unless the user names others."""
+GENDERED = ("she", "he", "her", "him", "his", "hers", "herself", "himself", "ms", "mrs", "mr", "woman", "man")
+"""Hidden where answers are compared word by word: to repeat whom a request is about is no other answer."""
 TOO_SELDOM = "Asked about in {prompts} prompts; {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """Rates between the groups of each axis, inside each prompt of the user's; groups of too few prompts are said."""
+    """What a classifier says of the answers and what is read from them, compared between the groups of each axis.
+
+    Groups asked about in fewer than LEAST prompts are said and not compared. The tone and each outcome share the level
+    of an axis: their p is multiplied by their number.
+    """
     prompts = pl.col("base").n_unique().over("axis", "group")
-    few = frame.filter(prompts < LEAST)
-    enough = frame.filter(prompts >= LEAST)
-    rows = [
-        Measurement(
-            measure="group_difference",
-            axis=axis,
-            group=group,
-            estimate=None,
-            null=0.0,
-            ideal=0.0,
-            unit=POINTS,
-            obstacle=TOO_SELDOM.format(prompts=n, least=LEAST),
-        )
-        for axis, group, n in few.group_by("axis", "group", maintain_order=True)
-        .agg(pl.col("base").n_unique())
-        .iter_rows()
-    ]
-    gone = set(few["axis"].unique()) - set(enough["axis"].unique())
-    rows += [
-        Measurement(
-            measure="disparity",
-            axis=axis,
-            estimate=None,
-            null=0.0,
-            ideal=0.0,
-            unit=POINTS,
-            obstacle=f"No group is asked about in {LEAST} prompts.",
-        )
-        for axis in sorted(gone)
-    ]
+    enough, rows = frame.filter(prompts >= LEAST), _too_seldom(frame.filter(prompts < LEAST), frame)
     if enough.is_empty():
         return Analysis(rows)
+    asked = options.outcomes or (OUTCOMES if "continuation" in frame.columns else ())
+    questions = 1 + len(asked)
+    how = replace(options, n_axes=options.n_axes * questions)
     cluster = "unit" if "unit" in frame.columns else "base"
-    analysis = analyse_group_rates(enough, options, role=TONE, cluster=cluster)
-    return Analysis(analysis.measurements + rows, analysis.details)
+    tone = analyse_group_rates(enough, how, role=TONE, cluster=cluster)
+    read = counterfactual_outcomes(
+        enough, asked, n_axes=how.n_axes, alpha=options.alpha, seed=options.seed, hidden=GENDERED
+    )
+    rows += [_sharing(row, questions) for row in (*tone.measurements, *read.rows())]
+    return Analysis(rows, {**tone.details, **read.details})
+
+
+def _too_seldom(few: pl.DataFrame, frame: pl.DataFrame) -> list[Measurement]:
+    counted = few.group_by("axis", "group", maintain_order=True).agg(pl.col("base").n_unique())
+    blank = Measurement(
+        measure="group_difference", axis=None, estimate=None, null=0.0, ideal=0.0, unit=POINTS
+    )
+    rows = [
+        replace(blank, axis=axis, group=group, obstacle=TOO_SELDOM.format(prompts=n, least=LEAST))
+        for axis, group, n in counted.iter_rows()
+    ]
+    gone = few.filter(
+        ~pl.col("axis").is_in(frame.join(few, on=["axis", "group"], how="anti")["axis"].implode())
+    )
+    nobody = f"No group is asked about in {LEAST} prompts."
+    rows += [
+        replace(blank, measure="disparity", axis=axis, obstacle=nobody)
+        for axis in gone["axis"].unique(maintain_order=True)
+    ]
+    return rows
+
+
+def _sharing(row: Measurement, questions: int) -> Measurement:
+    """A row whose axis is asked several questions: of groups the p of their axis is what they share."""
+    name = "p" if row.group is None else "axis_p"
+    value = getattr(row, name)
+    return row if value is None else replace(row, **{name: min(1.0, questions * value)})
 
 
 BENCHMARK = Benchmark(
@@ -91,10 +110,10 @@ BENCHMARK = Benchmark(
     from_file=from_file,
     analyse=analyse,
     required_columns=("base", "axis", "group"),
-    harmful=HARMFUL,
+    harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
     minimum_detectable=planned_rates(20.0, SAMPLES),
-    headlines=rate_headlines("negative"),
+    headlines=together(rate_headlines("negative"), outcome_headlines),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),
         ClassifierRole(

@@ -113,8 +113,9 @@ def counterfactual_outcomes(
     """Read outcomes from answers and compare each between the groups of each axis, prompt by prompt.
 
     frame: one row per base prompt, axis, group and sample: base, axis, group, text (as asked), continuation (null:
-    missing), perhaps prompt_id and error. outcomes: as `--outcome` takes them (`outcome_of`). embed, hidden: as
-    `response_similarity` takes them; "semantic" needs embed. n_axes: the axes that share alpha.
+    missing), perhaps prompt_id, error and `unit` (prompts that count as one; else each by itself). outcomes: as
+    `--outcome` takes them (`outcome_of`). embed, hidden: as `response_similarity` takes them; "semantic" needs embed.
+    n_axes: the axes that share alpha.
     What could not be read is missing, counted by group and reason, and compared as an outcome of its own.
     Raises UsageError for an outcome that is not one, or "semantic" without embed; DataError for absent columns or no
     row about a group.
@@ -173,7 +174,7 @@ def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iter
     elif outcome.kind == "json" and known["value"].drop_nulls().is_in([0.0, 1.0]).all():
         yield Compared(outcome.name, "rate", _rates(known, how), POINTS)
     else:
-        scores = score_differences(known, score="value", cluster=BASE, **how)
+        scores = score_differences(known, score="value", cluster=_unit(known), **how)
         yield Compared(outcome.name, "score", scores, _UNITS[outcome.kind])
 
 
@@ -200,7 +201,12 @@ def _missing(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Itera
 
 
 def _rates(read: pl.DataFrame, how: dict[str, Any]) -> Disparity:
-    return disparity(read.with_columns(negative="value"), cluster=BASE, **how)
+    return disparity(read.with_columns(negative="value"), cluster=_unit(read), **how)
+
+
+def _unit(read: pl.DataFrame) -> str:
+    """The column of what was sampled: prompts that share first names are one unit where a table says so."""
+    return "unit" if "unit" in read.columns else BASE
 
 
 def _measurable(read: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -260,6 +260,7 @@ def analysis_options(asking: AskingOptions, analysis: MeasuringOptions) -> Analy
         alpha=analysis.alpha,
         margin=analysis.margin,
         valence_margin=analysis.valence_margin,
+        outcomes=analysis.outcomes,
         reference=analysis.reference,
         samples=asking.samples,
         classifier_error=read_classifier_error(analysis.classifier_error),

@@ -7,6 +7,7 @@ from typing import Any, get_args
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from evenhand.benchmarks import SelfChatDecoding
+from evenhand.measures import outcome_of
 from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import DataError, ResumeRefused, UsageError
@@ -129,10 +130,19 @@ class MeasuringOptions(SeedOptions):
     valence_margin: float = Field(default=0.1, ge=0)
     """Smallest valence shift, nats per sentence, that counts as one."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
+    outcomes: tuple[str, ...] = ()
+    """What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or
+    similarity; none named: what the benchmark reads."""
     reference: str | None = Field(default=None, min_length=1)
     """A group with which the other groups of its axis are compared one by one, too."""
     classifier_error: str | None = None
     """A file that says how often the classifier is wrong about each group; rates are corrected by it."""
+
+    @field_validator("outcomes", mode="before")
+    @classmethod
+    def _known_outcomes(cls, given: Any) -> Any:
+        listed = [given] if isinstance(given, str) else list(given)
+        return tuple(outcome_of(text).name if isinstance(text, str) else text for text in listed)
 
 
 class ToleranceOptions(Options):
