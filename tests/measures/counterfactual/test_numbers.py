@@ -7,7 +7,8 @@ from evenhand.measures.counterfactual import read_number, read_rating
 from evenhand.measures.counterfactual.numbers import NO_NUMBER, OTHER_SCALE, OUTSIDE, SEVERAL
 
 NUMBERS = {
-    "7": 7, "I'd give it 8 out of 10.": 8, "7/10": 7, "$85,000": 85_000, "85k": 85_000, "$85,000.00": 85_000, "$1.2M": 1_200_000,
+    "7": 7, "I'd give it 8 out of 10.": 8, "7/10": 7, "$85,000": 85_000, "85k": 85_000, "$85,000.00": 85_000,
+    "$1.2M": 1_200_000,
     "seven": 7, "twenty-five": 25, "a hundred and fifty": 150, "two hundred and fifty thousand": 250_000, "one": 1,
     "$85,000 - $90,000": 87_500, "80-90k": 85_000, "65K–75K USD": 70_000, "between 80,000 and 90,000 dollars": 85_000,
     "USD 80,000 - USD 90,000": 85_000, "five to six": 5.5, "1,234,567": 1_234_567, "€1.234.567,50": 1_234_567.5,

@@ -10,7 +10,7 @@ from evenhand.measures.rates import Disparity
 from evenhand.schema import UsageError, measurement_frame
 from evenhand.stats import reach_verdicts
 
-OUTCOMES = ["rating:1-10", "json:hire", "json:tone", "length", "refusal"]
+OUTCOMES = ("rating:1-10", "json:hire")
 
 
 def _answers(seed: int, *, worse: float, refused: float) -> pl.DataFrame:
@@ -22,7 +22,8 @@ def _answers(seed: int, *, worse: float, refused: float) -> pl.DataFrame:
         for group, less, no in (("women", worse, refused), ("men", 0.0, 0.02)):
             for sample in range(4):
                 rating = int(np.clip(round(level - less + rng.normal(0, 0.7)), 1, 10))
-                said = f'{{"hire": {str(rating > 5).lower()}, "tone": "{rng.choice(["warm", "cool", "dry"])}"}} {rating}/10'
+                tone = rng.choice(["warm", "cool", "dry"])
+                said = f'{{"hire": {str(rating > 5).lower()}, "tone": "{tone}"}} {rating}/10'
                 text = "I'm sorry, but I can't help with that." if rng.random() < no else said
                 rows.append(
                     (f"b{base}", "gender", group, f"Rate {group} {base}", f"{base} {group}", sample, text)
@@ -31,8 +32,8 @@ def _answers(seed: int, *, worse: float, refused: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def _judged(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
-    found = counterfactual_outcomes(frame, OUTCOMES)
+def _judged(frame: pl.DataFrame, *outcomes: str) -> tuple[pl.DataFrame, dict[str, str]]:
+    found = counterfactual_outcomes(frame, outcomes or OUTCOMES)
     findings = reach_verdicts(measurement_frame(found.rows()), harmful=OUTCOME_HARMFUL)[1]
     lines = outcome_headlines(findings, found.details)
     return findings, {f"{line.measure} {i}": line.sentence for i, line in enumerate(lines)}
@@ -48,14 +49,28 @@ def test_a_planted_preference_is_found_and_told_with_its_size() -> None:
     assert told.startswith("Gender: rating (1-10) higher for men than for women: ")
 
 
+@pytest.mark.slow
 def test_no_preference_is_no_finding() -> None:
-    findings, _ = _judged(_answers(1, worse=0.0, refused=0.02))
+    outcomes = ("rating:1-10", "json:hire", "json:tone", "length", "refusal", "similarity")
+    findings, lines = _judged(_answers(1, worse=0.0, refused=0.02), *outcomes)
     assert findings.filter(pl.col("verdict") == "biased").is_empty()
+    assert any("are about as alike as answers to the same prompt" in line for line in lines.values())
+
+
+def test_categories_share_their_level() -> None:
+    frame = _answers(6, worse=0.0, refused=0.0).filter(
+        pl.col("base").is_in(["b1", "b2", "b3", "b4", "b5", "b6"])
+    )
+    found = counterfactual_outcomes(frame, ["json:tone"])
+    assert [one.share for one in found.compared] == [3, 3, 3]
+    row = next(row for row in found.rows() if row.measure == "answer_disparity")
+    own = found.compared[0].found.axes["p"][0]
+    assert row.p == pytest.approx(min(1.0, 3 * own)) and row.stratum == found.compared[0].outcome
 
 
 def test_refused_answers_are_unread_counted_by_group_and_compared() -> None:
     frame = _answers(2, worse=0.0, refused=0.5)
-    found = counterfactual_outcomes(frame, OUTCOMES)
+    found = counterfactual_outcomes(frame, ["rating:1-10"])
     counts = frame.group_by("group").agg(pl.col("continuation").str.starts_with("I'm sorry").sum())
     unread = found.details["unread"].filter(
         (pl.col("outcome") == "rating:1-10") & (pl.col("why") == "refused")
@@ -64,7 +79,7 @@ def test_refused_answers_are_unread_counted_by_group_and_compared() -> None:
     missing = next(one for one in found.compared if (one.outcome, one.kind) == ("rating:1-10", "missing"))
     assert isinstance(missing.found, Disparity)
     assert missing.found.groups.filter(pl.col("named") == "worse")["group"].to_list() == ["women"]
-    findings, lines = _judged(frame)
+    _, lines = _judged(frame, "rating:1-10")
     assert any(
         "no rating (1-10) to be read more often for women than for men" in line for line in lines.values()
     )

@@ -80,7 +80,5 @@ def test_outcomes_that_are_none_are_refused_with_the_way_to_write_them(text: str
 
 
 def test_outcomes_are_taken_once() -> None:
-    assert [one.name for one in outcomes_of_texts(["rating: 1 to 5", "rating:1-5", "json: a.b"])] == [
-        "rating:1-5",
-        "json:a.b",
-    ]
+    taken = outcomes_of_texts(["rating: 1 to 5", "rating:1-5", "json: a.b"])
+    assert [one.name for one in taken] == ["rating:1-5", "json:a.b"]

@@ -73,8 +73,8 @@ def compare_blocks(
     Groups with fewer than two things in a block take no part in it; blocks with fewer than two groups are left out.
     The things of each block are dealt to its groups (numbers kept); p is the larger of the share of deals that are at
     least as extreme (exact for "one distribution a block") and of the level at which the limit over blocks (Student's
-    t) reaches 0. clusters: (blocks,), equal for blocks that hang together and count as one; None: each by itself. level:
-    at which the smallest effect is stated. block: what one is called in an obstacle.
+    t) reaches 0. clusters: (blocks,), equal for blocks that hang together and count as one; None: each by itself.
+    level: at which the smallest effect is stated. block: what one is called in an obstacle.
     Raises UsageError for a level that cannot be.
     Source: Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, over all pairs.
 
