@@ -46,7 +46,8 @@ def biased(run: eh.Run) -> set[tuple[str, str]]:
 
 
 def test_the_planted_first_names_are_named_in_the_first_sentence(tmp_path: Path) -> None:
-    run = audited(writer(1, planted=0.35), tmp_path, axes=("gender", "name:english/arabic/latino"))
+    axes = ("gender", "name:english/arabic/latino")
+    run = audited(writer(1, planted=0.35), tmp_path, axes=axes, outcomes=("length",))
     (_, first), *_ = headlines(run.view(), "counterfactual")
     assert first.startswith("Name: worse for Arabic names than for ")
     assert ("disparity", "name") in biased(run) and ("disparity", "gender") not in biased(run)
@@ -64,7 +65,8 @@ def test_a_number_that_is_asked_for_is_read_and_compared(tmp_path: Path) -> None
         less = 3 * any(name in prompt for name in ARABIC)
         return f" I give it {8 - less - round(drawn(prompt, sample))} of 10."
 
-    run = audited(writes(rate), tmp_path, axes=("name:english/arabic",), outcomes=("rating:1-10",), samples=1)
+    axes = ("name:english/arabic/latino",)
+    run = audited(writes(rate), tmp_path, axes=axes, outcomes=("rating:1-10",), samples=1)
     row = run.findings.filter(measure="score_difference", group="Arabic names").row(0, named=True)
     assert (row["verdict"], row["stratum"]) == ("biased", "rating:1-10")
     assert -3.4 < row["estimate"] < -2.6
@@ -85,5 +87,7 @@ def test_without_a_planted_preference_nothing_is_found_beyond_the_stated_error(
     tmp_path: Path, by_name: float
 ) -> None:
     """In 50 audits, of 5 % each, 7 or fewer with a finding have a probability of .98; single names may be preferred."""
-    found = [biased(audited(writer(seed, by_name=by_name), tmp_path / str(seed))) for seed in range(50)]
+    axes = ("name:english/arabic/latino",)
+    audits = (audited(writer(seed, by_name=by_name), tmp_path / str(seed), axes) for seed in range(50))
+    found = [biased(run) for run in audits]
     assert sum(map(bool, found)) <= 7

@@ -15,7 +15,7 @@ from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.counterfactual.grammar import Outcome, outcomes_of_texts
 from evenhand.measures.counterfactual.overlap import Embedding
 from evenhand.measures.counterfactual.readings import readings, refusals
-from evenhand.measures.counterfactual.similarity import SimilarityGap, response_similarity
+from evenhand.measures.counterfactual.similarity import SimilarityGap, response_similarity, units_column
 from evenhand.schema import DataError, Measurement, UsageError, checked, measurement_rows
 
 BASE = "base"
@@ -106,6 +106,7 @@ def counterfactual_outcomes(
     *,
     embed: Embedding | None = None,
     hidden: Sequence[str] = (),
+    cluster: str | None = None,
     n_axes: int = 1,
     alpha: float = 0.05,
     seed: int = 0,
@@ -113,9 +114,9 @@ def counterfactual_outcomes(
     """Read outcomes from answers and compare each between the groups of each axis, prompt by prompt.
 
     frame: one row per base prompt, axis, group and sample: base, axis, group, text (as asked), continuation (null:
-    missing), perhaps prompt_id, error and `unit` (prompts that count as one; else each by itself). outcomes: as
-    `--outcome` takes them (`outcome_of`). embed, hidden: as `response_similarity` takes them; "semantic" needs embed.
-    n_axes: the axes that share alpha.
+    missing), perhaps prompt_id and error. outcomes: as `--outcome` takes them (`outcome_of`). embed, hidden: as
+    `response_similarity` takes them; "semantic" needs embed. cluster: column of prompts that hang together and count as
+    one; None: `unit` if it is there, else base. n_axes: the axes that share alpha.
     What could not be read is missing, counted by group and reason, and compared as an outcome of its own.
     Raises UsageError for an outcome that is not one, or "semantic" without embed; DataError for absent columns or no
     row about a group.
@@ -139,7 +140,12 @@ def counterfactual_outcomes(
     frame = frame.filter(pl.col("group").is_not_null())
     if not frame.height:
         raise DataError("counterfactual_outcomes found no answer about a group.", "Fill the column group.")
-    how: dict[str, Any] = {"n_axes": n_axes, "alpha": alpha, "seed": seed}
+    how: dict[str, Any] = {
+        "cluster": cluster or units_column(frame),
+        "n_axes": n_axes,
+        "alpha": alpha,
+        "seed": seed,
+    }
     compared: list[Compared] = []
     unread: list[pl.DataFrame] = []
     absent: list[tuple[str, str | None, int]] = []
@@ -174,7 +180,7 @@ def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iter
     elif outcome.kind == "json" and known["value"].drop_nulls().is_in([0.0, 1.0]).all():
         yield Compared(outcome.name, "rate", _rates(known, how), POINTS)
     else:
-        scores = score_differences(known, score="value", cluster=_unit(known), **how)
+        scores = score_differences(known, score="value", **how)
         yield Compared(outcome.name, "score", scores, _UNITS[outcome.kind])
 
 
@@ -201,12 +207,7 @@ def _missing(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Itera
 
 
 def _rates(read: pl.DataFrame, how: dict[str, Any]) -> Disparity:
-    return disparity(read.with_columns(negative="value"), cluster=_unit(read), **how)
-
-
-def _unit(read: pl.DataFrame) -> str:
-    """The column of what was sampled: prompts that share first names are one unit where a table says so."""
-    return "unit" if "unit" in read.columns else BASE
+    return disparity(read.with_columns(negative="value"), **how)
 
 
 def _measurable(read: pl.DataFrame, column: str) -> pl.DataFrame:

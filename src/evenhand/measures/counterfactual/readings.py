@@ -8,7 +8,7 @@ from evenhand.measures.columns import require_columns
 from evenhand.measures.counterfactual.grammar import Outcome
 from evenhand.measures.counterfactual.json_fields import read_field
 from evenhand.measures.counterfactual.numbers import Reading, read_number, read_rating
-from evenhand.measures.texts import refused, words
+from evenhand.measures.texts import refused
 from evenhand.schema import ResponseError, UsageError, checked
 
 READINGS = {
@@ -44,8 +44,7 @@ def readings(frame: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
     if outcome.kind == "json":
         return _fields(texts, outcome)
     if outcome.kind == "length":
-        only = words(texts).list.eval(pl.element().filter(pl.element().str.contains(r"\w"))).list.len()
-        return _table(only.cast(pl.Float64))
+        return _table(texts.str.count_matches(r"\S*\w\S*").cast(pl.Float64))  # words between blanks
     if outcome.kind == "refusal":
         return _table(refusals(frame).cast(pl.Float64))
     raise UsageError(

@@ -62,6 +62,7 @@ def response_similarity(
     *,
     embed: Embedding | None = None,
     hidden: Sequence[str] = (),
+    cluster: str | None = None,
     n_axes: int = 1,
     alpha: float = 0.05,
     seed: int = 0,
@@ -71,7 +72,9 @@ def response_similarity(
     frame: one row per answer with base (the user's prompt), axis, group, text (as it was asked), continuation (null:
     missing, counted) and perhaps prompt_id. embed: vectors of texts, for semantic similarity (their cosine); None:
     ROUGE-L of words. hidden: words (lower case) that are hidden in every answer beside those that differ between the
-    wordings of its own prompt, such as pronouns. n_axes: the axes that share alpha; it changes smallest effects and q.
+    wordings of its own prompt, such as pronouns. cluster: column of prompts that hang together and count as one (those
+    of the same names); None: `unit` if it is there, else each prompt by itself. n_axes: the axes that share alpha; it
+    changes smallest effects and q.
     Answers to one wording are dealt between the groups of their prompt, which is exact if the wording changes nothing.
     Where all groups were asked about in several wordings (several names), wordings are compared instead: likeness to
     another wording about the same group is the floor, so that what a single name does is not blamed on the group.
@@ -97,12 +100,23 @@ def response_similarity(
     for name in ("base", "group"):
         if frame[name].null_count():
             raise DataError(f"response_similarity found rows without {name}.", "Fill or drop these rows.")
+    cluster = cluster or units_column(frame)
+    require_columns(frame, [cluster], "response_similarity")
     axes, groups = [], []
-    for part in frame.sort("axis", "base", "group", "text").partition_by("axis", maintain_order=True):
+    for part in (
+        frame.with_columns(_unit=pl.col(cluster).rank("dense"))
+        .sort("axis", "base", "group", "text")
+        .partition_by("axis", maintain_order=True)
+    ):
         axis, of_axis = _axis(part, embed, frozenset(word.lower() for word in hidden), n_axes, alpha, seed)
         axes.append(axis)
         groups += of_axis
     return SimilarityGap(pl.DataFrame(axes, schema=_AXES), pl.DataFrame(groups, schema=_GROUPS))
+
+
+def units_column(frame: pl.DataFrame) -> str:
+    """The column of what counts as one: `unit`, or the user's prompt."""
+    return "unit" if "unit" in frame.columns else "base"
 
 
 def _axis(
@@ -118,10 +132,13 @@ def _axis(
     several = _several_wordings(answered)
     how: dict[str, Any] = {"level": alpha / n_axes, "seed": seed}
     blocks = _blocks(_masked(answered, hidden), names, embed, several)
-    found = compare_blocks(blocks, len(names), **how)
+    units = answered.group_by("base", maintain_order=True).agg(pl.col("_unit").first())["_unit"].to_numpy()
+    clusters = units.astype(np.int64)
+    found = compare_blocks(blocks, len(names), clusters=clusters, **how)
     unhidden = None
     if found.axis is not None:
-        unhidden = mean_difference(_blocks(_masked(answered, None), names, embed, several), len(names))
+        open_blocks = _blocks(_masked(answered, None), names, embed, several)
+        unhidden = mean_difference(open_blocks, len(names), clusters)
     counts = part.group_by("group").agg(
         n=pl.col("continuation").count().cast(pl.Int64),
         n_missing=pl.col("continuation").null_count().cast(pl.Int64),

@@ -60,14 +60,21 @@ class Likeness:
 
 
 def compare_blocks(
-    blocks: Sequence[Block], n_groups: int, *, level: float = 0.05, block: str = "prompt", seed: int = 0
+    blocks: Sequence[Block],
+    n_groups: int,
+    *,
+    clusters: Codes | None = None,
+    level: float = 0.05,
+    block: str = "prompt",
+    seed: int = 0,
 ) -> Likeness:
     """Compare the groups of an axis by how alike their things are.
 
     Groups with fewer than two things in a block take no part in it; blocks with fewer than two groups are left out.
     The things of each block are dealt to its groups (numbers kept); p is the larger of the share of deals that are at
     least as extreme (exact for "one distribution a block") and of the level at which the limit over blocks (Student's
-    t) reaches 0. level: at which the smallest effect is stated. block: what one is called in an obstacle.
+    t) reaches 0. clusters: (blocks,), equal for blocks that hang together and count as one; None: each by itself.
+    level: at which the smallest effect is stated. block: what one is called in an obstacle.
     Raises UsageError for a level that cannot be.
     Source: Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, over all pairs.
 
@@ -80,7 +87,10 @@ def compare_blocks(
     """
     if not 0 < level < 1:
         raise UsageError(f"compare_blocks got level={level}.", "A level lies between 0 and 1; 0.05 is usual.")
-    used = [part for part in (_Part.of(one, n_groups) for one in blocks) if part is not None]
+    codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
+    made_parts = (_Part.of(one, n_groups) for one in blocks)
+    parts = [(part, code) for part, code in zip(made_parts, codes, strict=True) if part is not None]
+    used, of_part = [part for part, _ in parts], np.array([code for _, code in parts], dtype=np.int64)
     if not used:
         why = (
             f"No {block} has two answers or more of two groups: how alike answers are by chance is not known."
@@ -88,29 +98,46 @@ def compare_blocks(
         return Likeness(float("nan"), float("nan"), 0, obstacle=why)
     within = float(np.mean([part.within for part in used]))
     across = float(np.mean([part.across for part in used]))
-    obstacle = _obstacle(used, level, block)
+    units = np.unique(of_part, return_inverse=True)[1]
+    obstacle = _obstacle(used, int(units.max()) + 1, level, block)
     if obstacle is not None:
-        return Likeness(within, across, len(used), obstacle=obstacle)
+        return Likeness(within, across, int(units.max()) + 1, obstacle=obstacle)
     observed = np.array(
         [part.contrasts for part in used]
     )  # (blocks, 1 + groups), NaN where one takes no part
-    counts = np.count_nonzero(~np.isnan(observed), axis=0)
-    tested = np.flatnonzero(counts >= 2)
-    p = _dealt_p(used, observed, tested, seed)
-    made = {int(place): _apart(observed[:, place], float(p[i]), level) for i, place in enumerate(tested)}
-    return Likeness(
-        within, across, len(used), made.get(0), tuple(made.get(1 + code) for code in range(n_groups))
-    )
+    means, weights = _by_unit(observed, units)
+    tested = np.flatnonzero(np.count_nonzero(~np.isnan(means), axis=0) >= 2)
+    p = _dealt_p(used, observed, weights, tested, seed)
+    made = {int(place): _apart(means[:, place], float(p[i]), level) for i, place in enumerate(tested)}
+    of_groups = tuple(made.get(1 + code) for code in range(n_groups))
+    return Likeness(within, across, len(means), made.get(0), of_groups)
 
 
-def mean_difference(blocks: Sequence[Block], n_groups: int) -> float | None:
+def _by_unit(observed: Floats, units: Codes) -> tuple[Floats, Floats]:
+    """Means of contrasts over the blocks of each unit (units, contrasts), and the weight of each block in the mean over
+    units, 0 where it takes no part (blocks, contrasts)."""
+    known = ~np.isnan(observed)
+    member = (units[:, None] == np.arange(units.max() + 1)).astype(np.float64)
+    counts = member.T @ known
+    sums = member.T @ np.nan_to_num(observed)
+    means = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    share = known / np.maximum(counts[units], 1) / np.maximum((counts > 0).sum(axis=0), 1)
+    return np.asarray(means), np.asarray(share)
+
+
+def mean_difference(blocks: Sequence[Block], n_groups: int, clusters: Codes | None = None) -> float | None:
     """The estimate of the axis alone, as `compare_blocks` makes it; None where no block can be used.
 
     >>> mean_difference([Block(np.eye(4), np.array([0, 0, 1, 1]))], 2)
     0.0
     """
-    used = [part for part in (_Part.of(one, n_groups) for one in blocks) if part is not None]
-    return float(np.mean([part.contrasts[0] for part in used])) if used else None
+    codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
+    used = [(part.contrasts[:1], code) for part, code in zip((_Part.of(one, n_groups) for one in blocks), codes,
+                                                             strict=True) if part]  # fmt: skip
+    if not used:
+        return None
+    units = np.unique([code for _, code in used], return_inverse=True)[1]
+    return float(_by_unit(np.array([value for value, _ in used]), units)[0].mean())
 
 
 @dataclass(frozen=True)
@@ -179,8 +206,8 @@ class _Part:
         return float(gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum() - gammaln(same + 1).sum())
 
 
-def _obstacle(parts: Sequence[_Part], level: float, block: str) -> str | None:
-    if len(parts) < 2:
+def _obstacle(parts: Sequence[_Part], units: int, level: float, block: str) -> str | None:
+    if units < 2:
         return f"It rests on one {block}: whether others are answered so, too, cannot be told."
     if all(np.ptp(part.kernel[~np.eye(len(part.kernel), dtype=bool)]) < 1e-12 for part in parts):
         return "All answers are equally alike, so that nothing varies that could be compared."
@@ -190,21 +217,20 @@ def _obstacle(parts: Sequence[_Part], level: float, block: str) -> str | None:
     return None
 
 
-def _dealt_p(parts: Sequence[_Part], observed: Floats, tested: Codes, seed: int) -> Floats:
-    """Share of deals whose mean over blocks is at least as large, the observed one among them (tested,)."""
+def _dealt_p(parts: Sequence[_Part], observed: Floats, weights: Floats, tested: Codes, seed: int) -> Floats:
+    """Share of deals whose mean over units is at least as large, the observed one among them (tested,)."""
     rng = np.random.default_rng(seed)
-    seen = np.round(np.nanmean(observed[:, tested], axis=0), _DIGITS)
+    weights = weights[:, tested]
+    seen = np.round((np.nan_to_num(observed[:, tested]) * weights).sum(axis=0), _DIGITS)
     exceed, made = np.zeros(len(tested)), 0
     while made < MOST:
         deals = FIRST if made == 0 else min(2_000, MOST - made)
-        total, count = np.zeros((deals, len(tested))), np.zeros(len(tested))
-        for part in parts:
+        total = np.zeros((deals, len(tested)))
+        for part, weight in zip(parts, weights, strict=True):
             things = len(part.member)
             orders = rng.permuted(np.tile(np.arange(things), (deals, 1)), axis=1)
-            values = part.contrasts_of(part.member[orders])[:, tested]
-            total += np.nan_to_num(values)
-            count += ~np.isnan(values[0])
-        exceed += (np.round(total / count, _DIGITS) >= seen).sum(axis=0)
+            total += np.nan_to_num(part.contrasts_of(part.member[orders])[:, tested]) * weight
+        exceed += (np.round(total, _DIGITS) >= seen).sum(axis=0)
         made += deals
         if exceed.min() >= ENOUGH:
             break
