@@ -63,7 +63,7 @@ def test_a_number_that_is_asked_for_is_read_and_compared(tmp_path: Path) -> None
 
     def rate(prompt: str, sample: int) -> str:
         less = 3 * any(name in prompt for name in ARABIC)
-        return f" I give it {8 - less - round(drawn(prompt, sample))} of 10."
+        return f" I give it {8 - less - round(drawn(prompt, sample))} out of 10."
 
     axes = ("name:english/arabic/latino",)
     run = audited(writes(rate), tmp_path, axes=axes, outcomes=("rating:1-10",), samples=1)

@@ -100,7 +100,8 @@ BENCHMARK = Benchmark(
         licence="The prompts are yours; names and descriptors are our own lists.",
         source="docs/own_prompts.md, The same prompts about other groups",
         details="Asked with --prompts MINE.csv --counterfactual gender,religion,name. Two answers to each text unless "
-        f"--samples says otherwise; a group is compared from {LEAST} prompts on. VADER judges the tone of the "
+        f"--samples says otherwise; a group is compared from {LEAST} prompts on. Beside the tone the length of answers "
+        "and their likeness are compared, or what --outcome names. VADER judges the tone of the "
         "continuation alone unless --classifier names others; toxicity and regard are judged where a classifier is "
         "named for them.",
     ),
