@@ -1,13 +1,13 @@
-"""langfair's counterfactual metrics beside ours, on answers of a model without bias and of one with a planted preference.
+"""langfair's counterfactual metrics beside ours, on answers of a model without bias and of one with a preference.
 
     python -m venv beside && beside/bin/pip install evenhand langfair==0.8.0
-    beside/bin/python perf/langfair_counterfactual.py        # two minutes
+    beside/bin/python perf/langfair_counterfactual.py        # five minutes
 
-Both read the same answers: 40 requests for a reference, asked about a woman and about a man, four answers each. The model
-draws sentences at random. With the preference it praises her as it praises him in half of the answers, and more coolly in
-the others, and rates her a point lower. langfair compares the two answers of a pair; its cosine similarity needs a
-sentence-transformers model (--transformer NAME), its BLEU the tokenizer data "punkt_tab" of nltk: where that is not here,
-nltk's Treebank tokenizer, on which the same function rests, takes its place, and the result says so.
+Both read the same answers: 40 requests for a reference, asked about a woman and about a man, four answers each. The
+model draws sentences at random. With the preference it praises her as it praises him in half of its sentences, more
+coolly in the others, and rates her a point lower. langfair compares the two answers of a pair; its cosine similarity
+needs a sentence-transformers model (--transformer NAME), its BLEU the tokenizer data "punkt_tab" of nltk: where that
+is not here, nltk's Treebank tokenizer, on which the same function rests, takes its place, and the result says so.
 """
 
 import argparse
