@@ -3,6 +3,9 @@ from .continuations import (
     booleans as booleans,
     read_continuations as read_continuations,
 )
+from .imported import (
+    import_dataset as import_dataset,
+)
 from .lines import (
     read_lines as read_lines,
 )
