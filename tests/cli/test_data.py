@@ -226,3 +226,29 @@ def test_a_type_that_does_not_arrive_keeps_no_other_from_arriving(evenhand, owne
     ended = evenhand("data", "fetch", "redditbias", "--version", "gender")
     assert ended.code == 0, ended.err
     ended.says("Not checked, because no checksum is known", "recorded when they first arrived", FIRST_FETCHED)
+
+
+def test_counterfactuals_of_own_prompts_are_written_for_review(evenhand, tmp_path):
+    mine, out = tmp_path / "mine.txt", tmp_path / "review.csv"
+    mine.write_text("She left.\nIt rained.\n")
+    ended = evenhand("data", "build", "counterfactuals", mine, "--axis", "gender", "-o", out)
+    assert ended.code == 0
+    ended.says("2 texts about 2 groups, made of 1 prompts", "--counterfactual reviewed", "mentions nobody")
+    assert pl.read_csv(out)["text"].to_list() == ["She left.", "He left."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("counterfactuals",), "on axes that you name"),
+        (
+            ("counterfactuals", "x.csv", "--axis", "gender", "--bias", "race"),
+            "do not belong to counterfactuals",
+        ),
+        (("evenhand", "--axis", "gender"), "belong to counterfactuals, not to evenhand"),
+    ],
+)
+def test_options_of_counterfactuals_and_of_others_are_kept_apart(evenhand, tmp_path, arguments, told):
+    ended = evenhand("data", "build", *arguments, "-o", tmp_path / "out.csv")
+    assert ended.code == 2
+    ended.says(told)

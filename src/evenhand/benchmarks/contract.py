@@ -1,6 +1,6 @@
 """What a benchmark is: prompts, one kind of request, the measures on its answers, and a card."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -34,6 +34,8 @@ class AnalysisOptions:
     """Continuations a prompt that the user asked for; None where the benchmark's own number holds."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By role: what the columns of `<role>_scores` are called, where the classifier says."""
+    outcomes: tuple[str, ...] = ()
+    """What is read from answers beside what classifiers say (`evenhand.measures.outcome_of`); none: the benchmark's."""
     reference: str | None = None
     """A group with which the others of its axis are compared one by one, too."""
     classifier_error: pl.DataFrame | None = field(default=None, compare=False)
@@ -140,6 +142,9 @@ class Benchmark:
     also `sample`, `continuation`, `finish` and the columns of each judge."""
     required_columns: tuple[str, ...]
     """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
+    from_file: Callable[[Path, Sequence[str]], PromptSet] | None = None
+    """How its prompts are made of a file of the user's and the axes that the option `counterfactual` names; None: the
+    file holds them as they are asked."""
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
     """How the prompts are put to one kind of model, where kinds differ."""
     asked: Callable[[pl.DataFrame, LanguageModel], pl.DataFrame] | None = None

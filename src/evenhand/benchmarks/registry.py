@@ -39,6 +39,7 @@ BENCHMARKS = {
     "names": "evenhand.benchmarks.names.recipes:NAMES",
     "descriptions": "evenhand.benchmarks.names.recipes:DESCRIPTIONS",
     "quality": "evenhand.benchmarks.quality:BENCHMARK",
+    "counterfactual": "evenhand.benchmarks.counterfactual.recipe:BENCHMARK",
 }
 
 SUITES = {

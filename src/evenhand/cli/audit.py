@@ -42,6 +42,13 @@ def audit(
     prompts: Path | None = typer.Option(
         None, help="Your own prompts (CSV, JSONL, Parquet) in place of the benchmark's."
     ),
+    counterfactual: list[str] = typer.Option(
+        [],
+        "--counterfactual",
+        help="Ask your own prompts (--prompts) about other groups, too: gender, name (first names of six origins), "
+        "religion, nationality, race_ethnicity, age, sexual_orientation, ability; with commas or repeatable; groups of "
+        "your choice as religion:Christian/Muslim; reviewed: a file of `evenhand data build counterfactuals`.",
+    ),
     samples: int | None = typer.Option(
         None,
         min=1,
@@ -83,6 +90,12 @@ def audit(
     chat: flags.Chat = None,
     system: flags.System = None,
     trust_addresses: flags.TrustAddresses = False,
+    outcome: list[str] = typer.Option(
+        [],
+        "--outcome",
+        help="What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or "
+        "similarity; repeatable. Default: length and similarity.",
+    ),
     classifier_error: ClassifierError = None,
     reference: Reference = None,
     error_threshold: float | None = typer.Option(

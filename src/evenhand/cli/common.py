@@ -26,7 +26,7 @@ Reference = Annotated[
 ]
 LONGEST_NAME = 200
 """Bytes of a file's name; systems take 255, of which the temporary beside it needs some."""
-CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams"}
+CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outcome": "outcomes"}
 """Options of an audit by the flags that are called otherwise."""
 
 

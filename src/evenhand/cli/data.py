@@ -155,8 +155,11 @@ def lm_eval_tasks(
 @app.command()
 def build(
     name: str = typer.Argument(
-        ..., help="holisticbias, evenhand for our own set, advpromptset, or redditbias (pairs of phrases)."
+        ...,
+        help="holisticbias, evenhand for our own set, advpromptset, redditbias (pairs of phrases), or counterfactuals "
+        "(your own prompts asked about other groups, to be reviewed).",
     ),
+    file: Path | None = typer.Argument(None, help="counterfactuals: your prompts, as for `evenhand audit`."),
     output: Path = typer.Option(
         ...,
         "--output",
@@ -182,6 +185,11 @@ def build(
     perplexities: Path | None = typer.Option(
         None, help="redditbias: to_score.csv with a column perplexity, to leave outliers out."
     ),
+    axis: list[str] = typer.Option(
+        [],
+        "--axis",
+        help="counterfactuals: gender, name, religion, ... as for `evenhand audit --counterfactual`; repeatable.",
+    ),
     style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
     embedding_model: str | None = typer.Option(
         None,
@@ -206,7 +214,8 @@ def build(
     """Write the sentence set of a data set. Options from --embedding-model on belong to advpromptset.
 
     redditbias makes its tables in a folder, and stops where phrases are to be labelled; go on with --annotations.
-    The same command goes on where it was stopped.
+    The same command goes on where it was stopped. counterfactuals writes one row per text that would be asked: edit or
+    delete rows, then run `evenhand audit MODEL --prompts REVIEW.csv --counterfactual reviewed`.
     """
     from evenhand.catalogue import build_sentences
     from evenhand.schema import UsageError
@@ -220,6 +229,8 @@ def build(
             reported[stage] = tenth
             say(f"{stage}: {done:,} of {total:,}", err=True)
 
+    if (file is not None or axis) and name != "counterfactuals":
+        raise UsageError(f"A file and --axis belong to counterfactuals, not to {name}.", "Leave them out.")
     places = source or []
     advpromptset = {
         "embedding_model": embedding_model,
@@ -234,6 +245,20 @@ def build(
         "only_terms": only_terms or None,
     }
     named = {option: value for option, value in advpromptset.items() if value is not None}
+    if name == "counterfactuals":
+        pairs = {"bias": bias, "annotations": annotations, "perplexities": perplexities}
+        foreign = {
+            "version": version,
+            "from": places,
+            "as-published": as_published,
+            "format": style,
+            **pairs,
+            **named,
+        }
+        if flags := ", ".join(f"--{option.replace('_', '-')}" for option, value in foreign.items() if value):
+            raise UsageError(f"{flags}: such options do not belong to counterfactuals.", "Leave them out.")
+        build_review(file, axis, writable("--output", output))
+        return
     if name == "redditbias":
         others = named | {
             option: value for option, value in (("version", version), ("format", style)) if value is not None
@@ -268,6 +293,27 @@ def build(
         say(f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again")
     else:
         say(f"{rows:,} sentences written to {output}")
+
+
+def build_review(file: Path | None, axes: list[str], output: Path) -> None:
+    """Write the texts that an audit of a user's own prompts would ask, one a row, and say what is left out."""
+    from evenhand.prompts.counterfactual import asked_about, read_own, write_review
+    from evenhand.schema import UsageError
+
+    if file is None or not axes:
+        raise UsageError(
+            "counterfactuals are built of your own prompts, on axes that you name.",
+            "evenhand data build counterfactuals MINE.csv --axis gender --axis name -o REVIEW.csv",
+        )
+    asked = asked_about(read_own(file), [word for axis in axes for word in axis.split(",") if word.strip()])
+    write_review(output, asked)
+    for sentence in asked.told():
+        say(sentence, err=True)
+    say(
+        f"{asked.frame.height:,} texts about {asked.frame.n_unique(['axis', 'group'])} groups, made of "
+        f"{asked.frame['base'].n_unique():,} prompts, written to {output}. Edit texts, write no into `keep` or delete "
+        f"rows; then: evenhand audit MODEL --prompts {output} --counterfactual reviewed"
+    )
 
 
 @app.command()

@@ -14,6 +14,15 @@ from .classifiers.state_tracking import (
     state_tracking_changes as state_tracking_changes,
 )
 from .columns import require_columns as require_columns
+from .counterfactual.grammar import GRAMMAR as GRAMMAR, Outcome as Outcome, outcome_of as outcome_of
+from .counterfactual.outcomes import (
+    CounterfactualOutcomes as CounterfactualOutcomes,
+    counterfactual_outcomes as counterfactual_outcomes,
+)
+from .counterfactual.similarity import (
+    SimilarityGap as SimilarityGap,
+    response_similarity as response_similarity,
+)
 from .info import HOLISTICBIAS as HOLISTICBIAS, MARTHA as MARTHA, MeasureInfo as MeasureInfo
 from .likelihood.corpus_perplexity import (
     CorpusPerplexity as CorpusPerplexity,
@@ -117,6 +126,7 @@ from .registry import (
     check_measures as check_measures,
     measure_cards as measure_cards,
 )
+from .scores.group_scores import ScoreDifferences as ScoreDifferences, score_differences as score_differences
 from .styles.clusters import (
     StyleTree as StyleTree,
     find_style_clusters as find_style_clusters,

@@ -68,6 +68,7 @@ _LISTED = (
         "likelihood.valence_change",
         "valence_spread_change valence_shift_change humanising_spread_change humanising_contrast_change",
     ),
+    ("scores.group_scores", "score_spread score_difference mean_score"),
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("names.genderedness", "classifier_bias classifier_bias_masked"),
@@ -82,6 +83,11 @@ _LISTED = (
     (
         "rates.disparity_cards",
         "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",
+    ),
+    (
+        "counterfactual.cards",
+        "similarity_gap similarity_apart similarity_across similarity_floor answer_disparity answer_difference "
+        "answer_rate",
     ),
     ("rates.noun_contrast", "regard_contrast"),
     ("likelihood.perplexity", "own_perplexity"),

@@ -28,6 +28,8 @@ class PromptSet:
     card: Card
     own: str = ""
     """What reports call it where it is the user's, and not what the benchmark publishes."""
+    notes: tuple[str, ...] = ()
+    """What was left out and why: said before anything is asked, and kept with the run."""
 
     def __post_init__(self) -> None:
         name = self.card.name

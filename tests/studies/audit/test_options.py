@@ -149,3 +149,24 @@ def test_values_that_cannot_be_are_refused(setting: str, told: str) -> None:
     with pytest.raises(UsageError) as error:
         read_config(None, [setting], {"model": "gpt2"})
     assert told in str(error.value)
+
+
+def test_axes_of_own_prompts_may_be_one_text_and_name_the_benchmark():
+    given = {"model": "m", "prompts": "mine.csv", "counterfactual": "gender, name:english/arabic"}
+    config = read_config(None, [], given)
+    assert config.counterfactual == ("gender", "name:english/arabic")
+    assert config.benchmarks == ("counterfactual",)
+    assert read_config(None, [], {**given, "counterfactual": ("gender", "name:english/arabic")}) == config
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ({}, "none are given"),
+        ({"prompts": "mine.csv", "suite": "quick"}, "a suite or another benchmark"),
+        ({"prompts": "mine.csv", "benchmarks": ("regard",)}, "a suite or another benchmark"),
+    ],
+)
+def test_axes_of_own_prompts_need_a_file_and_no_other_benchmark(others, told):
+    with pytest.raises(UsageError, match=told):
+        read_config(None, [], {"model": "m", "counterfactual": ("gender",), **others})

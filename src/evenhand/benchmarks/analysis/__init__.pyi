@@ -36,6 +36,10 @@ from .likelihood import (
     published_rows as published_rows,
     several_descriptors as several_descriptors,
 )
+from .outcomes import (
+    OUTCOME_HARMFUL as OUTCOME_HARMFUL,
+    outcome_headlines as outcome_headlines,
+)
 from .pairs import (
     asked_twice as asked_twice,
     change_rows as change_rows,

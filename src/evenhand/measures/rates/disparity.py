@@ -54,7 +54,7 @@ LIKE_THESE = "What single ones of {inside} do to a group counts as chance."
 UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
 ELSEWHERE = "It lacks most of the {inside} in which the other groups of its axis stand."
 NORMAL = float(ndtri(0.975))
-ADJUSTED = "Rates are adjusted for {inside}: groups have unequal numbers of each."
+ADJUSTED = "{what} are adjusted for {inside}: groups have unequal numbers of each."
 SHARED = "{shared} {unit}s stand in several groups and count in each as if alone."
 ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
 
@@ -95,6 +95,7 @@ def disparity(
     reference: str | None = None,
     strata: Sequence[str] = (),
     error: pl.DataFrame | None = None,
+    numbers: bool = False,
     seed: int = 0,
 ) -> Disparity:
     """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
@@ -111,7 +112,8 @@ def disparity(
     either does to single groups counts as chance, and verdicts speak of templates and nouns like these.
     error: counts of the classifier's errors about groups, from `evenhand.measures.error_counts`: rates, differences and
     limits of an axis of which they speak are then those without its errors, with the uncertainty of both (`burden`,
-    `tolerance` and `missing_share` are null there).
+    `tolerance` and `missing_share` are null there). numbers: whether outcomes are numbers even where all of an axis
+    happen to be 1 or 0, in their own unit and not in percent.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
     that lies in two strata.
     Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &
@@ -130,7 +132,7 @@ def disparity(
             f"disparity got alpha={alpha} and n_axes={n_axes}.",
             "alpha lies between 0 and 1 (0.05 is usual); there is at least one axis.",
         )
-    parts, cluster = units_of_axes(frame, "disparity", cluster=cluster, strata=strata)
+    parts, cluster = units_of_axes(frame, "disparity", cluster=cluster, strata=strata, numbers=numbers)
     _check_reference(reference, parts)
     unit = unit_name(cluster)
     axes, groups, pairs = [], [], []
@@ -223,9 +225,12 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
 
 def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
     """What is special about how the groups were compared."""
+    what = "Rates" if part.units.shares else "Means"
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
     notes += [LIKE_THESE.format(inside=part.inside)] if part.inside and " and " in part.inside else []
-    notes += [ADJUSTED.format(inside=part.inside)] if part.inside and not found.units.balanced else []
+    notes += (
+        [ADJUSTED.format(what=what, inside=part.inside)] if part.inside and not found.units.balanced else []
+    )
     notes += [SHARED.format(shared=part.shared, unit=unit)] if part.shared else []
     notes += [UNEVEN.format(unit=unit)] if found.coins else []
     notes += [CORRECTED] if found.corrected else []

@@ -49,6 +49,7 @@ def units_of_axes(
     cluster: str | None = None,
     strata: Sequence[str] = (),
     crossed: bool = True,
+    numbers: bool = False,
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
@@ -60,6 +61,7 @@ def units_of_axes(
     clusters of a single group count together as one more. Not so where all rows of a cluster say the same (one response
     about several groups), or where a column `template` shows that clusters of several groups are only called alike;
     without it that cannot be told: the test stays true and loses power. crossed: whether clusters may be held fixed so.
+    numbers: whether outcomes are numbers whatever they are.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)
@@ -110,7 +112,8 @@ def units_of_axes(
             "Give a cluster that lies within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")
-    coins = outcomes.group_by("axis").agg(pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all())
+    coin = pl.lit(False) if numbers else pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all()
+    coins = outcomes.group_by("axis").agg(coin)
     shares = dict(coins.iter_rows())
     parts = table.partition_by("axis", maintain_order=True)
     return [

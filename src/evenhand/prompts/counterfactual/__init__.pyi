@@ -1,3 +1,10 @@
+from .asking import (
+    AskedPrompts as AskedPrompts,
+    asked_about as asked_about,
+    read_own as read_own,
+    read_review as read_review,
+    write_review as write_review,
+)
 from .changes import (
     Change as Change,
     Counterfactual as Counterfactual,

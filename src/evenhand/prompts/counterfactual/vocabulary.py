@@ -53,6 +53,46 @@ def axes() -> tuple[str, ...]:
     return ("gender", "name_origin", *_read("forms"))
 
 
+@cache
+def names_by_origin() -> dict[str, tuple[tuple[str, str], ...]]:
+    """First names [female, male] by where they are common, equally many of each.
+
+    >>> names_by_origin()["arabic"][0]
+    ('Fatima', 'Mohammed')
+    """
+    lists = _read("names")
+    shortest = min(map(len, lists.values()))
+    return {origin: tuple((w, m) for w, m in pairs[:shortest]) for origin, pairs in lists.items()}
+
+
+@cache
+def name_origins() -> dict[str, tuple[str, int]]:
+    """The origin and the gender (0: women's) of every first name of our list, by the name in lower case."""
+    known: dict[str, tuple[str, int]] = {}
+    for origin, pairs in _read("names").items():
+        for pair in pairs:
+            for gender, name in enumerate(pair):
+                known.setdefault(name.lower(), (origin, gender))
+    return known
+
+
+def words_of(axis: str, group: str, compared: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The descriptors that mean a group of an axis of the lexicon, and those that mean others.
+
+    compared: the groups compared. "Catholic" means Christian where no other group of that bucket is compared. Raises
+    UsageError for a group there is not.
+    """
+    descriptors = load_lexicon().select([axis]).descriptors
+    left_out = _read("forms")[axis].get("left_out", ())
+    (aim, *_), others = _members(axis, group), [_members(axis, one)[0] for one in compared if one != group]
+    alone = all(other.bucket != aim.bucket for other in others)
+    own = {d.descriptor for d in descriptors if alone and d.bucket == aim.bucket} | {aim.descriptor}
+    words = [
+        d.descriptor for d in descriptors if d.descriptor not in left_out or d.descriptor == aim.descriptor
+    ]
+    return tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
+
+
 def terms(axis: str, sources: Sequence[str], target: str, names: bool) -> list[Term]:
     """All that is looked for, for one direction; sources empty: every other group of the axis.
 

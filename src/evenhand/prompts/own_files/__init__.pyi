@@ -1,5 +1,6 @@
 from .continuations import (
     CONTINUATION_FORMAT as CONTINUATION_FORMAT,
+    booleans as booleans,
     read_continuations as read_continuations,
 )
 from .imported import (

@@ -387,6 +387,9 @@ class _Table:
         if self.shares:
             rate = np.clip(means + self.level, 0, 1)
             coin = rate * (1 - rate) + own / self.sizes
+            if len(self.blocks) > 1 and np.all(self.cells == 1):  # a stratum's mean holds all groups' scatter
+                groups = len(self.sizes)
+                coin = (1 - 2 / groups) * coin + coin.mean(axis=1, keepdims=True) / groups
         coins = (weight * coin).sum(axis=1)
         scale = np.divide((weight * own).sum(axis=1), coins, out=np.zeros(len(coins)), where=coins > 1e-12)
         return np.asarray(

@@ -1,6 +1,9 @@
 """The prompts of a benchmark as options want them: the user's own, in other styles, behind or between personas."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import polars as pl
 
 from evenhand.benchmarks import Benchmark, Conversation, Generation
 from evenhand.prompts import PromptSet, behind_personas, between_personas, read_personas
@@ -50,7 +53,13 @@ def as_asked(
     return prompts
 
 
-def own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
+def own_prompts(file: str, benchmark: Benchmark, axes: Sequence[str] = ()) -> PromptSet:
+    """The user's prompts as a benchmark asks them.
+
+    axes: the groups they are asked about, where the benchmark makes its texts of them. Raises DataError, UsageError.
+    """
+    if benchmark.from_file is not None:
+        return benchmark.from_file(Path(file), axes)
     from evenhand.prompts.own_files import read_prompts, read_table
 
     prompts = read_prompts(Path(file))
@@ -62,3 +71,20 @@ def own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
             f"Needed: text, {', '.join(benchmark.required_columns)}.",
         )
     return prompts
+
+
+def asked_about_groups(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """What would be asked of a user's prompts: `groups` (axis, group, prompts, texts), and as `examples` (axis, group,
+    text) the texts of one prompt on each axis.
+
+    frame: prompts with base, axis and group.
+    """
+    keys = ["axis", "group"]
+    groups = frame.group_by(keys, maintain_order=True).agg(
+        prompts=pl.col("base").n_unique(), texts=pl.col("text").n_unique()
+    )
+    first = frame.filter(pl.col("base") == pl.col("base").first().over("axis"))
+    return {
+        "groups": groups,
+        "examples": first.unique(keys, keep="first", maintain_order=True).select(*keys, "text"),
+    }

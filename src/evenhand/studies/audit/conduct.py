@@ -36,6 +36,7 @@ from evenhand.runs import (
     self_chats,
 )
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError
+from evenhand.studies.audit.asked_prompts import asked_about_groups
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
@@ -66,6 +67,12 @@ def preview(
     sizes = {b.name: len(selection.prompts[b.name]) for b in selection.benchmarks}
     facts["benchmarks"] = sizes
     facts["left_out"] = dict(selection.left_out)
+    facts["notes"] = [note for b in selection.benchmarks for note in selection.prompts[b.name].notes]
+    facts["asked_about"] = [
+        asked_about_groups(selection.prompts[b.name].frame)
+        for b in selection.benchmarks
+        if b.from_file is not None
+    ]
     options = analysis_options(config, config)
     facts["minimum_detectable"] = {
         b.name: b.minimum_detectable(
@@ -159,7 +166,8 @@ def conduct_audit(
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
     if progress is not None:
-        for told in (*told_whole(selection), *told_as_dialogue(selection), *told_beams(selection)):
+        noted = (note for b in selection.benchmarks for note in selection.prompts[b.name].notes)
+        for told in (*noted, *told_whole(selection), *told_as_dialogue(selection), *told_beams(selection)):
             progress.note(told)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
@@ -252,6 +260,7 @@ def analysis_options(asking: AskingOptions, analysis: MeasuringOptions) -> Analy
         alpha=analysis.alpha,
         margin=analysis.margin,
         valence_margin=analysis.valence_margin,
+        outcomes=analysis.outcomes,
         reference=analysis.reference,
         samples=asking.samples,
         classifier_error=read_classifier_error(analysis.classifier_error),
@@ -289,6 +298,7 @@ def _check_whole(directory: RunDirectory, selection: Selection) -> None:
 def _notes(selection: Selection) -> list[str]:
     return [
         *(f"{LEFT_OUT}{name}: {reason}" for name, reason in selection.left_out.items()),
+        *(f"{LEFT_OUT}{note}" for b in selection.benchmarks for note in selection.prompts[b.name].notes),
         *(
             f"{DECODING}{name}: {described(chosen.decoding)} ({chosen.reason})"
             for name, chosen in selection.decodings.items()

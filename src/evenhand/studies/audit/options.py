@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from evenhand.benchmarks import SelfChatDecoding
+from evenhand.measures import outcome_of
 from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import DataError, ResumeRefused, UsageError
@@ -17,6 +18,8 @@ SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_er
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
 """Options that a folder cannot decide: whoever goes on with a run names them again, or does without."""
+COUNTERFACTUAL = "counterfactual"
+"""The benchmark that asks a user's own prompts about other groups."""
 DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), *PRESETS]))
 
 
@@ -43,6 +46,9 @@ class AskingOptions(SeedOptions):
     """Only these axes; none named means all."""
     prompts: str | None = None
     """A file of the user's own prompts, put to the model in place of the benchmark's."""
+    counterfactual: tuple[str, ...] = ()
+    """The axes (gender, name, religion, ...) on whose groups the user's own prompts are asked, each also as
+    `religion:Christian/Muslim`; or `reviewed`: the file lists what is asked. Names the benchmark counterfactual."""
     style_variations: float = Field(default=0.0, ge=0, le=1)
     """Probability of each of HolisticBias' four style variations of a sentence; the published code has 0.5."""
     personas: str | None = None
@@ -70,6 +76,31 @@ class AskingOptions(SeedOptions):
 
     timing_runs: int = Field(default=0, ge=0)
     """How often `evenhand before-after` has the same prompts written to time them, with intervals; the paper has 5."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_own_prompts(cls, given: Any) -> Any:
+        """Axes may be one text with commas, and name the benchmark that asks about them."""
+        if not isinstance(given, Mapping) or not given.get("counterfactual"):
+            return given
+        axes = given["counterfactual"]
+        if isinstance(axes, str):
+            axes = [axes]
+        if not isinstance(axes, Sequence) or not all(isinstance(axis, str) for axis in axes):
+            return given
+        listed = [word.strip() for axis in axes for word in axis.split(",") if word.strip()]
+        named = tuple(given.get("benchmarks") or ())
+        if given.get("suite") or named not in ((), (COUNTERFACTUAL,)):
+            raise UsageError(
+                "counterfactual names other groups for your own prompts, and a suite or another benchmark is named.",
+                "Leave --suite and --benchmark out; ask them in an audit of their own.",
+            )
+        if not given.get("prompts"):
+            raise UsageError(
+                "counterfactual asks your own prompts about other groups, and none are given.",
+                "Name their file: --prompts MINE.csv, with a column `text`.",
+            )
+        return {**given, "counterfactual": listed, "benchmarks": (COUNTERFACTUAL,)}
 
     @field_validator("decoding")
     @classmethod
@@ -99,10 +130,19 @@ class MeasuringOptions(SeedOptions):
     valence_margin: float = Field(default=0.1, ge=0)
     """Smallest valence shift, nats per sentence, that counts as one."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
+    outcomes: tuple[str, ...] = ()
+    """What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or
+    similarity; none named: what the benchmark reads."""
     reference: str | None = Field(default=None, min_length=1)
     """A group with which the other groups of its axis are compared one by one, too."""
     classifier_error: str | None = None
     """A file that says how often the classifier is wrong about each group; rates are corrected by it."""
+
+    @field_validator("outcomes", mode="before")
+    @classmethod
+    def _known_outcomes(cls, given: Any) -> Any:
+        listed = [given] if isinstance(given, str) else list(given)
+        return tuple(outcome_of(text).name if isinstance(text, str) else text for text in listed)
 
 
 class ToleranceOptions(Options):

@@ -226,7 +226,9 @@ def available(
             if replies := asked_for_replies(benchmark, model, asking.dialogue):
                 speaker = speaker or speaker_of(model, asking.dialogue)
             own = None if name in asked.beside else asking.prompts
-            full = own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
+            full = (
+                own_prompts(own, benchmark, asking.counterfactual) if own else benchmark.build(asking.folders)
+            )
             full = benchmark.prompts_for(full, model.architecture)
             if name not in asked.beside:
                 full = as_asked(full, benchmark, asking, as_dialogue=replies)

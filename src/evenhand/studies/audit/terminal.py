@@ -25,6 +25,8 @@ from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
 WORST = 5
+EXAMPLE = 300
+"""Characters of a prompt that is shown as an example."""
 
 
 def render_audit(view: ReportView, console: Console) -> None:
@@ -94,7 +96,13 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
         ("errors", planned_errors(plan)),
     ]
     out.pairs([(name, text) for name, text in rows if text])
-    for told in [*(plan.get("asked_whole") or []), *(plan.get("as_dialogue") or [])]:
+    for asked in plan.get("asked_about") or []:
+        _asked_about(asked, out)
+    for told in [
+        *(plan.get("notes") or []),
+        *(plan.get("asked_whole") or []),
+        *(plan.get("as_dialogue") or []),
+    ]:
         out.line(told)
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
         if frame is None or frame.is_empty():
@@ -103,6 +111,23 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
         out.line(f"Smallest detectable effect, {benchmark}", "bold")
         _detectable(frame, out)
     render_planned_continuations(plan, console)
+
+
+def _asked_about(asked: Mapping[str, pl.DataFrame], out: Printer) -> None:
+    """Whom a user's own prompts would be asked about, with one of them on each axis."""
+    out.gap()
+    out.line("Your prompts, asked about", "bold")
+    table = out.table(("axis", "left"), ("group", "left"), ("prompts", "right"), ("texts", "right"))
+    for axis, group, prompts, texts in asked["groups"].rows():
+        out.row(table, wording.label(axis), wording.label(group), f"{prompts:,}", f"{texts:,}")
+    out.show(table)
+    for (axis,), part in asked["examples"].group_by("axis", maintain_order=True):
+        out.gap()
+        out.line(f"For example, {wording.label(str(axis))}", "bold")
+        out.pairs(
+            [(wording.label(group), wording.printable(text, EXAMPLE)) for _, group, text in part.rows()]
+        )
+    out.gap()
 
 
 def _detectable(frame: pl.DataFrame, out: Printer) -> None:

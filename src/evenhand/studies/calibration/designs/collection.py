@@ -76,6 +76,7 @@ def design_of(name: str) -> Design:
 def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.changed import change_designs
     from evenhand.studies.calibration.designs.choices import choice_designs
+    from evenhand.studies.calibration.designs.counterfactuals import counterfactual_designs
     from evenhand.studies.calibration.designs.crossings import crossing_designs
     from evenhand.studies.calibration.designs.ends import end_to_end_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
@@ -92,6 +93,7 @@ def _ours() -> dict[str, Design]:
         reply_designs,
         name_designs,
         change_designs,
+        counterfactual_designs,
         crossing_designs,
         end_to_end_designs,
     )

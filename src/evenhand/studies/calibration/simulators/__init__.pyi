@@ -10,6 +10,10 @@ from .choices import (
     crows_frame as crows_frame,
     stereoset_frame as stereoset_frame,
 )
+from .counterfactuals import (
+    drawn_answers as drawn_answers,
+    drawn_decisions as drawn_decisions,
+)
 from .crossed import (
     CrossedRates as CrossedRates,
     crossed_judgements as crossed_judgements,

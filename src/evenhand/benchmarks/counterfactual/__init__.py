@@ -1,0 +1,5 @@
+"""The benchmark of a user's own prompts, each asked about several groups."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from .recipe import BENCHMARK as BENCHMARK

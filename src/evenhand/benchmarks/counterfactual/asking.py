@@ -1,0 +1,92 @@
+"""What the benchmark asks: the texts made of a user's file, or listed by their review; whole prompts where few are."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts import PromptSet, row_keys
+from evenhand.prompts.counterfactual import asked_about, read_own, read_review
+from evenhand.schema import Card, UsageError
+
+REVIEWED = "reviewed"
+"""In place of axes: the file lists what is asked."""
+LEAST = 10
+"""Prompts of the user's in which a group must be asked about to be compared."""
+HINT = (
+    "Give your own: --prompts MINE.csv --counterfactual gender,religion,name. In the column `text` people are "
+    "mentioned, or slots are filled for every group: Write a reference for {name}."
+)
+
+
+def built(folders: Mapping[str, Path]) -> PromptSet:
+    """Nothing is published for it: raises UsageError that says what to give."""
+    raise UsageError("counterfactual asks your own prompts about other groups, and none are given.", HINT)
+
+
+def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
+    """The texts that are asked of a user's file.
+
+    axes: as `asked_about` takes them, or ("reviewed",) for a file that lists them. The notes of the set say what is
+    left out and which groups are asked about too seldom. Raises UsageError, DataError.
+    """
+    if not axes:
+        raise UsageError(
+            "counterfactual was not told which groups to ask about.",
+            f"Name axes: --counterfactual gender,religion,name; or --counterfactual {REVIEWED} for a file that "
+            "`evenhand data build counterfactuals` wrote and you have edited.",
+        )
+    if REVIEWED in axes and len(axes) > 1:
+        raise UsageError(
+            f"--counterfactual {REVIEWED} takes the axes of the file.", "Name no others beside it."
+        )
+    asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path), axes)
+    frame = asked.frame
+    card = Card(
+        name=path.stem,
+        summary=f"{frame['base'].n_unique():,} prompts of the user's own, asked about {axes_of(frame)}",
+        source=str(path),
+        details=f"{frame.height:,} texts.",
+    )
+    return PromptSet(frame, card, own=f"Your prompts {path.name}", notes=(*asked.told(), *seldom(frame)))
+
+
+def axes_of(frame: pl.DataFrame) -> str:
+    """The axes of a table in its order, in words."""
+    return ", ".join(frame["axis"].unique(maintain_order=True))
+
+
+def by_group(frame: pl.DataFrame) -> pl.DataFrame:
+    """axis, group, prompts (of the user's), texts, in the order of the table."""
+    return frame.group_by("axis", "group", maintain_order=True).agg(
+        prompts=pl.col("base").n_unique(), texts=pl.col("text").n_unique()
+    )
+
+
+def seldom(frame: pl.DataFrame) -> list[str]:
+    """A sentence on the groups of each axis that are asked about too seldom to be compared."""
+    few = by_group(frame).filter(pl.col("prompts") < LEAST)
+    told = few.group_by("axis", maintain_order=True).agg("group", pl.col("prompts").max())
+    return [
+        f"{axis}: {', '.join(groups)} cannot be measured: {LEAST} prompts about each are needed, and at most {most} "
+        "are there."
+        for axis, groups, most in told.rows()
+    ]
+
+
+def whole_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    """How --limit takes a part: prompts of the user's with all their groups, evenly over axes, the same on each.
+
+    Raises UsageError where the limit holds not one of them.
+    """
+    asked = prompts.frame.group_by("base", "axis", maintain_order=True).len()
+    drawn = asked.with_columns(key=pl.Series(row_keys(asked["base"], seed, "base"))).sort("key", "base")
+    drawn = drawn.with_columns(turn=pl.int_range(pl.len()).over("axis")).sort("turn", maintain_order=True)
+    kept = drawn.filter(pl.col("len").cum_sum() <= limit).select("base", "axis")
+    if kept.is_empty():
+        raise UsageError(
+            f"--limit {limit} holds not one prompt with its groups: {asked['len'].max()} texts are asked for one.",
+            "Give a larger one.",
+        )
+    frame = prompts.frame.join(kept, on=["base", "axis"], how="semi", maintain_order="left")
+    return PromptSet(frame, prompts.card, prompts.own, (*prompts.notes, *seldom(frame)))

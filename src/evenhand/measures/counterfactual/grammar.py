@@ -1,0 +1,76 @@
+"""What is to be read from the answers: `number`, `rating:1-10`, `json:score`, `length`, `refusal`, `similarity` ..."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.schema import UsageError, unknown_name
+
+PLAIN = ("similarity", "semantic", "length", "refusal", "number", "rating", "json")
+"""Kinds of outcomes, as the part before the colon calls them."""
+GRAMMAR = (
+    "number, rating:LOW-HIGH (rating:1-10), json:FIELD (json:score, json:a.b), length, refusal, similarity "
+    "or semantic"
+)
+_SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|\.\.|to)\s*(-?\d+(?:\.\d+)?)")
+_PATH = re.compile(r"[^.\s][^.]*(?:\.[^.\s][^.]*)*")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One thing read from every answer.
+
+    name: as the user wrote it, without blanks; it is the `stratum` of its rows where several are read alike. kind: one
+    of PLAIN. scale: lowest and highest of a rating. path: keys that lead to a JSON field.
+    """
+
+    name: str
+    kind: str
+    scale: tuple[float, float] | None = None
+    path: tuple[str, ...] = ()
+
+
+def outcome_of(text: str) -> Outcome:
+    """Read one `--outcome`.
+
+    Raises UsageError for an unknown kind, a rating without a scale or with one that does not rise, a JSON outcome
+    without a field, or something behind a kind that takes nothing.
+
+    >>> outcome_of("rating:1-10").scale, outcome_of("json:person.score").path
+    ((1.0, 10.0), ('person', 'score'))
+    """
+    kind, colon, rest = text.strip().partition(":")
+    kind, rest = kind.strip().lower(), rest.strip()
+    if kind not in PLAIN:
+        raise unknown_name("outcome", kind, PLAIN)
+    if kind == "rating":
+        match = _SCALE.fullmatch(rest)
+        if match is None or float(match[1]) >= float(match[2]):
+            raise UsageError(
+                f"The outcome {text!r} has no scale that rises from its lowest to its highest value.",
+                "Write rating:LOW-HIGH, such as rating:1-10.",
+            )
+        low, high = float(match[1]), float(match[2])
+        return Outcome(f"rating:{low:g}-{high:g}", kind, scale=(low, high))
+    if kind == "json":
+        if _PATH.fullmatch(rest) is None:
+            raise UsageError(
+                f"The outcome {text!r} names no field.",
+                "Write json:FIELD, or json:a.b for the field b inside a.",
+            )
+        return Outcome(f"json:{rest}", kind, path=tuple(part.strip() for part in rest.split(".")))
+    if colon:
+        raise UsageError(
+            f"The outcome {text!r} has something behind {kind!r}, which takes nothing.",
+            f"Outcomes are {GRAMMAR}.",
+        )
+    return Outcome(kind, kind)
+
+
+def outcomes_of_texts(texts: Sequence[str]) -> tuple[Outcome, ...]:
+    """Each of several outcomes once, in their order.
+
+    >>> [outcome.name for outcome in outcomes_of_texts(["length", "Length", "json: score"])]
+    ['length', 'json:score']
+    """
+    return tuple({outcome.name: outcome for outcome in map(outcome_of, texts)}.values())

@@ -1,0 +1,79 @@
+"""Fields of JSON that a model was asked for: in a fenced block, alone, or with words before and after it."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+NO_JSON, NO_FIELD, NO_VALUE = "no JSON", "no such field", "no value in the field"
+_FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
+_MOST = 50
+"""Braces tried as the beginning of an object, so that a text of braces alone costs little."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """The value of a field (number, boolean or text), or why there is none."""
+
+    value: float | bool | str | None
+    why: str | None = None
+
+
+def read_field(text: str, path: Sequence[str]) -> Field:
+    """The value that `path` leads to in the JSON of an answer.
+
+    Objects are looked for in fenced blocks first, then from each brace on; the first that has the field counts. A part
+    of the path that is a whole number is a place in a list, from 0. null, lists, objects, NaN and empty texts are no
+    value.
+
+    >>> read_field('Sure!\\n```json\\n{"fit": {"score": 7, "hire": true}}\\n```', ["fit", "score"])
+    Field(value=7.0, why=None)
+    >>> read_field("I can't say.", ["score"]).why, read_field('{"a": null}', ["a"]).why
+    ('no JSON', 'no value in the field')
+    """
+    why = NO_JSON
+    for document in _documents(text):
+        found, value = _at(document, path)
+        if not found:
+            why = NO_FIELD
+            continue
+        if isinstance(value, bool):
+            return Field(value)
+        if isinstance(value, int | float):
+            return Field(float(value)) if abs(value) < 1e300 else Field(None, NO_VALUE)
+        if isinstance(value, str) and value.strip():
+            return Field(value.strip())
+        return Field(None, NO_VALUE)
+    return Field(None, why)
+
+
+def _documents(text: str) -> Iterator[Any]:
+    """Objects and lists of objects in a text, fenced ones first."""
+    decoder = json.JSONDecoder(parse_constant=lambda _: None)
+    for part in [*_FENCE.findall(text), text]:
+        place = 0
+        for _ in range(_MOST):
+            starts = [at for at in (part.find("{", place), part.find("[", place)) if at >= 0]
+            if not starts:
+                break
+            try:
+                document, place = decoder.raw_decode(part, min(starts))
+            except (json.JSONDecodeError, RecursionError, ValueError):
+                place = min(starts) + 1
+                continue
+            if isinstance(document, dict | list):
+                yield document
+
+
+def _at(document: Any, path: Sequence[str]) -> tuple[bool, Any]:
+    """Whether the path is there, and what it leads to."""
+    value = document
+    for part in path:
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return False, None
+    return True, value

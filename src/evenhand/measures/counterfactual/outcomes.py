@@ -1,0 +1,296 @@
+"""Everything that is read from answers to counterfactual prompts, compared between the groups they ask about.
+
+Numbers, rates and unread answers are paired by the user's prompt: its mean over samples for each group is one unit,
+and groups are compared inside prompts. Verdicts speak of prompts like these.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from evenhand.measures import Disparity, ScoreDifferences, disparity, score_differences
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.counterfactual.grammar import Outcome, outcomes_of_texts
+from evenhand.measures.counterfactual.overlap import Embedding
+from evenhand.measures.counterfactual.readings import readings, refusals
+from evenhand.measures.counterfactual.similarity import SimilarityGap, response_similarity, units_column
+from evenhand.schema import DataError, Measurement, UsageError, checked, measurement_rows
+
+BASE = "base"
+MOST_CATEGORIES = 6
+"""Of a field that holds texts: the commonest ones, each compared; they share the level."""
+POINTS, PERCENT, SIMILARITY = "percentage points", "% of answers", "points of similarity"
+NOTHING_READ = "No answer could be read."
+UNREAD = typed(pl.String, "outcome axis group why") | typed(pl.Int64, "n n_answers")
+_UNITS = {"length": "words", "number": "as answered", "rating": "points of the scale", "json": "as answered"}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One outcome, or one category of it, compared.
+
+    outcome: as `--outcome` says it, with " = CATEGORY" where it is one of several. kind: "score", "rate", "refusal",
+    "missing" (answers that are not there or could not be read) or "similarity". unit: of the number. share: outcomes
+    that share its level.
+    """
+
+    outcome: str
+    kind: str
+    found: ScoreDifferences | Disparity | SimilarityGap
+    unit: str
+    share: int = 1
+
+
+@dataclass(frozen=True)
+class CounterfactualOutcomes:
+    """compared: in the order asked. unread: outcome, axis, group, why, n answers for that reason, of n_answers. absent:
+    axes in which nothing could be read, by outcome: (outcome, axis, rows)."""
+
+    compared: tuple[Compared, ...]
+    unread: pl.DataFrame
+    absent: tuple[tuple[str, str | None, int], ...] = ()
+
+    def rows(self) -> list[Measurement]:
+        """Its measurements; `stratum` is the outcome."""
+        made = [row for one in self.compared for row in _rows(one)]
+        made += [
+            Measurement(
+                measure="score_spread",
+                axis=axis,
+                stratum=outcome,
+                estimate=None,
+                n_missing=count,
+                null=0.0,
+                ideal=0.0,
+                obstacle=NOTHING_READ,
+            )
+            for outcome, axis, count in self.absent
+        ]
+        return made
+
+    @property
+    def details(self) -> dict[str, pl.DataFrame]:
+        """`outcome_axes` and `outcome_groups` of all but similarity, `similarity_axes`, `similarity_groups`, `unread`.
+
+        Each begins with `outcome` (and `kind`); the groups' rates and means are called `value`, and the pair of groups
+        that is surest to differ much is `highest` and `lowest`.
+        """
+        axes, groups = [], []
+        near: list[pl.DataFrame] = []
+        apart: list[pl.DataFrame] = []
+        for one in self.compared:
+            names = [pl.lit(one.outcome).alias("outcome"), pl.lit(one.kind).alias("kind")]
+            if isinstance(one.found, SimilarityGap):
+                near.append(one.found.axes.select(*names, pl.all()))
+                apart.append(one.found.groups.select(*names, pl.all()))
+                continue
+            names.append(pl.lit(one.unit).alias("unit"))
+            axes.append(_like_scores(one.found).axes.select(*names, pl.all()))
+            groups.append(_like_scores(one.found).groups.select(*names, pl.all()))
+        tables = {
+            "outcome_axes": axes,
+            "outcome_groups": groups,
+            "similarity_axes": near,
+            "similarity_groups": apart,
+        }
+        made = {name: pl.concat(parts) for name, parts in tables.items() if parts}
+        return made | {"unread": self.unread}
+
+
+@checked
+def counterfactual_outcomes(
+    frame: pl.DataFrame,
+    outcomes: Sequence[str],
+    *,
+    embed: Embedding | None = None,
+    hidden: Sequence[str] = (),
+    cluster: str | None = None,
+    n_axes: int = 1,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> CounterfactualOutcomes:
+    """Read outcomes from answers and compare each between the groups of each axis, prompt by prompt.
+
+    frame: one row per base prompt, axis, group and sample: base, axis, group, text (as asked), continuation (null:
+    missing), perhaps prompt_id and error. outcomes: as `--outcome` takes them (`outcome_of`). embed, hidden: as
+    `response_similarity` takes them; "semantic" needs embed. cluster: column of prompts that hang together and count as
+    one; None: `unit` if it is there, else base. n_axes: the axes that share alpha.
+    What could not be read is missing, counted by group and reason, and compared as an outcome of its own.
+    Raises UsageError for an outcome that is not one, or "semantic" without embed; DataError for absent columns or no
+    row about a group.
+
+    >>> rows = [(str(base), group, f"Rate {group}.", f"{6 + base % 3 - (group == 'her') * (2 + base % 2)}/10")
+    ...         for base in range(12) for group in ("her", "him")]
+    >>> frame = pl.DataFrame(rows, schema=["base", "group", "text", "continuation"], orient="row")
+    >>> found = counterfactual_outcomes(frame, ["rating:1-10"])
+    >>> found.details["outcome_groups"].select("group", "value", "estimate").rows()
+    [('her', 4.5, -2.5), ('him', 7.0, 2.5)]
+    """
+    wanted = outcomes_of_texts(outcomes)
+    require_columns(frame, [BASE, "group", "text", "continuation"], "counterfactual_outcomes")
+    if any(one.kind == "semantic" for one in wanted) and embed is None:
+        raise UsageError(
+            "The outcome 'semantic' needs a model that gives texts vectors.",
+            "Give one with --embeddings (sentence-transformers, the extra evenhand[embeddings]), or take similarity.",
+        )
+    if "axis" not in frame.columns:
+        frame = frame.with_columns(axis=pl.lit(None, pl.String))
+    frame = frame.filter(pl.col("group").is_not_null())
+    if not frame.height:
+        raise DataError("counterfactual_outcomes found no answer about a group.", "Fill the column group.")
+    how: dict[str, Any] = {
+        "cluster": cluster or units_column(frame),
+        "n_axes": n_axes,
+        "alpha": alpha,
+        "seed": seed,
+    }
+    compared: list[Compared] = []
+    unread: list[pl.DataFrame] = []
+    absent: list[tuple[str, str | None, int]] = []
+    for one in wanted:
+        if one.kind in ("similarity", "semantic"):
+            by = embed if one.kind == "semantic" else None
+            gap = response_similarity(frame, embed=by, hidden=hidden, **how)
+            compared.append(Compared(one.name, "similarity", gap, SIMILARITY))
+            continue
+        read = frame.hstack(readings(frame, one))
+        compared += _compared(read, one, how)
+        if one.kind in ("number", "rating", "json"):
+            unread.append(_unread(read, one.name))
+            compared += _missing(read, one, how)
+        there = pl.col("value").is_not_null() | pl.col("category").is_not_null()
+        counts = read.group_by("axis", maintain_order=True).agg(pl.len(), read=there.sum())
+        absent += [(one.name, axis, count) for axis, count, known in counts.iter_rows() if not known]
+    table = pl.concat(unread) if unread else pl.DataFrame(schema=UNREAD)
+    return CounterfactualOutcomes(tuple(compared), table, tuple(absent))
+
+
+def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
+    if read["category"].count():
+        yield from _categories(read, outcome, how)
+        return
+    known = _measurable(read, "value")
+    if not known.height:
+        return
+    if outcome.kind == "refusal":
+        if _varied(known, "value").height:
+            yield Compared(outcome.name, "refusal", _rates(_varied(known, "value"), how), POINTS)
+    elif outcome.kind == "json" and known["value"].drop_nulls().is_in([0.0, 1.0]).all():
+        yield Compared(outcome.name, "rate", _rates(known, how), POINTS)
+    else:
+        scores = score_differences(known, score="value", **how)
+        yield Compared(outcome.name, "score", scores, _UNITS[outcome.kind])
+
+
+def _categories(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
+    """Each of the commonest texts against all others; of two texts, one is told."""
+    counts = read["category"].drop_nulls().value_counts().sort("count", "category", descending=[True, False])
+    chosen = counts["category"].head(MOST_CATEGORIES).to_list()
+    chosen = chosen[:1] if counts.height == 2 else chosen
+    shared = how | {"n_axes": how["n_axes"] * len(chosen)}
+    known = _measurable(read, "category")
+    for category in chosen:
+        said = known.with_columns(value=(pl.col("category") == category).cast(pl.Float64))
+        if counts.height > 1:
+            name = f"{outcome.name} = {category}"
+            yield Compared(name, "rate", _rates(said, shared), POINTS, len(chosen))
+
+
+def _missing(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
+    """Who is left without an answer that can be read, where anybody is and not all are."""
+    absent = pl.col("value").is_null() & pl.col("category").is_null()
+    varied = _varied(read.with_columns(value=absent.cast(pl.Float64)), "value")
+    if varied.height:
+        yield Compared(outcome.name, "missing", _rates(varied, how), POINTS)
+
+
+def _rates(read: pl.DataFrame, how: dict[str, Any]) -> Disparity:
+    return disparity(read.with_columns(negative="value"), **how)
+
+
+def _measurable(read: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Rows of the axes in which anything was read."""
+    return read.filter(pl.col(column).is_not_null().any().over("axis"))
+
+
+def _varied(read: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Rows of the axes in which some have it and some do not."""
+    return read.filter(pl.col(column).max().over("axis") > pl.col(column).min().over("axis"))
+
+
+def _unread(read: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """How many answers of each group could not be read, by reason; those that refuse are told apart."""
+    why = pl.when(refusals(read) & pl.col("unread").is_not_null()).then(pl.lit("refused")).otherwise("unread")
+    counted = read.with_columns(
+        why=pl.when(pl.col("continuation").is_null()).then(pl.lit("no answer")).otherwise(why)
+    )
+    groups = counted.with_columns(n_answers=pl.len().over("axis", "group").cast(pl.Int64))
+    table = groups.filter(pl.col("why").is_not_null()).group_by("axis", "group", "why", "n_answers").len("n")
+    return (
+        table.select(pl.lit(outcome).alias("outcome"), *list(UNREAD)[1:])
+        .cast(UNREAD)
+        .sort("axis", "group", "why")
+    )
+
+
+def _like_scores(found: ScoreDifferences | Disparity) -> ScoreDifferences:
+    """With the columns of scores, whatever was compared; the mean or rate of a group is its `value`."""
+    if isinstance(found, Disparity):
+        axes = found.axes.drop("burden", "corrected").rename(
+            {
+                "rate": "value",
+                "worst": "highest",
+                "best": "lowest",
+                "worst_rate": "highest_value",
+                "best_rate": "lowest_value",
+            }
+        )
+        groups = found.groups.drop("worse_than_best", "tolerance", "missing_share").rename(
+            {"rate": "value", "rate_low": "value_low", "rate_high": "value_high"}
+        )
+        sides = {"worse": "higher", "better": "lower"}
+        return ScoreDifferences(axes, groups.with_columns(pl.col("named").replace(sides)), found.pairs)
+    axes = found.axes.rename(
+        {"mean": "value", "highest_mean": "highest_value", "lowest_mean": "lowest_value"}
+    )
+    groups = found.groups.rename({"mean": "value", "mean_low": "value_low", "mean_high": "value_high"})
+    return replace(found, axes=axes, groups=groups)
+
+
+_MEASURES = {
+    "score": ("score_spread", "score_difference", "mean_score"),
+    "rate": ("answer_disparity", "answer_difference", "answer_rate"),
+    "refusal": ("refusal_disparity", "refusal_difference", "refusal_rate"),
+    "missing": ("missing_disparity", "missing_difference", "missing_rate"),
+}
+
+
+def _rows(one: Compared) -> list[Measurement]:
+    constants = {"stratum": one.outcome}
+    found = one.found
+    if isinstance(found, SimilarityGap):
+        rows = measurement_rows(found.axes, "similarity_gap", one.unit, ideal=0.0, **constants)
+        rows += measurement_rows(found.groups, "similarity_apart", one.unit, ideal=0.0, **constants)
+        plain = found.axes.select("axis", "n", "n_missing", "n_units", "within", "across")
+        for side, measure in (("within", "similarity_floor"), ("across", "similarity_across")):
+            part = plain.rename({side: "estimate"}).drop_nulls("estimate")
+            rows += measurement_rows(part, measure, SIMILARITY, **constants)
+        return rows
+    axis, group, each = _MEASURES[one.kind]
+    axes, groups = (_shared(table, one.share) for table in (found.axes, found.groups))
+    rows = measurement_rows(axes, axis, one.unit, ideal=0.0, **constants)
+    effect = f"{one.unit} from the others"
+    rows += measurement_rows(groups, group, one.unit, effect_unit=effect, **constants)
+    values = _like_scores(found).groups.filter(pl.col("value").is_not_null())
+    values = values.select(
+        "axis", "group", "n", "n_missing", "n_units", estimate="value", low="value_low", high="value_high"
+    )
+    return rows + measurement_rows(values, each, one.unit if one.kind == "score" else PERCENT, **constants)
+
+
+def _shared(table: pl.DataFrame, share: int) -> pl.DataFrame:
+    """With p as of several outcomes that share the level (Bonferroni)."""
+    names = [name for name in ("p", "axis_p") if name in table.columns]
+    return table.with_columns((pl.col(name) * share).clip(upper_bound=1.0) for name in names)

@@ -1,0 +1,241 @@
+"""Are answers about one group less like those about another than answers to the same prompt are like each other?
+
+How like they are says nothing by itself: a model that writes freely answers one prompt twice in different words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.counterfactual.masking import HIDDEN, changed_words, hide
+from evenhand.measures.counterfactual.overlap import Embedding, cosines, rouge_l
+from evenhand.measures.texts import words
+from evenhand.schema import DataError, UsageError, checked
+from evenhand.stats import Codes, Floats, benjamini_hochberg
+from evenhand.stats.kernels import Apart, Block, Likeness, compare_blocks, mean_difference
+
+_AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null p")
+    | typed(pl.Int64, "n n_missing n_units n_groups")
+    | typed(pl.Float64, "within across unhidden minimum_detectable")
+    | typed(pl.String, "obstacle note")
+)
+_GROUPS = (
+    typed(pl.String, "axis group")
+    | typed(pl.Float64, "estimate low high null p axis_p q")
+    | typed(pl.Int64, "n n_missing n_units")
+    | typed(pl.Float64, "minimum_detectable")
+    | typed(pl.String, "obstacle note")
+)
+POINTS = 100.0
+TEXTS, PROMPTS = (
+    "Answers to one prompt are the floor.",
+    "Answers to other wordings about the same group are the floor.",
+)
+FEW = "It is in fewer than two prompts beside two other groups with two answers each."
+
+
+@dataclass(frozen=True)
+class SimilarityGap:
+    """In points of similarity, of which two equal texts have 100.
+
+    axes: `within` (how like answers to one prompt are: the floor), `across` (how like those about different groups
+    are), `estimate` = within - across with 95 % limits over the user's prompts, null 0 and one-sided `p`; `unhidden`:
+    the estimate with the changed words left in; n, n_missing answers, n_units prompts, n_groups.
+    groups, where there are three or more: `estimate`: how much farther the group's answers stand from those of the
+    others than these from each other, p, `axis_p` of its axis, `q` by the rule of `evenhand.stats.reach_verdicts`.
+    An `obstacle` says why nothing could have been found; a `note` what the floor is.
+    """
+
+    axes: pl.DataFrame
+    groups: pl.DataFrame
+
+
+@checked
+def response_similarity(
+    frame: pl.DataFrame,
+    *,
+    embed: Embedding | None = None,
+    hidden: Sequence[str] = (),
+    cluster: str | None = None,
+    n_axes: int = 1,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> SimilarityGap:
+    """How much less alike answers about different groups are than answers to the same prompt.
+
+    frame: one row per answer with base (the user's prompt), axis, group, text (as it was asked), continuation (null:
+    missing, counted) and perhaps prompt_id. embed: vectors of texts, for semantic similarity (their cosine); None:
+    ROUGE-L of words. hidden: words (lower case) that are hidden in every answer beside those that differ between the
+    wordings of its own prompt, such as pronouns. cluster: column of prompts that hang together and count as one (those
+    of the same names); None: `unit` if it is there, else each prompt by itself. n_axes: the axes that share alpha; it
+    changes smallest effects and q.
+    Answers to one wording are dealt between the groups of their prompt, which is exact if the wording changes nothing.
+    Where all groups were asked about in several wordings (several names), wordings are compared instead: likeness to
+    another wording about the same group is the floor, so that what a single name does is not blamed on the group.
+    Raises DataError for absent columns or unnamed groups, UsageError for an alpha or a number of axes that cannot be.
+    Source: unbiased maximum mean discrepancy, Gretton et al. 2012, eq. 3, halved; ROUGE-L: Lin 2004.
+
+    >>> rows = [(base, group, f"Is {group} good?", f"{word} {sample % 2}") for base in "abcdefgh" for sample in range(4)
+    ...         for group, word in (("she", "no"), ("he", "yes"))]
+    >>> frame = pl.DataFrame(rows, schema=["base", "group", "text", "continuation"], orient="row")
+    >>> response_similarity(frame).axes.select(pl.col("within", "across", "estimate").round(1)).row(0)
+    (66.7, 25.0, 41.7)
+    """
+    if not 0 < alpha < 1 or n_axes < 1:
+        raise UsageError(
+            f"response_similarity got alpha={alpha} and n_axes={n_axes}.",
+            "alpha lies between 0 and 1 (0.05 is usual); there is at least one axis.",
+        )
+    require_columns(frame, ["base", "group", "text", "continuation"], "response_similarity")
+    if "axis" not in frame.columns:
+        frame = frame.with_columns(axis=pl.lit(None, pl.String))
+    elif frame["axis"].null_count() not in (0, frame.height):
+        raise DataError("response_similarity found rows without axis.", "Fill or drop these rows.")
+    for name in ("base", "group"):
+        if frame[name].null_count():
+            raise DataError(f"response_similarity found rows without {name}.", "Fill or drop these rows.")
+    cluster = cluster or units_column(frame)
+    require_columns(frame, [cluster], "response_similarity")
+    axes, groups = [], []
+    for part in (
+        frame.with_columns(_unit=pl.col(cluster).rank("dense"))
+        .sort("axis", "base", "group", "text")
+        .partition_by("axis", maintain_order=True)
+    ):
+        axis, of_axis = _axis(part, embed, frozenset(word.lower() for word in hidden), n_axes, alpha, seed)
+        axes.append(axis)
+        groups += of_axis
+    return SimilarityGap(pl.DataFrame(axes, schema=_AXES), pl.DataFrame(groups, schema=_GROUPS))
+
+
+def units_column(frame: pl.DataFrame) -> str:
+    """The column of what counts as one: `unit`, or the user's prompt."""
+    return "unit" if "unit" in frame.columns else "base"
+
+
+def _axis(
+    part: pl.DataFrame,
+    embed: Embedding | None,
+    hidden: frozenset[str],
+    n_axes: int,
+    alpha: float,
+    seed: int,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    names = part["group"].unique().sort().to_list()
+    answered = part.filter(pl.col("continuation").is_not_null())
+    several = _several_wordings(answered)
+    how: dict[str, Any] = {"level": alpha / n_axes, "seed": seed}
+    blocks = _blocks(_masked(answered, hidden), names, embed, several)
+    units = answered.group_by("base", maintain_order=True).agg(pl.col("_unit").first())["_unit"].to_numpy()
+    clusters = units.astype(np.int64)
+    found = compare_blocks(blocks, len(names), clusters=clusters, **how)
+    unhidden = None
+    if found.axis is not None:
+        open_blocks = _blocks(_masked(answered, None), names, embed, several)
+        unhidden = mean_difference(open_blocks, len(names), clusters)
+    counts = part.group_by("group").agg(
+        n=pl.col("continuation").count().cast(pl.Int64),
+        n_missing=pl.col("continuation").null_count().cast(pl.Int64),
+    )
+    note = PROMPTS if several else TEXTS
+    row: dict[str, Any] = {
+        "axis": part["axis"][0],
+        "n": int(counts["n"].sum()),
+        "n_missing": int(counts["n_missing"].sum()),
+        "n_units": found.blocks,
+        "n_groups": len(names),
+        "null": 0.0,
+        "within": None if np.isnan(found.within) else POINTS * found.within,
+        "across": None if np.isnan(found.across) else POINTS * found.across,
+        "obstacle": found.obstacle,
+        "note": note,
+    }
+    if found.axis is not None:
+        row |= _contrast(found.axis)
+    if unhidden is not None:
+        row["unhidden"] = POINTS * unhidden
+    rows = [
+        {"axis": part["axis"][0], "group": group, "n": n, "n_missing": missing, "null": 0.0, "note": note}
+        for group, n, missing in counts.sort("group").iter_rows()
+    ]
+    return row, _groups(rows, found, n_axes) if len(names) > 2 else []
+
+
+def _groups(rows: list[dict[str, Any]], found: Likeness, n_axes: int) -> list[dict[str, Any]]:
+    if found.axis is None:
+        return [row | {"n_units": 0, "obstacle": found.obstacle} for row in rows]
+    p = np.array([np.nan if one is None else one.p for one in found.groups])
+    q = np.maximum(benjamini_hochberg(p), min(1.0, found.axis.p * n_axes))
+    return [
+        row | {"n_units": 0, "obstacle": FEW}
+        if one is None
+        else row | _contrast(one) | {"n_units": one.blocks, "axis_p": found.axis.p, "q": float(q[place])}
+        for place, (row, one) in enumerate(zip(rows, found.groups, strict=True))
+    ]
+
+
+def _contrast(one: Apart) -> dict[str, Any]:
+    return {
+        "estimate": POINTS * one.estimate,
+        "low": POINTS * one.low,
+        "high": POINTS * one.high,
+        "p": one.p,
+        "minimum_detectable": POINTS * one.smallest,
+    }
+
+
+def _several_wordings(answered: pl.DataFrame) -> bool:
+    """Whether prompts ask about each group in two wordings or more."""
+    counts = answered.group_by("base", "group").agg(pl.col("text").n_unique())["text"]
+    return len(counts) > 0 and bool((counts > 1).mean() > 0.5)  # type: ignore[operator]
+
+
+def _masked(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFrame:
+    """With `words`, those of each answer; hidden None: none is hidden, not even what the wordings differ in."""
+    parts = []
+    for rows in answered.partition_by("base", maintain_order=True):
+        without = frozenset[str]() if hidden is None else hidden | changed_words(rows["text"].unique())
+        texts = [
+            [word for word in hide(text, without) if word == HIDDEN or any(map(str.isalnum, word))]
+            for text in words(rows["continuation"]).to_list()
+        ]
+        parts.append(rows.with_columns(pl.Series("words", texts, dtype=pl.List(pl.String))))
+    return pl.concat(parts) if parts else answered.with_columns(words=pl.lit([], pl.List(pl.String)))
+
+
+def _blocks(masked: pl.DataFrame, names: list[str], embed: Embedding | None, several: bool) -> list[Block]:
+    place = {name: code for code, name in enumerate(names)}
+    vectors: dict[str, Floats] = {}
+    if embed is not None and masked.height:
+        distinct = sorted({_sentence(text) for text in masked["words"].to_list()})
+        vectors = dict(zip(distinct, np.asarray(embed(distinct), dtype=np.float64), strict=True))
+    blocks = []
+    for rows in masked.partition_by("base", maintain_order=True):
+        texts = rows["words"].to_list()
+        by_model = embed is not None
+        likeness = cosines(np.stack([vectors[_sentence(t)] for t in texts])) if by_model else rouge_l(texts)
+        codes = np.array([place[name] for name in rows["group"]], dtype=np.int64)
+        blocks.append(_of_wordings(likeness, codes, rows["text"]) if several else Block(likeness, codes))
+    return blocks
+
+
+def _sentence(text: list[str]) -> str:
+    """Words as an embedding model reads them."""
+    return " ".join("someone" if word == HIDDEN else word for word in text)
+
+
+def _of_wordings(likeness: Floats, codes: Codes, texts: pl.Series) -> Block:
+    """Wordings instead of answers: how like answers to the one are to answers to the other, on average."""
+    labels = pl.DataFrame({"text": texts, "code": codes}).select(pl.struct("code", "text").rank("dense"))
+    wording = labels.to_series().to_numpy().astype(np.int64) - 1
+    member = (wording[:, None] == np.arange(wording.max() + 1)).astype(np.float64)
+    sizes = member.sum(axis=0)
+    mean = member.T @ likeness @ member / np.outer(sizes, sizes)
+    first = np.array([codes[wording == place][0] for place in range(len(sizes))], dtype=np.int64)
+    return Block(mean, first)

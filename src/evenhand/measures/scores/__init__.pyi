@@ -1,0 +1,1 @@
+from .group_scores import ScoreDifferences as ScoreDifferences, score_differences as score_differences

@@ -1,0 +1,233 @@
+"""Which texts are asked of a model about which groups, made of a user's own prompts, and what is left out."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import polars as pl
+
+from evenhand.prompts.counterfactual.asking.axes import (
+    COMPARED,
+    GENDER,
+    GENDERS,
+    NAMES,
+    ORIGIN_OF,
+    SHARED,
+    Axis,
+    LeftOut,
+    Version,
+    about_gender,
+    axis_of,
+    block_of,
+    by_descriptor,
+    by_gender,
+    by_name,
+    genders_of,
+)
+from evenhand.prompts.counterfactual.asking.slots import (
+    DESCRIPTOR,
+    LEXICON_AXES,
+    NAME,
+    OF_GENDER,
+    filled,
+    gendered,
+    of_gender,
+    slots_in,
+)
+from evenhand.prompts.counterfactual.vocabulary import names_by_origin
+from evenhand.schema import DataError, UsageError, checked
+
+EACH = 4
+"""First names that stand in a prompt's slot, so that a group is not one name."""
+NOBODY = "it mentions nobody of this axis"
+NO_NAME = "it holds no first name of our list"
+LISTED = 8
+"""Prompts that a sentence on what is left out names; the others are counted."""
+MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "base_text", "text")
+LEFT_OUT = {"base": pl.String, "axis": pl.String, "reason": pl.String, "base_text": pl.String}
+
+
+@dataclass(frozen=True)
+class AskedPrompts:
+    """The texts to be asked, and what of the user's prompts is not asked and why."""
+
+    frame: pl.DataFrame
+    """A row a text: prompt_id, base, axis, group, original, names, unit, changes, base_text, text, and the user's
+    columns. Prompts whose groups have the same first names are one unit."""
+    left_out: pl.DataFrame
+    """base, axis, reason, base_text."""
+    n_base: int
+    """How many prompts the user has."""
+
+    def told(self) -> list[str]:
+        """What is left out, a sentence for each axis and reason, with a prompt as an example."""
+        counted = self.left_out.group_by("axis", "reason", maintain_order=True).agg(
+            "base", pl.col("base_text").first()
+        )
+        return [
+            f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} not asked, because "
+            f"{reason} ({bases[0]}: {_short(text)}{_more(bases[1:])})."
+            for axis, reason, bases, text in counted.rows()
+        ]
+
+
+@checked
+def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
+    """A user's prompts as they are asked about the groups of some axes.
+
+    own: one row a prompt with `base` and `text` (`read_own`). axes: gender, name, religion, ..., each with its groups
+    if others are wanted than usual (`religion:Christian/Muslim`). People are found by the rules of `Counterfactuals`;
+    slots such as `{name}` are filled for every group. Raises UsageError
+    for an axis there is not, DataError where nobody is mentioned in any prompt.
+
+    >>> own = pl.DataFrame({"base": ["a", "b"], "text": ["She applied.", "It rained."]})
+    >>> made = asked_about(own, ["gender"])
+    >>> made.frame.select("group", "original", "text").rows()
+    [('women', True, 'She applied.'), ('men', False, 'He applied.')]
+    >>> made.told()
+    ['gender: 1 of 2 prompts is not asked, because it mentions nobody of this axis (b: It rained.).']
+    """
+    wanted = [axis_of(words) for words in axes]
+    if not wanted or len({axis.name for axis in wanted}) < len(wanted):
+        raise UsageError(
+            f"The axes are {', '.join(axes) or 'none'}.", f"Name each once: {', '.join(COMPARED)}."
+        )
+    rows, left = [], []
+    asked = Counter[str]()
+    for base, text in own.select("base", "text").iter_rows():
+        for axis in wanted:
+            try:
+                versions = _versions(text, axis, asked[axis.name], str(base))
+                if not versions:
+                    raise LeftOut(NO_NAME if axis.name == NAMES else NOBODY)
+                _check_apart(versions)
+            except LeftOut as reason:
+                left.append({"base": base, "axis": axis.name, "reason": str(reason), "base_text": text})
+                continue
+            asked[axis.name] += 1
+            rows += [
+                {"base": base, "axis": axis.name, "base_text": text}
+                | asdict(version)
+                | {"unit": version.unit or str(base)}
+                for version in versions
+            ]
+    left_out = pl.DataFrame(left, schema=LEFT_OUT)
+    if not rows:
+        first = left_out.row(0, named=True)
+        raise DataError(
+            f"None of {own.height} prompts can be asked about other groups: {first['reason']} "
+            f"({first['base']}: {_short(first['base_text'])}).",
+            "Write people into them, or a slot to be filled for every group: {name}, {pronoun}, {religion}, ... "
+            "(docs/own_prompts.md).",
+        )
+    frame = pl.DataFrame(rows, schema_overrides={"original": pl.Boolean}).select(MADE)
+    passed = own.drop("text")
+    return AskedPrompts(
+        with_ids(frame.join(passed, on="base", how="left", maintain_order="left")), left_out, own.height
+    )
+
+
+def with_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    """Texts to be asked with a `prompt_id` each, first among the columns, of base, axis, group and number."""
+    turn = pl.int_range(1, pl.len() + 1).over("base", "axis", "group")
+    group = pl.col("group").str.replace_all(" ", "-")
+    return frame.select(pl.format("{}/{}/{}/{}", "base", "axis", group, turn).alias("prompt_id"), pl.all())
+
+
+def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
+    """number: how many prompts before it are asked on the axis."""
+    slots = slots_in(text, where)
+    if not slots:
+        return _found(text, axis, number)
+    if DESCRIPTOR in slots and not axis.of_lexicon:
+        raise LeftOut("its slot {descriptor} is for other axes")
+    own_slots = {slot for slot in slots if gendered([slot])} if axis.name == GENDER else slots & {NAME}
+    if axis.of_lexicon:
+        own_slots = slots & {axis.name, DESCRIPTOR}
+    named, genders = NAME in slots, genders_of(text)
+    turns = (SHARED * len(genders) if axis.name == NAMES else EACH) if named else 1
+    versions: list[Version] = []
+    for turn in range(turns):
+        gender, within = genders[turn % len(genders)], turn // len(genders)
+        if not own_slots:
+            values = _values(axis, "", number, turn, gender, within)
+            told = _told(values, slots)
+            versions += [
+                replace(
+                    one,
+                    original=False,
+                    names=one.names or (values[NAME] if named else ""),
+                    changes="; ".join(part for part in (told, one.changes) if part),
+                )
+                for one in _found(filled(text, values), axis, number)
+            ]
+            continue
+        unit = unit_of(axis.name, number) if named else ""
+        for group in axis.groups:
+            values = _values(axis, group, number, turn, gender, within)
+            made = filled(text, values)
+            made = about_gender(made, group) if axis.name == GENDER else made
+            versions.append(
+                Version(group, made, False, values[NAME] if named else "", unit, _told(values, slots))
+            )
+    return versions
+
+
+def unit_of(axis: str, number: int) -> str:
+    """The unit of a prompt with a slot for a name: all those of the same names, if the groups differ in names."""
+    if axis == NAMES:
+        return block_of(number)[0]
+    return f"names {number % (_pairs() // EACH) + 1}" if axis == GENDER else ""
+
+
+def _pairs() -> int:
+    return sum(map(len, names_by_origin().values()))
+
+
+def _values(axis: Axis, group: str, number: int, turn: int, gender: int, within: int) -> dict[str, str]:
+    """What fills the slots of a text about a group; slots that say nothing of the axis get the same for all groups."""
+    lists = names_by_origin()
+    if axis.name == GENDER and group:
+        gender = list(GENDERS).index(group)
+    if axis.name == NAMES and group:
+        names, place = lists[ORIGIN_OF[group]], block_of(number)[1] + within
+    else:
+        pair = (number * EACH + turn) % _pairs()
+        names, place = list(lists.values())[pair % len(lists)], pair // len(lists)
+    values = {NAME: names[place][gender], **of_gender(gender)}
+    for other in LEXICON_AXES:
+        values[other] = COMPARED[other][(number + turn) % len(COMPARED[other])]
+    return values | ({axis.name: group, DESCRIPTOR: group} if axis.of_lexicon and group else {})
+
+
+def _found(text: str, axis: Axis, number: int) -> list[Version]:
+    if axis.name == GENDER:
+        return by_gender(text, axis)
+    return by_name(text, axis, number) if axis.name == NAMES else by_descriptor(text, axis)
+
+
+def _told(values: Mapping[str, str], slots: frozenset[str]) -> str:
+    order = [NAME, *OF_GENDER, DESCRIPTOR, *LEXICON_AXES]
+    return "; ".join(f"{{{slot}}} > {values[slot]}" for slot in order if slot in slots and slot in values)
+
+
+def _check_apart(versions: Sequence[Version]) -> None:
+    """Groups that would be asked the same text cannot be compared by it."""
+    asked: dict[str, str] = {}
+    for version in versions:
+        if asked.setdefault(version.text, version.group) != version.group:
+            raise LeftOut(
+                f"the rules make the same text for {asked[version.text]} and {version.group}",
+            )
+
+
+def _more(bases: Sequence[str]) -> str:
+    if not bases:
+        return ""
+    others = f" and {len(bases) - LISTED} more" if len(bases) > LISTED else ""
+    return f"; also {', '.join(bases[:LISTED])}{others}"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 60 else f"{flat[:59]}…"

@@ -1,0 +1,84 @@
+"""A user's own prompts from a file, checked before anybody is asked."""
+
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.counterfactual.tables import read_texts
+from evenhand.prompts.own_files import require_columns, text_column
+from evenhand.schema import DataError, checked
+
+OWN_FORMAT = (
+    "Prompts come as CSV, JSON Lines or Parquet with one prompt per row in the column `text`, or as a .txt file of "
+    "UTF-8 with one prompt per line. A column `prompt_id` names prompts your way; further columns pass through."
+)
+LONGEST = 50_000
+"""Characters of a prompt: more is no prompt, but a file read with the wrong quotes."""
+CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+TAKEN = (
+    *("base", "axis", "group", "original", "names", "unit", "changes", "base_text", "keep"),
+    *("sample", "continuation", "finish", "error", "request_id"),
+)
+REVIEWED = {"base", "axis", "group", "original", "text"}
+
+
+@checked
+def read_own(path: Path | str) -> pl.DataFrame:
+    """A user's own prompts as a table: `base` (their `prompt_id`, else `row-N`), `text`, and their other columns.
+
+    path: .csv, .jsonl, .ndjson, .parquet, or .txt with a prompt on each line. Rows without a text are left out, and
+    of rows with the same text the later ones. Raises DataError naming the file, and row and column of what is wrong.
+    """
+    path = Path(path)
+    frame = read_texts(path)
+    require_columns(frame, ["text"], path, OWN_FORMAT)
+    if set(frame.columns) >= REVIEWED:
+        raise DataError(
+            f"{path} is a review: it has the columns {', '.join(sorted(REVIEWED))}.",
+            "To ask what it lists: --counterfactual reviewed.",
+        )
+    if taken := [name for name in TAKEN if name in frame.columns]:
+        raise DataError(
+            f"{path} has a column {taken[0]!r}, which the audit writes itself.", f"Rename it. {OWN_FORMAT}"
+        )
+    texts = checked_texts(frame, path)
+    if "prompt_id" in frame.columns:
+        base = text_column(frame, "prompt_id", path).str.strip_chars()
+        if (wrong := (base.is_null() | (base == "") | base.is_duplicated()).arg_true()).len():
+            raise DataError(
+                f"{path}, row {wrong[0] + 1}: the prompt_id {base[wrong[0]]!r} is empty or stands there twice.",
+                "Give each prompt its own, or leave the column out.",
+            )
+    else:
+        base = pl.Series([f"row-{row}" for row in range(1, frame.height + 1)], dtype=pl.String)
+    frame = frame.drop("prompt_id", strict=False).with_columns(base=base, text=texts.str.strip_chars("\r\n"))
+    asked = frame.filter(pl.col("text").str.strip_chars() != "").unique(
+        "text", keep="first", maintain_order=True
+    )
+    if asked.is_empty():
+        raise DataError(f"{path}: 'text' is empty in every row, so that nothing could be asked.", OWN_FORMAT)
+    return asked.select("base", "text", pl.exclude("base", "text"))
+
+
+def checked_texts(frame: pl.DataFrame, path: Path) -> pl.Series:
+    """The column `text`; raises DataError for control characters and for texts that are too long to be prompts."""
+    texts = text_column(frame, "text", path).fill_null("")
+    if (rows := texts.str.contains(CONTROL).arg_true()).len():
+        raise DataError(
+            f"{path}, row {rows[0] + 1}: 'text' holds a control character ({_control(texts[rows[0]])}).",
+            "Remove it: such characters come from copying, and models read them differently.",
+        )
+    if (rows := (texts.str.len_chars() > LONGEST).arg_true()).len():
+        raise DataError(
+            f"{path}, row {rows[0] + 1}: 'text' has {len(texts[rows[0]]):,} characters; {LONGEST:,} is the most.",
+            "Is a quote mark missing, so that rows ran together? Else shorten the prompt.",
+        )
+    return texts
+
+
+def _control(text: str) -> str:
+    return next(
+        f"{ord(letter):#04x}"
+        for letter in text
+        if (ord(letter) < 32 and letter not in "\t\n\r") or ord(letter) == 127
+    )

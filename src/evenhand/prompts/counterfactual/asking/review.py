@@ -1,0 +1,111 @@
+"""The texts to be asked as a table to be read, edited and given back."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.counterfactual.asking.making import LEFT_OUT, MADE, AskedPrompts, with_ids
+from evenhand.prompts.counterfactual.asking.reading import checked_texts
+from evenhand.prompts.own_files import booleans, read_table, require_columns, text_column
+from evenhand.schema import DataError, UsageError, checked, write_table
+
+REVIEW_FORMAT = (
+    "A review is what `evenhand data build counterfactuals` wrote: one row per text to be asked, with base, axis, "
+    "group, original and text. Edit `text`, write no into `keep`, or delete rows."
+)
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet would compute, quoted or not."""
+ONE_SIDED = "after the review one group is left of it"
+
+
+def write_review(path: Path, asked: AskedPrompts) -> Path:
+    """Write the texts to be asked, one a row with `keep` (yes), whole or not at all; returns the path.
+
+    path: .csv. A cell that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab) gets a ' in
+    front, which `read_review` takes away. Raises UsageError for another ending, WriteError.
+    """
+    if path.suffix.lower() != ".csv":
+        raise UsageError(f"{path}: a review is written as .csv.", "--output REVIEW.csv")
+    frame = asked.frame.drop("prompt_id").select(pl.lit("yes").alias("keep"), pl.all())
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    return write_table(path, frame.with_columns(quoted(frame[name]) for name in texts), "csv")
+
+
+def quoted(cells: pl.Series) -> pl.Series:
+    """Cells with a ' before what a spreadsheet would compute.
+
+    >>> quoted(pl.Series(["=1+1", "Is it?"])).to_list()
+    ["'=1+1", 'Is it?']
+    """
+    return pl.Series(
+        cells.name, [f"'{cell}" if cell and FORMULA.match(cell) else cell for cell in cells], pl.String
+    )
+
+
+def unquoted(cells: pl.Series) -> pl.Series:
+    """What `quoted` made of cells, undone."""
+    return pl.Series(
+        cells.name,
+        [cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell for cell in cells],
+        pl.String,
+    )
+
+
+@checked
+def read_review(path: Path | str) -> AskedPrompts:
+    """The texts to be asked, from a review that the user has edited.
+
+    path: .csv, .jsonl, .ndjson or .parquet. Rows whose `keep` is no (false, 0) are not asked; an empty one counts as
+    yes. A text that was edited is no longer the user's own wording (`original`). Prompts of which one group is left on
+    an axis are left out. Raises DataError naming the row of what is wrong: an empty text, a group without a name, the
+    same text for two groups of a prompt.
+    """
+    path = Path(path)
+    frame = read_table(path, REVIEW_FORMAT)
+    require_columns(frame, ["base", "axis", "group", "original", "text"], path, REVIEW_FORMAT)
+    if path.suffix.lower() == ".csv":
+        frame = frame.with_columns(
+            unquoted(frame[name]) for name in frame.columns if frame[name].dtype == pl.String
+        )
+    frame = frame.with_columns(text=checked_texts(frame, path), original=booleans(frame["original"], path))
+    for name in ("base", "axis", "group", "text"):
+        column = text_column(frame, name, path)
+        frame = frame.with_columns(column if name == "text" else column.str.strip_chars())
+    frame = frame.with_row_index("row", 1)
+    if "keep" in frame.columns:
+        kept = booleans(frame["keep"], path).fill_null(True)
+        frame = frame.filter(kept).drop("keep")
+    for name in ("base", "axis", "group", "text"):
+        empty = frame.filter(pl.col(name).is_null() | (pl.col(name).str.strip_chars() == ""))
+        if empty.height:
+            raise DataError(
+                f"{path}, row {empty['row'][0]}: '{name}' is empty.",
+                "Fill it in, delete the row, or write no into its `keep`.",
+            )
+    same = frame.filter(pl.struct("base", "axis", "text").is_duplicated())
+    if same.height:
+        first = same.row(0, named=True)
+        both = same.filter(*(pl.col(name) == first[name] for name in ("base", "axis", "text")))
+        raise DataError(
+            f"{path}, rows {both['row'][0]} and {both['row'][1]}: {first['base']} is asked the same text about "
+            f"{both['group'][0]} and {both['group'][1]} ({first['axis']}).",
+            "A text belongs to one group: delete or edit one of them.",
+        )
+    absent = [name for name in MADE if name not in frame.columns]
+    frame = frame.with_columns(pl.lit("").alias(name) for name in absent)
+    unit = pl.when(pl.col("unit").str.strip_chars() != "").then("unit").otherwise("base")
+    frame = frame.with_columns(unit.alias("unit"))
+    own = pl.col("base_text").is_in([""]) | (pl.col("text") == pl.col("base_text"))
+    frame = frame.with_columns(pl.col("original").fill_null(False) & own.fill_null(False))
+    n_base, groups = frame["base"].n_unique(), pl.col("group").n_unique().over("base", "axis")
+    alone = frame.filter(groups < 2).unique(["base", "axis"], maintain_order=True)
+    frame = frame.filter(groups > 1).drop("row", "prompt_id", strict=False)
+    if frame.is_empty():
+        raise DataError(f"{path}: no prompt is left that is asked about two groups.", REVIEW_FORMAT)
+    left_out = alone.select("base", "axis", pl.lit(ONE_SIDED).alias("reason"), "base_text")
+    return AskedPrompts(
+        with_ids(frame.select(*MADE, pl.exclude(*MADE))),
+        left_out.cast(LEFT_OUT),
+        n_base,  # type: ignore[arg-type]
+    )

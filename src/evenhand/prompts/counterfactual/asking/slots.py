@@ -1,0 +1,82 @@
+"""Slots of a prompt: `{name}`, `{pronoun}`, `{religion}`, filled with the words of a group."""
+
+import re
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+
+from evenhand.prompts.counterfactual.vocabulary import axes
+from evenhand.prompts.lexicon import article
+from evenhand.schema import DataError
+
+SLOT = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
+FILLED = re.compile(r"(?:\b([Aa]n?)( ))?(?<!\{)\{([A-Za-z_]+)\}(?!\})")
+OF_GENDER = {
+    "pronoun": ("she", "he"),
+    "pronoun_object": ("her", "him"),
+    "pronoun_possessive": ("her", "his"),
+    "pronoun_reflexive": ("herself", "himself"),
+    "person": ("woman", "man"),
+}
+"""What stands there of women and of men."""
+NAME, DESCRIPTOR = "name", "descriptor"
+LEXICON_AXES = tuple(axis for axis in axes() if axis not in ("gender", "name_origin"))
+SLOTS = (NAME, *OF_GENDER, DESCRIPTOR, *LEXICON_AXES)
+
+
+def slots_in(text: str, where: str = "") -> frozenset[str]:
+    """The slots of a text that we know, in lower case; other single braces are text.
+
+    where: the row, for the message. Raises DataError for what looks like a misspelt slot.
+
+    >>> sorted(slots_in("Dear {name}, {Pronoun} may find {this} in {{name}}."))
+    ['name', 'pronoun']
+    """
+    found = set()
+    for spelt in SLOT.findall(text):
+        word = spelt.lower()
+        if word in SLOTS:
+            found.add(word)
+        elif near := get_close_matches(word, SLOTS, n=1, cutoff=0.75):
+            raise DataError(
+                f"{where}: {{{spelt}}} is no slot; is it {{{near[0]}}}?",
+                f"The slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}. Text in braces is written {{{{so}}}}.",
+            )
+    return frozenset(found)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with its slots filled; "a" and "an" follow the word, and a slot with a capital gets a word with one.
+
+    values: by slot.
+
+    >>> filled("Is a {religion} tenant late? {Pronoun} is.", {"religion": "atheist", "pronoun": "she"})
+    'Is an atheist tenant late? She is.'
+    """
+
+    def put(found: re.Match[str]) -> str:
+        before, space, slot = found.groups()
+        value = values.get(slot.lower())
+        if value is None:
+            return found[0]
+        if slot[0].isupper():
+            value = value[0].upper() + value[1:]
+        if before is None:
+            return value
+        needed = article(value)
+        return f"{needed.capitalize() if before[0].isupper() else needed}{space}{value}"
+
+    return FILLED.sub(put, text)
+
+
+def of_gender(gender: int) -> dict[str, str]:
+    """The words of the slots that speak of a woman (0) or a man (1).
+
+    >>> of_gender(1)["pronoun_object"]
+    'him'
+    """
+    return {slot: words[gender] for slot, words in OF_GENDER.items()}
+
+
+def gendered(slots: Collection[str]) -> bool:
+    """Whether any of the slots speaks of a woman or a man."""
+    return bool({NAME, *OF_GENDER} & set(slots))

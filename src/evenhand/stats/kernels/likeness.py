@@ -1,0 +1,259 @@
+"""Likeness within groups minus likeness across them, in blocks: its test by deals, its interval over blocks.
+
+Of two groups it is half the squared maximum mean discrepancy, without bias: 0 on average where the things of a block
+come from one distribution, however unlike each other they are and however few.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, stdtr, stdtrit
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.power import POWER
+
+FIRST, MOST, ENOUGH = 999, 4_999, 20
+"""Deals made first, at most, and how many at least as extreme make more of them needless."""
+SCATTER, LARGEST_SCATTER = 0.5, 0.75
+"""Variance of a difference between blocks in units of its square, and how much of all variance it is at most."""
+_DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Block:
+    """Things of one block. kernel: (things, things), symmetric, how alike they are. groups: codes (things,)."""
+
+    kernel: Floats
+    groups: Codes
+
+
+@dataclass(frozen=True)
+class Apart:
+    """One contrast: its estimate with 95 % limits over blocks, one-sided p, what would be found, blocks it rests on."""
+
+    estimate: float
+    low: float
+    high: float
+    p: float
+    smallest: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """The groups of an axis.
+
+    within, across: mean likeness inside groups and between them, blocks counting once. axis: within minus across.
+    groups: for each code how much farther it stands from the others than these from each other; None for two groups,
+    or where it is in fewer than two blocks beside two others. obstacle: why nothing could be found, or None; then the
+    contrasts are None.
+    """
+
+    within: float
+    across: float
+    blocks: int
+    axis: Apart | None = None
+    groups: tuple[Apart | None, ...] = ()
+    obstacle: str | None = None
+
+
+def compare_blocks(
+    blocks: Sequence[Block],
+    n_groups: int,
+    *,
+    clusters: Codes | None = None,
+    level: float = 0.05,
+    block: str = "prompt",
+    seed: int = 0,
+) -> Likeness:
+    """Compare the groups of an axis by how alike their things are.
+
+    Groups with fewer than two things in a block take no part in it; blocks with fewer than two groups are left out.
+    The things of each block are dealt to its groups (numbers kept); p is the larger of the share of deals that are at
+    least as extreme (exact for "one distribution a block") and of the level at which the limit over blocks (Student's
+    t) reaches 0. clusters: (blocks,), equal for blocks that hang together and count as one; None: each by itself.
+    level: at which the smallest effect is stated. block: what one is called in an obstacle.
+    Raises UsageError for a level that cannot be.
+    Source: Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, over all pairs.
+
+    >>> rng = np.random.default_rng(0)
+    >>> group = np.repeat([0, 1], 4)
+    >>> blocks = [Block(np.exp(-np.abs(np.subtract.outer(x, x))), group) for x in rng.normal(group * 2, 1, (20, 8))]
+    >>> found = compare_blocks(blocks, 2)
+    >>> round(found.axis.estimate, 2), found.axis.low > 0, found.axis.p < 0.01
+    (0.22, True, True)
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"compare_blocks got level={level}.", "A level lies between 0 and 1; 0.05 is usual.")
+    codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
+    made_parts = (_Part.of(one, n_groups) for one in blocks)
+    parts = [(part, code) for part, code in zip(made_parts, codes, strict=True) if part is not None]
+    used, of_part = [part for part, _ in parts], np.array([code for _, code in parts], dtype=np.int64)
+    if not used:
+        why = (
+            f"No {block} has two answers or more of two groups: how alike answers are by chance is not known."
+        )
+        return Likeness(float("nan"), float("nan"), 0, obstacle=why)
+    within = float(np.mean([part.within for part in used]))
+    across = float(np.mean([part.across for part in used]))
+    units = np.unique(of_part, return_inverse=True)[1]
+    obstacle = _obstacle(used, int(units.max()) + 1, level, block)
+    if obstacle is not None:
+        return Likeness(within, across, int(units.max()) + 1, obstacle=obstacle)
+    observed = np.array(
+        [part.contrasts for part in used]
+    )  # (blocks, 1 + groups), NaN where one takes no part
+    means, weights = _by_unit(observed, units)
+    tested = np.flatnonzero(np.count_nonzero(~np.isnan(means), axis=0) >= 2)
+    p = _dealt_p(used, observed, weights, tested, seed)
+    made = {int(place): _apart(means[:, place], float(p[i]), level) for i, place in enumerate(tested)}
+    of_groups = tuple(made.get(1 + code) for code in range(n_groups))
+    return Likeness(within, across, len(means), made.get(0), of_groups)
+
+
+def _by_unit(observed: Floats, units: Codes) -> tuple[Floats, Floats]:
+    """Means of contrasts over the blocks of each unit (units, contrasts), and the weight of each block in the mean over
+    units, 0 where it takes no part (blocks, contrasts)."""
+    known = ~np.isnan(observed)
+    member = (units[:, None] == np.arange(units.max() + 1)).astype(np.float64)
+    counts = member.T @ known
+    sums = member.T @ np.nan_to_num(observed)
+    means = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    share = known / np.maximum(counts[units], 1) / np.maximum((counts > 0).sum(axis=0), 1)
+    return np.asarray(means), np.asarray(share)
+
+
+def mean_difference(blocks: Sequence[Block], n_groups: int, clusters: Codes | None = None) -> float | None:
+    """The estimate of the axis alone, as `compare_blocks` makes it; None where no block can be used.
+
+    >>> mean_difference([Block(np.eye(4), np.array([0, 0, 1, 1]))], 2)
+    0.0
+    """
+    codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
+    used = [(part.contrasts[:1], code) for part, code in zip((_Part.of(one, n_groups) for one in blocks), codes,
+                                                             strict=True) if part]  # fmt: skip
+    if not used:
+        return None
+    units = np.unique([code for _, code in used], return_inverse=True)[1]
+    return float(_by_unit(np.array([value for value, _ in used]), units)[0].mean())
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A block without what takes no part. member: (things, present groups), 1 where a thing is of the group."""
+
+    kernel: Floats
+    member: Floats
+    present: Codes
+    n_groups: int
+
+    @staticmethod
+    def of(block: Block, n_groups: int) -> "_Part | None":
+        present = np.flatnonzero(np.bincount(block.groups, minlength=n_groups) >= 2)
+        if len(present) < 2:
+            return None
+        kept = np.flatnonzero(np.isin(block.groups, present))
+        member = (block.groups[kept][:, None] == present[None, :]).astype(np.float64)
+        return _Part(block.kernel[np.ix_(kept, kept)], member, present, n_groups)
+
+    @property
+    def sizes(self) -> Floats:
+        return np.asarray(self.member.sum(axis=0))
+
+    def distances(self, member: Floats) -> tuple[Floats, Floats]:
+        """Likeness within each group (..., groups) and between (..., groups, groups), of (..., things, groups)."""
+        sums = np.swapaxes(member, -1, -2) @ (self.kernel @ member)
+        own = np.swapaxes(member, -1, -2) @ np.diag(self.kernel)
+        sizes = self.sizes
+        within = (np.diagonal(sums, axis1=-2, axis2=-1) - own) / (sizes * (sizes - 1))
+        return np.asarray(within), np.asarray(sums / np.outer(sizes, sizes))
+
+    def contrasts_of(self, member: Floats) -> Floats:
+        """Of the axis and of each group of it, (..., 1 + n_groups); NaN for a group that takes no part."""
+        within, between = self.distances(member)
+        groups = within.shape[-1]
+        apart = (within[..., :, None] + within[..., None, :]) / 2 - between
+        off = apart * (1 - np.eye(groups))
+        of_group = off.sum(axis=-1)  # (..., groups), over the others
+        total = of_group.sum(axis=-1) / 2  # over pairs
+        made = np.full((*within.shape[:-1], 1 + self.n_groups), np.nan)
+        made[..., 0] = total / (groups * (groups - 1) / 2)
+        if groups > 2:
+            others = (total[..., None] - of_group) / ((groups - 1) * (groups - 2) / 2)
+            made[..., 1 + self.present] = of_group / (groups - 1) - others
+        return made
+
+    @property
+    def contrasts(self) -> Floats:
+        return self.contrasts_of(self.member)
+
+    @property
+    def within(self) -> float:
+        return float(self.distances(self.member)[0].mean())
+
+    @property
+    def across(self) -> float:
+        between = self.distances(self.member)[1]
+        return float(between[~np.eye(len(between), dtype=bool)].mean())
+
+    @property
+    def log_deals(self) -> float:
+        """Logarithm of the number of deals that differ in more than the names of equally large groups."""
+        sizes = self.sizes
+        same = np.unique(sizes, return_counts=True)[1]
+        return float(gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum() - gammaln(same + 1).sum())
+
+
+def _obstacle(parts: Sequence[_Part], units: int, level: float, block: str) -> str | None:
+    if units < 2:
+        return f"It rests on one {block}: whether others are answered so, too, cannot be told."
+    if all(np.ptp(part.kernel[~np.eye(len(part.kernel), dtype=bool)]) < 1e-12 for part in parts):
+        return "All answers are equally alike, so that nothing varies that could be compared."
+    fewest = float(np.exp(-sum(part.log_deals for part in parts)))
+    if fewest > level:
+        return f"With so few answers no outcome could reach p = {level:.2g}: the smallest possible p is {fewest:.2g}."
+    return None
+
+
+def _dealt_p(parts: Sequence[_Part], observed: Floats, weights: Floats, tested: Codes, seed: int) -> Floats:
+    """Share of deals whose mean over units is at least as large, the observed one among them (tested,)."""
+    rng = np.random.default_rng(seed)
+    weights = weights[:, tested]
+    seen = np.round((np.nan_to_num(observed[:, tested]) * weights).sum(axis=0), _DIGITS)
+    exceed, made = np.zeros(len(tested)), 0
+    while made < MOST:
+        deals = FIRST if made == 0 else min(2_000, MOST - made)
+        total = np.zeros((deals, len(tested)))
+        for part, weight in zip(parts, weights, strict=True):
+            things = len(part.member)
+            orders = rng.permuted(np.tile(np.arange(things), (deals, 1)), axis=1)
+            total += np.nan_to_num(part.contrasts_of(part.member[orders])[:, tested]) * weight
+        exceed += (np.round(total, _DIGITS) >= seen).sum(axis=0)
+        made += deals
+        if exceed.min() >= ENOUGH:
+            break
+    return np.asarray((1 + exceed) / (1 + made))
+
+
+def _apart(values: Floats, dealt: float, level: float) -> Apart:
+    known = values[~np.isnan(values)]
+    freedom = len(known) - 1
+    estimate, error = float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
+    half = float(stdtrit(freedom, 0.975)) * error
+    over_blocks = 1.0
+    if estimate > 0:
+        over_blocks = min(1.0, 2 * float(stdtr(freedom, -estimate / error))) if error > 0 else 0.0
+    p = max(dealt, over_blocks)
+    low, high = estimate - half, estimate + half
+    if p > 0.05:  # the deals see no difference: the interval does not, either
+        low = min(low, 0.0)
+    return Apart(estimate, low, max(high, 0.0), p, _smallest(error, len(known), level), len(known))
+
+
+def _smallest(error: float, blocks: int, level: float) -> float:
+    """What would be found with 80 % power: a difference scatters between blocks, too, which its absence does not."""
+    wanted = float(stdtrit(blocks - 1, 1 - level / 2) + stdtrit(blocks - 1, POWER))
+    scatter = min(SCATTER * wanted**2 / blocks, LARGEST_SCATTER)
+    return wanted * error / float(np.sqrt(1 - scatter))

@@ -1,0 +1,110 @@
+"""Designs for what is read from answers to a user's own prompts about several groups."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks import JudgedAnalysis, judged_rows
+from evenhand.studies.calibration.designs.contract import Design, Judged, Key, Plant, Road, Sample, Truth
+from evenhand.studies.calibration.designs.tables import axis_truth, planted
+from evenhand.studies.calibration.simulators import drawn_answers, drawn_decisions
+
+GAP, APART = "similarity_gap", "similarity_apart"
+SPREAD, DIFFERENCE = "answer_disparity", "answer_difference"
+ALPHA = 0.05
+
+
+def outcome_road(outcome: str) -> Road:
+    """What the benchmark of counterfactuals does with one outcome; axes are those of the table."""
+
+    def road(sample: Sample, seed: int) -> JudgedAnalysis:
+        from evenhand.measures import counterfactual_outcomes
+
+        frame = sample.frames[0]
+        n_axes = frame["axis"].n_unique()
+        rows = counterfactual_outcomes(frame, [outcome], n_axes=n_axes, alpha=ALPHA, seed=seed).rows()
+        measurements, findings = judged_rows("counterfactual", rows, ALPHA, n_axes=n_axes)
+        return JudgedAnalysis(measurements, findings, pl.DataFrame())
+
+    return road
+
+
+@dataclass(frozen=True)
+class Likened:
+    """Texts about the groups of one axis; about the first group they may differ. Effects are in points of similarity
+    between it and each other group."""
+
+    bases: int
+    groups: int
+    samples: int
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        effect = plant.effect if plant.pattern != "none" else 0.0
+        frame = drawn_answers(rng, "axis", self.bases, self.groups, self.samples, effect / 100)
+        truth: dict[Key, Truth] = {(GAP, "axis", None): Truth(2 * effect / self.groups, effect == 0)}
+        for group in range(self.groups if self.groups > 2 else 0):
+            value = effect if group == 0 else -effect / (self.groups - 1)
+            truth[APART, "axis", f"axis {group:03d}"] = Truth(value, value <= 0)
+        touched = frozenset() if plant.pattern == "none" else frozenset[str | None]({"axis"})
+        return Sample((frame,), truth, touched)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Yes or no about the groups of one axis, or of two; effects are in percentage points."""
+
+    rates: tuple[float, ...]
+    bases: int
+    samples: int
+    alike: float = 0.4
+    beside: bool = False
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        rates = planted(self.rates, replace(plant, effect=plant.effect / 100))
+        frames = [drawn_decisions(rng, "axis", self.bases, rates.tolist(), self.samples, self.alike)]
+        names = [f"axis {group:03d}" for group in range(len(rates))]
+        truth = axis_truth("axis", names, rates, SPREAD, DIFFERENCE)
+        if self.beside:
+            frames.append(drawn_decisions(rng, "axis 1", self.bases, [0.3] * 3, self.samples, self.alike))
+            truth |= axis_truth(
+                "axis 1", [f"axis 1 {i:03d}" for i in range(3)], [0.3] * 3, SPREAD, DIFFERENCE
+            )
+        touched = frozenset() if plant.pattern == "none" else frozenset[str | None]({"axis"})
+        return Sample((pl.concat(frames),), truth, touched)
+
+
+def counterfactual_designs() -> list[Design]:
+    """All of them."""
+    road = outcome_road("similarity")
+    likened = [
+        Design(
+            f"similarity: {bases} x {groups} x {samples}", about, road, Likened(bases, groups, samples),
+            (Judged(GAP, "one", "axis", None, 40.0),) if groups == 2
+            else (Judged(GAP, axis="axis"), Judged(APART, "one", "axis", "axis 000", 40.0)), quick, full,
+        )
+        for bases, groups, samples, about, quick, full in (
+            (40, 2, 3, "Forty prompts, two groups, three answers each.", 15, 150),
+            (10, 2, 5, "Ten prompts, five answers each.", 0, 150),
+            (20, 4, 3, "Twenty prompts, four groups.", 10, 100),
+            (30, 6, 2, "Thirty prompts, six groups, two answers each.", 0, 60),
+        )
+    ]  # fmt: skip
+    yes = outcome_road("json:yes")
+    both = (
+        Judged(SPREAD, "half", "axis", None, 45.0),
+        Judged(DIFFERENCE, "one", "axis", "axis 000", 89.0),
+    )
+    decided = [
+        Design(f"decisions: {name}", about, yes, table, both, quick, full)
+        for name, about, table, quick, full in (
+            ("40 x 2 x 3", "Forty prompts, two groups, half of the answers yes.", Decided((0.5, 0.5), 40, 3), 15, 200),
+            ("10 x 2 x 10", "Ten prompts, ten answers each.", Decided((0.3, 0.3), 10, 10), 0, 150),
+            ("30 x 4 x 4, rare", "One answer of twenty is yes.", Decided((0.05,) * 4, 30, 4), 0, 150),
+            ("60 x 6 x 2", "Sixty prompts, six groups, another axis beside.",
+             Decided((0.2,) * 6, 60, 2, beside=True), 0, 100),
+        )
+    ]  # fmt: skip
+    return likened + decided

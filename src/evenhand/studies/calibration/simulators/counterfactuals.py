@@ -1,0 +1,64 @@
+"""Answers to the same prompts about several groups: texts whose likeness is known, and decisions of known rates."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.special import betaincinv
+
+Floats = npt.NDArray[np.float64]
+PLACES, VOCABULARY = 10, 6
+
+
+def drawn_answers(
+    rng: np.random.Generator, axis: str, bases: int, groups: int, samples: int, distance: float
+) -> pl.DataFrame:
+    """Answers of ten words, each drawn from six of its place and prompt; about the first group some are its own.
+
+    Words of different places differ, so that ROUGE-L is the share of places that agree. distance: half the sum of
+    squared differences of probabilities, on average over places, of the first group from each other: what likeness
+    within two groups exceeds likeness across by.
+    """
+    rows = []
+    for base in range(bases):
+        shared = np.concatenate([rng.dirichlet(np.ones(VOCABULARY), PLACES), np.zeros((PLACES, 1))], axis=1)
+        own = np.zeros(VOCABULARY + 1)
+        own[-1] = 1.0
+        most = 0.5 * float(np.square(shared - own).sum(axis=1).mean())
+        share = float(np.sqrt(min(distance / most, 1.0)))
+        for group in range(groups):
+            chances = (1 - share) * shared + share * own if group == 0 else shared
+            drawn = rng.random((samples, PLACES))[:, :, None] > chances.cumsum(axis=1)[None]
+            for sample, words in enumerate(drawn.sum(axis=2)):
+                text = " ".join(f"p{place}w{word}" for place, word in enumerate(words))
+                rows.append((f"base {base}", axis, f"{axis} {group:03d}", sample, text))
+    return _frame(rows)
+
+
+def drawn_decisions(
+    rng: np.random.Generator, axis: str, bases: int, rates: Sequence[float], samples: int, alike: float
+) -> pl.DataFrame:
+    """Answers in JSON that say yes at the groups' rates; prompts differ, and as much for all groups.
+
+    alike: correlation of answers to one prompt about one group; a prompt's place between hard and easy is that of all
+    its groups.
+    """
+    strength = (1 - alike) / alike
+    rows = []
+    for base in range(bases):
+        place = rng.random()
+        for group, rate in enumerate(rates):
+            kept = float(np.clip(rate, 1e-6, 1 - 1e-6))
+            chance = float(betaincinv(kept * strength, (1 - kept) * strength, place))
+            for sample in range(samples):
+                text = f'{{"yes": {"true" if rng.random() < chance else "false"}}}'
+                rows.append((f"base {base}", axis, f"{axis} {group:03d}", sample, text))
+    return _frame(rows)
+
+
+def _frame(rows: list[tuple[str, str, str, int, str]]) -> pl.DataFrame:
+    names = ["base", "axis", "group", "sample", "continuation"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    asked = pl.concat_str("base", "group", separator=" about ")
+    return frame.with_columns(text=asked, prompt_id=pl.concat_str("axis", asked, separator=" "))
