@@ -5,7 +5,7 @@ come from one distribution, however unlike each other they are and however few.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
@@ -108,7 +108,13 @@ def compare_blocks(
     means, weights = _by_unit(observed, units)
     tested = np.flatnonzero(np.count_nonzero(~np.isnan(means), axis=0) >= 2)
     p = _dealt_p(used, observed, weights, tested, seed)
-    made = {int(place): _apart(means[:, place], float(p[i]), level) for i, place in enumerate(tested)}
+    made = {
+        int(place): _apart(means[:, place], float(p[i]), level if place == 0 else level / n_groups)
+        for i, place in enumerate(tested)
+    }
+    if 0 in made:  # a group is named only in an axis that is found: one apart by d moves that by 2 d / groups
+        least = made[0].smallest * n_groups / 2
+        made |= {k: replace(one, smallest=max(one.smallest, least)) for k, one in made.items() if k > 0}
     of_groups = tuple(made.get(1 + code) for code in range(n_groups))
     return Likeness(within, across, len(means), made.get(0), of_groups)
 
