@@ -1,6 +1,10 @@
 from .continuations import (
     CONTINUATION_FORMAT as CONTINUATION_FORMAT,
+    booleans as booleans,
     read_continuations as read_continuations,
+)
+from .decimals import (
+    plain_numbers as plain_numbers,
 )
 from .lines import (
     read_lines as read_lines,
@@ -16,6 +20,7 @@ from .self_chats import (
 )
 from .tables import (
     READERS as READERS,
+    Given as Given,
     number_column as number_column,
     read_table as read_table,
     require_columns as require_columns,
