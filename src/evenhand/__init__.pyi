@@ -17,6 +17,6 @@ from .studies.calibration import CalibrationStudy as CalibrationStudy, calibrate
 from .studies.compare import ComparisonReport as ComparisonReport, compare as compare
 from .studies.consistency import Checked as Checked, check as check
 from .studies.debias import Debiased as Debiased, debias as debias
-from .studies.own_responses import FileMeasurements as FileMeasurements, measure_file as measure_file
+from .studies.own_responses import FileMeasurements as FileMeasurements, measure as measure
 from .studies.revise import Revision as Revision, revise as revise
 from .studies.search_trigger import search_trigger as search_trigger

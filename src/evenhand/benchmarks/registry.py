@@ -39,6 +39,7 @@ BENCHMARKS = {
     "names": "evenhand.benchmarks.names.recipes:NAMES",
     "descriptions": "evenhand.benchmarks.names.recipes:DESCRIPTIONS",
     "quality": "evenhand.benchmarks.quality:BENCHMARK",
+    "answers": "evenhand.benchmarks.answers.recipe:BENCHMARK",
 }
 
 SUITES = {

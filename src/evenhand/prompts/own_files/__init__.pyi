@@ -21,6 +21,7 @@ from .self_chats import (
 from .tables import (
     READERS as READERS,
     Given as Given,
+    Source as Source,
     number_column as number_column,
     read_table as read_table,
     require_columns as require_columns,

@@ -1,0 +1,2 @@
+from .design import Design as Design, designed as designed
+from .recipe import BENCHMARK as BENCHMARK, NUMBER as NUMBER, ROLE as ROLE
