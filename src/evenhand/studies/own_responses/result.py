@@ -129,8 +129,8 @@ def measure(
     """Measure answers that somebody already has; no language model is needed.
 
     answers: a path (CSV of any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict of
-    columns or a list of dicts. benchmark: whose measures to compute on its responses; None: whatever was asked, compared
-    between the groups (`answers`). columns: what the table's columns hold, {"who": "group", "pay": "score"}: group
+    columns or a list of dicts. benchmark: whose measures to compute on its responses; None: `answers`, whatever
+    was asked. columns: what the table's columns hold, {"who": "group", "pay": "score"}: group
     (several are several axes), axis, question, unit, rater, sample, continuation, score, label, negative, error; what
     is not said is guessed by name and told in `told`. negative: the labels that are negative. classifiers: who judges
     the answers now, by role, or as `--classifier` takes them. threshold: from which score on an answer is negative;
