@@ -50,9 +50,9 @@ def measure(
 ) -> None:
     """Measure bias in answers you already have: evenhand measure ANSWERS.csv
 
-    Each column of groups is an axis; a number, a label (--negative says which), true or false, or the text of the answer
-    (--classifier judges it) is compared between its groups. Columns are said with --column; what is not said is
-    guessed by name and printed. An empty value counts as missing, never as zero.
+    Each column of groups is an axis; a number, a label (--negative says which), true or false, or the text of the
+    answer (--classifier judges it) is compared between its groups. Columns are said with --column; what is not said
+    is guessed by name and printed. An empty value counts as missing, never as zero.
 
     Several rows of one person or thing: name its column (--column PERSON=unit), and it counts once. Questions that all
     groups met: --column WHAT=question. Several coders of an answer: --column WHO=rater. docs/own_answers.md tells what
