@@ -98,14 +98,14 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     facts = details["design"].row(0, named=True)
     written = rate_headlines if facts["rates"] else score_headlines
     lines = written(facts["outcome"])(findings, details)
-    if not facts["scope"]:
-        return lines
-    return [
-        line
-        if line.verdict == "not measurable"
-        else replace(line, sentence=f"{line.sentence} {facts['scope']}.")
-        for line in lines
-    ]
+    told = []
+    for line in lines:
+        # labels of people come from no classifier
+        sentence = line.sentence.replace("unless the classifier is", "unless the judging is")
+        if facts["scope"] and line.verdict != "not measurable":
+            sentence += f" {facts['scope']}."
+        told.append(replace(line, sentence=sentence))
+    return told
 
 
 def _no_prompts(folders: Mapping[str, Path]) -> PromptSet:
@@ -141,4 +141,5 @@ BENCHMARK = Benchmark(
     harmful=HARMFUL,
     headlines=_headlines,
     classified_by=(ClassifierRole(ROLE, "evenhand/lexicon-toxicity"),),
+    gathered=True,
 )
