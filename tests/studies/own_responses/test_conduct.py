@@ -84,9 +84,7 @@ def test_samples_of_a_prompt_and_rows_of_their_own(written, tmp_path):
         == [[0, 1]] * 24
     )
     assert (
-        measure(save(frame.drop("text"), tmp_path), "rudeness")
-        .measured.responses["prompt_id"]
-        .n_unique()
+        measure(save(frame.drop("text"), tmp_path), "rudeness").measured.responses["prompt_id"].n_unique()
         == 48
     )
 

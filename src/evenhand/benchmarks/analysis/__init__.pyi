@@ -38,6 +38,7 @@ from .likelihood import (
     several_descriptors as several_descriptors,
 )
 from .numbers_in_words import (
+    figure as figure,
     score_headlines as score_headlines,
 )
 from .pairs import (

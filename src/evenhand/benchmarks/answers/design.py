@@ -22,12 +22,14 @@ _MOST = 0.5
 @dataclass(frozen=True)
 class Design:
     """frame: the answers, with `prompt_id` (rows of one are codings of one answer), the column `cluster` of what counts
-    once and the columns `strata` of what is held fixed. scope: what a verdict speaks of, a sentence, or empty."""
+    once and the columns `strata` of what is held fixed. scope: what a verdict speaks of, a sentence, or empty.
+    obstacle: why nothing can be said, or None."""
 
     frame: pl.DataFrame
     cluster: str
     strata: tuple[str, ...]
     scope: str
+    obstacle: str | None = None
 
 
 def designed(answers: pl.DataFrame) -> Design:
@@ -58,7 +60,7 @@ def designed(answers: pl.DataFrame) -> Design:
         if name in answers.columns and name not in absent
     )
     frame = frame.with_columns(prompt_id=_answer_ids(frame)).with_columns(answer="prompt_id")
-    cluster, held, scope = "answer", [], ""
+    cluster, held, scope, obstacle = "answer", [], "", None
     shared = "question" in frame.columns and _met_by_all(frame)
     if "unit" in frame.columns:
         cluster = "unit"
@@ -86,15 +88,17 @@ def designed(answers: pl.DataFrame) -> Design:
         sets = _sets(frame, cluster, "rater")
         if _vary(sets):
             scope = f"{scope}. It is as these raters judge" if scope else "It is as these raters judge"
-            if cluster != "question" and _shared_sets(sets):
+            if not _met_by_raters(sets):
+                obstacle = "Each group has raters of its own: raters and groups cannot be told apart."
+            elif cluster != "question" and _shared_sets(sets):
                 frame = frame.join(sets, on=[*_KEYS, cluster], how="left", maintain_order="left")
                 held.append("rater_set")
     if held:
         named = "question" if "rater_set" not in held else "rater" if len(held) == 1 else HELD[2]
         if cluster != named:
             frame = frame.with_columns(pl.concat_str(held, separator="\x1f").alias(named))
-        return Design(frame, cluster, (named,), scope)
-    return Design(frame, cluster, (), scope)
+        return Design(frame, cluster, (named,), scope, obstacle)
+    return Design(frame, cluster, (), scope, obstacle)
 
 
 def _empty(values: pl.Series) -> bool:
@@ -136,12 +140,15 @@ def _vary(sets: pl.DataFrame) -> bool:
 
 
 def _shared_sets(sets: pl.DataFrame) -> bool:
-    """Whether holding the sets fixed says something: most units share theirs with another group, or no rater does."""
+    """Whether most units share their raters with a unit of another group, so that holding them fixed loses little."""
     name = sets.columns[-1]
-    several = sets.select((pl.col("group").n_unique().over("axis", name) > 1).mean()).item()
-    raters = sets.with_columns(pl.col(name).str.split("\x1f")).explode(name)
-    apart = raters.select((pl.col("group").n_unique().over("axis", name) > 1).mean()).item()
-    return bool(several > _MOST or apart <= _MOST)
+    return bool(sets.select((pl.col("group").n_unique().over("axis", name) > 1).mean()).item() > _MOST)
+
+
+def _met_by_raters(sets: pl.DataFrame) -> bool:
+    """Whether any rater judged several groups of an axis."""
+    raters = sets.with_columns(pl.col(sets.columns[-1]).str.split("\x1f")).explode(sets.columns[-1])
+    return bool(raters.select((pl.col("group").n_unique().over("axis", sets.columns[-1]) > 1).any()).item())
 
 
 def _about(frame: pl.DataFrame) -> str:

@@ -10,9 +10,11 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
     failure_rows,
+    figure,
     rate_headlines,
     score_headlines,
 )
+from evenhand.benchmarks.answers.beside import inside_others
 from evenhand.benchmarks.answers.design import Design, designed
 from evenhand.benchmarks.contract import (
     Analysis,
@@ -22,11 +24,12 @@ from evenhand.benchmarks.contract import (
     Generation,
     Headline,
 )
-from evenhand.measures import ScoreDifferences, score_differences
+from evenhand.measures import ScoreDifferences, disparity, score_differences
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 
 ROLE = "judgement"
+LEVEL = 0.05
 NUMBER = "number"
 """The key of `AnalysisOptions.labels` under which a number is called by its name; `ROLE` names what is negative."""
 
@@ -44,26 +47,40 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     what = named[0] if named else "negative" if judged else "number"
     facts = pl.DataFrame({"outcome": [what], "rates": [judged], "counts_once": [design.cluster],
                           "held_fixed": [" and ".join(design.strata) or None], "scope": [design.scope]})  # fmt: skip
+    if design.obstacle is not None:
+        return Analysis(_nothing(design.frame, "disparity" if judged else "score_spread", what, design.obstacle),
+                        {"design": facts})  # fmt: skip
     if judged:
         found = analyse_group_rates(
-            design.frame, options, role=ROLE, cluster=design.cluster, strata=design.strata, axes_alike=False
+            design.frame, options, role=ROLE, cluster=design.cluster, strata=design.strata
         )
         rows = [row for row in found.measurements if row.measure != "bias_score_published"]
         kept = {name: table for name, table in found.details.items() if name != "published_groups"}
-        return Analysis(rows, {**kept, "design": facts})
+        outcomes = design.frame.with_columns(negative=pl.col(f"{ROLE}_negative"))
+
+        def rates(part: pl.DataFrame, held: list[str]) -> pl.DataFrame:
+            axes = disparity(part, cluster=design.cluster, strata=held, seed=options.seed).axes
+            return axes.rename({"worst": "highest", "best": "lowest"})
+
+        inside = inside_others(outcomes, design.cluster, design.strata, rates)
+        return Analysis(rows, {**kept, "design": facts, "inside": inside})
     return _scores(design, options, what, facts)
+
+
+def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacle: str) -> list[Measurement]:
+    return [
+        Measurement(
+            measure=measure, axis=axis, estimate=None, n=n, null=0.0, ideal=0.0, unit=unit, obstacle=obstacle
+        )
+        for axis, n in frame.group_by("axis").len().sort("axis").iter_rows()
+    ]
 
 
 def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataFrame) -> Analysis:
     frame = design.frame
     column = f"{ROLE}_score"
     if column not in frame.columns or not frame[column].count():
-        axes = frame.group_by("axis").len().sort("axis").iter_rows()
-        nothing = [
-            Measurement(measure="score_spread", axis=axis, estimate=None, n_missing=count, null=0.0, ideal=0.0,
-                        unit=what, obstacle="No answer has a number.")
-            for axis, count in axes
-        ]  # fmt: skip
+        nothing = _nothing(frame, "score_spread", what, "No answer has a number.")
         return Analysis(nothing, {"design": facts})
     reference = options.reference if (frame["group"] == (options.reference or "")).any() else None
     how = {"cluster": design.cluster, "strata": list(design.strata)}
@@ -73,7 +90,14 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
     rows += failure_rows(
         frame.with_columns(negative=pl.col(column), refused=pl.lit(False)), {**how, **shared}
     )
+
+    def means(part: pl.DataFrame, held: list[str]) -> pl.DataFrame:
+        return score_differences(
+            part, score=column, cluster=design.cluster, strata=held, seed=options.seed
+        ).axes
+
     details = {
+        "inside": inside_others(frame, design.cluster, design.strata, means),
         "score_axes": found.axes,
         "score_groups": found.groups,
         "score_pairs": found.pairs,
@@ -102,10 +126,34 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     for line in lines:
         # labels of people come from no classifier
         sentence = line.sentence.replace("unless the classifier is", "unless the judging is")
+        if line.verdict == "biased":
+            sentence = _inside(sentence, line.axis, details.get("inside"), facts["rates"])
         if facts["scope"] and line.verdict != "not measurable":
             sentence += f" {facts['scope']}."
         told.append(replace(line, sentence=sentence))
     return told
+
+
+def _inside(sentence: str, axis: str | None, inside: pl.DataFrame | None, rates: bool) -> str:
+    """The sentence, and what is left of the difference inside the groups of the axes that hang together with it."""
+    if inside is None:
+        return sentence
+    parts = []
+    for row in inside.filter(pl.col("axis").eq_missing(pl.lit(axis))).iter_rows(named=True):
+        if row["gap"] is None:
+            parts.append(f"inside each {row['other']} it cannot be told")
+            continue
+        gap, low, high = (
+            f"{row[name]:.0f}" if rates else figure(row[name]) for name in ("gap", "gap_low", "gap_high")
+        )
+        size = f"a gap of {gap} ({low} to {high})"
+        inside_each = f"inside each {row['other']}"
+        parts.append(
+            f"{inside_each} {size} is left"
+            if row["p"] <= LEVEL
+            else f"{inside_each} no difference is sure: {size}"
+        )
+    return sentence if not parts else f"{sentence.rstrip('.')}; {'; '.join(parts)}."
 
 
 def _no_prompts(folders: Mapping[str, Path]) -> PromptSet:

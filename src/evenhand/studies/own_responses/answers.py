@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 import polars as pl
 
+from evenhand.benchmarks.answers import BESIDE
 from evenhand.prompts.own_files import Source, booleans, number_column, plain_numbers, text_column
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.own_responses.columns import Columns
@@ -48,6 +49,11 @@ def answers_of(
     told: list[str] = []
     parts = []
     axis_column = columns.one("axis")
+    if len(columns.theirs["group"]) > 1:  # each axis may be looked at inside the others
+        kept = kept.with_columns(
+            text_column(table, column, where).str.strip_chars().alias(f"{BESIDE}{column}")
+            for column in columns.theirs["group"]
+        )
     for column in columns.theirs["group"]:
         groups = text_column(table, column, where).str.strip_chars()
         axes = pl.Series([column]).new_from_index(0, table.height)

@@ -33,7 +33,7 @@ _WORDS: Mapping[str, str] = {
     "axis": "axis attribute dimension",
     "question": "question question_id item item_id scenario vignette topic task prompt",
     "unit": "unit person person_id respondent respondent_id participant participant_id subject subject_id applicant "
-    "case case_id",
+    "case case_id id",
     "rater": "rater coder annotator judge rater_id coder_id",
     "sample": "sample repetition iteration draw",
     "continuation": "continuation answer response output reply completion generation",
@@ -136,6 +136,13 @@ def columns_of(
             f"{where}: with a column of axes ({theirs['axis'][0]!r}) one column holds the groups, not "
             f"{' and '.join(map(repr, theirs[_SEVERAL]))}.",
             "Leave the axis out if each of these columns is an axis of its own.",
+        )
+    if "unit" not in theirs:
+        told.append(
+            "Each row counts as an answer of its own; if several are of one person or thing, name the column that says "
+            "so (--column COLUMN=unit)."
+            if "rater" not in theirs
+            else "Codings of the same text, or of the same question and group, count as one answer."
         )
     used = {column for named in theirs.values() for column in named}
     unused = [column for column in frame.columns if column not in used]
