@@ -59,7 +59,8 @@ def measure(
     a verdict then speaks of.
 
     With --benchmark the file holds that benchmark's responses: its group columns (`evenhand show BENCHMARK`) and
-    `perplexity` or `log_likelihood` with `token_count`, or continuations with `negative`, `score` or --classifier.
+    `perplexity` or `log_likelihood` with `token_count`, or continuations with `negative` (where several roles judge,
+    ROLE_negative), `score` or --classifier; `prompt_id` says which prompt a row answers.
     """
     from evenhand.studies.own_responses import measure as measured_by
 
