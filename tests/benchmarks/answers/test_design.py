@@ -11,7 +11,8 @@ from evenhand.schema import DataError
 
 def answers(questions=("q1", "q2", "q3"), people=10, **more) -> pl.DataFrame:
     rows = [
-        {"axis": "sex", "group": group, "question": question} | {name: make(group, question, i) for name, make in more.items()}
+        {"axis": "sex", "group": group, "question": question}
+        | {name: make(group, question, i) for name, make in more.items()}
         for group in ("a", "b")
         for question in questions
         for i in range(people)

