@@ -8,18 +8,16 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from evenhand.measures.columns import typed
-
 BESIDE = "beside_"
 """How columns begin that say which group of another axis an answer belongs to."""
 LEAST_TIE = 0.1
 """Cramér's V from which two axes hang together."""
 MOST_AXES = 6
-_TABLE = (
-    typed(pl.String, "axis other")
-    | typed(pl.Float64, "tie gap gap_low gap_high p")
-    | typed(pl.String, "highest lowest obstacle")
-)
+_TABLE: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("axis", "other"), pl.String),
+    **dict.fromkeys(("tie", "gap", "gap_low", "gap_high", "p"), pl.Float64),
+    **dict.fromkeys(("highest", "lowest", "obstacle"), pl.String),
+}
 
 
 def inside_others(
