@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import gating
 from evenhand.cli.common import ClassifierError, Reference, say, show
 
 
@@ -47,6 +48,10 @@ def measure(
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for report.html, measurements.json and detail tables."
     ),
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Measure bias in answers you already have: evenhand measure ANSWERS.csv
 
@@ -85,3 +90,4 @@ def measure(
     for line in measured.told:
         say(line, err=True)
     show(measured, None if output is None else measured.write(output))
+    gating.hold(measured, fail_if, require_power, junit, summary)

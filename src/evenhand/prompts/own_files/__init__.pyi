@@ -6,6 +6,9 @@ from .continuations import (
 from .decimals import (
     plain_numbers as plain_numbers,
 )
+from .imported import (
+    import_dataset as import_dataset,
+)
 from .lines import (
     read_lines as read_lines,
 )
