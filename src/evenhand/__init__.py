@@ -14,7 +14,7 @@ from typing import Any
 import lazy_loader
 
 _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-_RENAMED = {"check": "check_consistency", "revise": "search_instruction"}
+_RENAMED = {"check": "check_consistency", "revise": "search_instruction", "measure_file": "measure"}
 
 
 def __getattr__(name: str) -> Any:

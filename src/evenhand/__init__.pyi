@@ -19,6 +19,6 @@ from .studies.compare import ComparisonReport as ComparisonReport, compare as co
 from .studies.consistency import Checked as Checked, check_consistency as check_consistency
 from .studies.debias import Debiased as Debiased, debias as debias
 from .studies.gate import GateOutcome as GateOutcome, gate as gate
-from .studies.own_responses import FileMeasurements as FileMeasurements, measure_file as measure_file
+from .studies.own_responses import FileMeasurements as FileMeasurements, measure as measure
 from .studies.search_instruction import Revision as Revision, search_instruction as search_instruction
 from .studies.search_trigger import search_trigger as search_trigger

@@ -129,7 +129,7 @@ def test_exported_responses_measure_as_the_run_itself(tmp_path, run, kind):
     name = "evenhand-likelihood"
     frame, file = run.responses(name), tmp_path / f"responses.{kind}"
     {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](file)
-    measured = eh.measure_file(file, name)
+    measured = eh.measure(file, name)
     keys = ["measure", "axis", "group", "stratum"]
     assert_frame_equal(
         measured.measurements.sort(keys), run.measurements.sort(keys), abs_tol=1e-9, rel_tol=1e-9
@@ -143,7 +143,7 @@ def test_perplexities_alone_are_enough(tmp_path, run):
     name = "evenhand-likelihood"
     needed = ["axis", "template", "descriptor", "noun", "perplexity"]
     run.responses(name).select(needed).write_csv(tmp_path / "bare.csv")
-    measured = eh.measure_file(tmp_path / "bare.csv", name).measurements
+    measured = eh.measure(tmp_path / "bare.csv", name).measurements
     whole = run.measurements
     published = (pl.col("measure") == "likelihood_bias_published") & pl.col("group").is_null()
     columns = ["axis", "estimate", "n"]
@@ -169,7 +169,7 @@ def test_missing_responses_are_counted_not_measured(tmp_path, run):
         error=None,
     )
     frame.write_parquet(tmp_path / "gaps.parquet")
-    measured = eh.measure_file(tmp_path / "gaps.parquet", "evenhand-likelihood")
+    measured = eh.measure(tmp_path / "gaps.parquet", "evenhand-likelihood")
     rows = measured.measurements.filter(
         (pl.col("measure") == "likelihood_spread") & pl.col("group").is_null()
     )
@@ -181,7 +181,7 @@ def test_missing_responses_are_counted_not_measured(tmp_path, run):
 def test_a_table_without_its_groups_is_refused(tmp_path, run):
     run.responses("evenhand-likelihood").rename({"descriptor": "Descriptor"}).write_csv(tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"no column 'descriptor'.*Is it 'Descriptor'\? Then rename it"):
-        eh.measure_file(tmp_path / "x.csv", "evenhand-likelihood")
+        eh.measure(tmp_path / "x.csv", "evenhand-likelihood")
     with pytest.raises(DataError, match="lacks the column descriptor, which evenhand-likelihood compares by"):
         eh.audit(
             "puppet/random",

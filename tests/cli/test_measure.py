@@ -49,7 +49,7 @@ def test_a_table_that_cannot_be_measured(evenhand, tmp_path, change, parts):
 @pytest.mark.parametrize(
     ("name", "content", "parts"),
     [
-        ("mine.xlsx", b"PK", ("files ending in '.xlsx' cannot be read", "CSV, JSON Lines or Parquet")),
+        ("mine.docx", b"PK", ("files ending in '.docx' cannot be read", "CSV, TSV, JSON Lines, Parquet")),
         ("mine.parquet", b"PAR0", ("mine.parquet cannot be read as parquet",)),
         ("mine.jsonl", b'{"axis": 1}\n{oops\n', ("mine.jsonl, line 2: not valid JSON",)),
         ("mine.csv", b"", ("mine.csv is empty",)),
@@ -70,7 +70,7 @@ def test_missing_numbers_are_counted(evenhand, tmp_path):
 
 def test_wrong_options(evenhand, tmp_path):
     responses().write_csv(tmp_path / "mine.csv")
-    evenhand("measure", "mine.csv").refused(2, "Missing option", "--benchmark")
+    evenhand("measure", "mine.csv").refused(1, "no column says by its name whom", "--column descriptor=group")
     evenhand("measure", "mine.csv", "-b", "evenhand-likelyhood").refused(
         2, "Did you mean 'evenhand-likelihood'"
     )

@@ -25,7 +25,7 @@ def test_groups_of_a_file_that_look_alike_are_named_and_counted_apart(tmp_path, 
     rows = [(f"{group}-{i}", "age", group, i % 2) for group in groups for i in range(20)]
     table = pl.DataFrame(rows, schema=["prompt_id", "axis", "group", "negative"], orient="row")
     table.write_csv(tmp_path / "mine.csv")
-    measured = eh.measure_file(tmp_path / "mine.csv", "toxigen")
+    measured = eh.measure(tmp_path / "mine.csv", "toxigen")
     assert set(groups) <= set(measured.measurements["group"])
     console = Console(file=io.StringIO(), width=400)
     measured.render(console)

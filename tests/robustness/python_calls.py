@@ -787,7 +787,7 @@ def file_calls(place: Path) -> list[BadCall]:
         "device": ("toaster", 5),
     }
     calls += [
-        BadCall(f"measure_file({name}={_short(value)})", eh.measure_file, {**measure, name: value})
+        BadCall(f"measure({name}={_short(value)})", eh.measure, {**measure, name: value})
         for name, values in wrong_measure.items()
         for value in values
     ]

@@ -18,7 +18,7 @@ from evenhand.schema import Card
 from evenhand.studies.calibration.conduct import Drawn
 from evenhand.studies.calibration.options import CalibrationOptions
 from evenhand.studies.calibration.result import CalibrationStudy
-from evenhand.studies.own_responses import measure_file
+from evenhand.studies.own_responses import measure
 from evenhand.studies.result import StudyResult
 from evenhand.studies.search_instruction.result import Revision
 from evenhand.studies.search_trigger.result import FoundTrigger
@@ -122,7 +122,7 @@ class Studies:
         )
         path = self.folder / "<svg onload=alert(1)>.parquet"
         frame.write_parquet(path)
-        return measure_file(path, "bold", alpha=0.5)
+        return measure(path, "bold", alpha=0.5)
 
     def comparison(self) -> StudyResult:
         other = self._audit("other", 40)

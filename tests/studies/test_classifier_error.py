@@ -8,7 +8,7 @@ import pytest
 from evenhand.benchmarks import load_benchmark
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
-from evenhand.studies.own_responses import measure_file
+from evenhand.studies.own_responses import measure
 
 
 def responses(folder: Path) -> Path:
@@ -33,8 +33,8 @@ def errors(folder: Path, group: str = "b") -> Path:
 
 def test_a_gap_that_known_false_alarms_make_is_no_bias(tmp_path: Path) -> None:
     file = responses(tmp_path)
-    raw = measure_file(file, "bold").findings.filter(measure="disparity")
-    mended = measure_file(file, "bold", classifier_error=errors(tmp_path))
+    raw = measure(file, "bold").findings.filter(measure="disparity")
+    mended = measure(file, "bold", classifier_error=errors(tmp_path))
     found = mended.findings.filter(measure="disparity")
     assert raw["verdict"].to_list() == ["biased"]
     assert found["verdict"].to_list() == ["not detected"]
@@ -42,7 +42,7 @@ def test_a_gap_that_known_false_alarms_make_is_no_bias(tmp_path: Path) -> None:
 
 
 def test_the_headline_says_what_a_finding_survives(tmp_path: Path) -> None:
-    (sentence,) = measure_file(responses(tmp_path), "bold").tables()["headlines"]["sentence"]
+    (sentence,) = measure(responses(tmp_path), "bold").tables()["headlines"]["sentence"]
     assert "holds unless the classifier is 9 points harsher on b" in sentence
 
 

@@ -72,9 +72,7 @@ def measured_responses(folder):
     ]
     names = ["text", "axis", "group", "continuation"]
     pl.DataFrame(rows, schema=names, orient="row").write_csv(folder / "mine.csv")
-    return eh.measure_file(
-        folder / "mine.csv", "rudeness", classifiers=["house/words"], output=folder / "mine"
-    )
+    return eh.measure(folder / "mine.csv", "rudeness", classifiers=["house/words"], output=folder / "mine")
 
 
 def a_revision(folder):

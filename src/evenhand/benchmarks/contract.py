@@ -168,6 +168,8 @@ class Benchmark:
     datasets: tuple[str, ...] = ()
     classified_by: tuple[ClassifierRole, ...] = ()
     """Who judges the continuations; empty for likelihoods."""
+    gathered: bool = False
+    """Whether its answers are somebody's own, whoever gave them; nothing is asked for it."""
 
     @property
     def writes(self) -> bool:

@@ -40,6 +40,7 @@ BENCHMARKS = {
     "descriptions": "evenhand.benchmarks.names.recipes:DESCRIPTIONS",
     "quality": "evenhand.benchmarks.quality:BENCHMARK",
     "counterfactual": "evenhand.benchmarks.counterfactual.recipe:BENCHMARK",
+    "answers": "evenhand.benchmarks.answers.recipe:BENCHMARK",
 }
 
 SUITES = {

@@ -49,6 +49,8 @@ class WrittenView:
     classifiers: tuple[ClassifierView, ...] = ()
     conversations: bool = False
     """Whether the prompts open conversations; samples are then the replies behind each."""
+    gathered: bool = False
+    """Whether the prompts are answers that somebody gathered, one each."""
 
     def told(self, answers: int) -> str:
         """How many texts of how many prompts, in words; answers: those that were asked for.
@@ -57,6 +59,8 @@ class WrittenView:
         >>> WrittenView(60, 4, empty, empty).told(240), WrittenView(9, 11, empty, empty, conversations=True).told(95)
         ('60 prompts × 4 = 240 continuations', '9 conversations, 95 replies')
         """
+        if self.gathered:
+            return f"{self.n_prompts:,} answers"
         if self.conversations:
             return f"{self.n_prompts:,} conversations, {answers:,} replies"
         if self.samples <= 1:

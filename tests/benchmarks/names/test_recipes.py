@@ -8,7 +8,7 @@ import pytest
 from evenhand.benchmarks import AnalysisOptions, judge_responses, load_benchmark
 from evenhand.classifiers import ClassifiedText, load_classifier
 from evenhand.classifiers.classified_text import classified_texts
-from evenhand.studies.own_responses import measure_file
+from evenhand.studies.own_responses import measure
 from tests.helpers.named_chats import named_chats
 
 JUDGED = (
@@ -24,7 +24,7 @@ JUDGED = (
 def planted(tmp_path_factory: pytest.TempPathFactory):
     file = tmp_path_factory.mktemp("chats") / "chats.csv"
     named_chats(1, planted=0.6).write_csv(file)
-    return measure_file(file, "names")
+    return measure(file, "names")
 
 
 def verdicts(findings: pl.DataFrame) -> dict[str, str]:
@@ -76,7 +76,7 @@ def test_tables_by_turn_name_word_phrase_and_bin(planted) -> None:
 def test_nothing_is_found_where_nobody_is_treated_otherwise(tmp_path: Path) -> None:
     file = tmp_path / "fair.parquet"
     named_chats(3, talks=3).write_parquet(file)
-    fair = measure_file(file, "names")
+    fair = measure(file, "names")
     assert "biased" not in fair.findings["verdict"].to_list()
     assert "not detected" in fair.findings["verdict"].to_list()
 
@@ -123,7 +123,7 @@ def test_offence_is_judged_behind_the_lines_before_it_by_whoever_is_named(tmp_pa
     )
     file = tmp_path / "rude.csv"
     frame.write_csv(file)
-    found = measure_file(file, "names")
+    found = measure(file, "names")
     rates = found.findings.filter(pl.col("measure") == "group_difference")
     by_group = dict(rates.select("group", "direction").iter_rows())
     assert by_group["man"] == "worse"
@@ -142,7 +142,7 @@ def test_openers_are_given_and_count_as_nothing_that_is_missing(planted) -> None
 def test_few_names_are_not_measurable(tmp_path: Path) -> None:
     file = tmp_path / "few.csv"
     named_chats(5, talks=30).filter(pl.col("name").is_in(["Ann", "Eve", "Bob", "Tom"])).write_csv(file)
-    found = measure_file(file, "names").findings
+    found = measure(file, "names").findings
     rows = dict(found.filter(pl.col("measure").is_in(JUDGED)).select("measure", "note").iter_rows())
     assert set(rows) == set(JUDGED)
     assert all("names" in note for note in rows.values())

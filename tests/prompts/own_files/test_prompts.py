@@ -79,10 +79,7 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         ("a.jsonl", '{"text": "x"}\n\n{"text": \n', r"a\.jsonl, line 3: not valid JSON"),
         ("a.jsonl", '{"text": "x"}\n["y"]\n', r"a\.jsonl, line 2: expected an object"),
         ("a.csv", "text,axis,axis\nx,y,z\n", r"a\.csv, line 1: the column 'axis' stands there 2 times"),
-        ("a.csv", "text\nx\n".encode("utf-16"), r"a\.csv is text in UTF-16"),
         ("a.csv", b"text\nx\0\n", r"a\.csv is no text: it holds bytes that are zero"),
-        ("a.csv", "text;axis\nx;y\n", r"separated by semicolons \(';'\)"),
-        ("a.csv", "text\taxis\nx\ty\n", r"separated by tabs"),
         ("a.csv", "text\n \n", r"'text' is empty in every row"),
         (
             "a.csv",
@@ -98,7 +95,7 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         ("a.jsonl", b'{"text": "\xff"}\n', r"a\.jsonl, line 1: byte 0xff is no UTF-8"),
         ("a.jsonl", "\n\n", r"a\.jsonl holds no rows"),
         ("a.parquet", "not parquet", r"a\.parquet cannot be read as parquet"),
-        ("a.xlsx", "x", r"files ending in '\.xlsx' cannot be read"),
+        ("a.docx", "x", r"files ending in '\.docx' cannot be read"),
         ("a.csv", "prompt_id,text\n1,x\n1,y\n", r"prompt_id '1' occurs 2 times"),
     ],
 )

@@ -19,7 +19,7 @@ from evenhand.studies.audit.glance import glance
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.written import written_section
-from evenhand.studies.own_responses import measure_file
+from evenhand.studies.own_responses import measure
 from tests.helpers.page_outline import Outline, Tables
 from tests.helpers.report_factory import make_view
 from tests.helpers.written_factory import HOSTILE, judge_of, view_of
@@ -300,7 +300,7 @@ def unmeasurable(folder):
         for sample in range(3)
     ]
     pl.DataFrame(rows).write_csv(folder / "few.csv")
-    return measure_file(folder / "few.csv", "bold").view()
+    return measure(folder / "few.csv", "bold").view()
 
 
 def test_where_nothing_could_be_measured_no_zero_and_no_promise_stands(tmp_path):

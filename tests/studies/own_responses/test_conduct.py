@@ -7,7 +7,7 @@ import pytest
 from evenhand.schema import DataError, ModelError, UsageError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.own_responses.conduct import measure_responses
-from evenhand.studies.own_responses.result import measure_file
+from evenhand.studies.own_responses.result import measure
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def save(frame: pl.DataFrame, folder, kind: str = "csv"):
 )  # fmt: skip
 def test_a_file_of_judgements_gives_the_numbers_of_the_audit(written, tmp_path, kind, judgement, threshold):
     frame, expected = written
-    measured = measure_file(
+    measured = measure(
         save(frame.select("axis", "group", judgement), tmp_path, kind), "rudeness", threshold=threshold
     )
     assert rates(measured) == expected
@@ -55,7 +55,7 @@ def test_a_file_of_judgements_gives_the_numbers_of_the_audit(written, tmp_path, 
 def test_continuations_are_judged_now(judged_house, written, tmp_path, named):
     frame, expected = written
     file = save(frame.drop("rudeness_negative", "text"), tmp_path)
-    measured = measure_file(file, "rudeness", classifiers=named)
+    measured = measure(file, "rudeness", classifiers=named)
     assert rates(measured) == expected
     assert sorted(judged_house.WordJudge.asked) == sorted(judged_house.SAID), "identical ones once"
     assert measured.view().manifest["arguments_resolved"]["classifiers"] == {"rudeness": "house/words"}
@@ -64,29 +64,27 @@ def test_continuations_are_judged_now(judged_house, written, tmp_path, named):
 def test_a_named_classifier_judges_in_place_of_the_files_own_verdicts(written, tmp_path):
     frame, _ = written
     file = save(frame.with_columns(rudeness_negative=~pl.col("rudeness_negative")), tmp_path)
-    assert rates(measure_file(file, "rudeness"))["red"] == 0.0
-    assert rates(measure_file(file, "rudeness", classifiers=["house/words"]))["red"] == 1.0
+    assert rates(measure(file, "rudeness"))["red"] == 0.0
+    assert rates(measure(file, "rudeness", classifiers=["house/words"]))["red"] == 1.0
 
 
 def test_a_scientist_with_a_csv_of_answers_and_vader(written, tmp_path):
     frame, _ = written
-    measured = measure_file(save(frame, tmp_path), "rudeness", classifiers=["vader"])
+    measured = measure(save(frame, tmp_path), "rudeness", classifiers=["vader"])
     found = dict(measured.measured.responses.select("continuation", "rudeness_negative").unique().rows())
     assert (found[" is rude to us."], found[" is kind to us."]) == (True, False)
 
 
 def test_samples_of_a_prompt_and_rows_of_their_own(written, tmp_path):
     frame, _ = written
-    responses = measure_file(save(frame, tmp_path), "rudeness").measured.responses
+    responses = measure(save(frame, tmp_path), "rudeness").measured.responses
     assert responses.group_by("prompt_id").len()["len"].to_list() == [2] * 24
     assert (
         responses.group_by("prompt_id").agg(pl.col("text").n_unique(), "sample")["sample"].to_list()
         == [[0, 1]] * 24
     )
     assert (
-        measure_file(save(frame.drop("text"), tmp_path), "rudeness")
-        .measured.responses["prompt_id"]
-        .n_unique()
+        measure(save(frame.drop("text"), tmp_path), "rudeness").measured.responses["prompt_id"].n_unique()
         == 48
     )
 
@@ -97,22 +95,22 @@ def test_what_is_missing_is_counted_by_why(written, tmp_path):
         rudeness_negative=pl.when(pl.col("i") % 16 != 0).then("rudeness_negative"),
         error=pl.when(pl.col("i") % 16 == 1).then(pl.lit("refused")),
     )
-    measured = measure_file(save(frame, tmp_path), "rudeness")
+    measured = measure(save(frame, tmp_path), "rudeness")
     assert measured.measurements["n_missing"].to_list() == [2, 2, 2]
     errors = measured.measured.responses["rudeness_error"].value_counts().drop_nulls()
     assert dict(errors.rows()) == {"missing": 3, "refused": 3}
     nothing = frame.select("axis", "group", continuation=pl.lit(None, pl.String))
     with pytest.raises(DataError, match="holds no continuation"):
-        measure_file(save(nothing, tmp_path), "rudeness", classifiers=["vader"])
+        measure(save(nothing, tmp_path), "rudeness", classifiers=["vader"])
 
 
 def test_of_two_roles_one_may_be_judged_by_the_file_and_one_now(judged_house, written, tmp_path):
     frame, expected = written
     file = save(frame.with_columns(noun=pl.col("group") + "-haired"), tmp_path)
-    measured = measure_file(file, "two-roles", classifiers={"meanness": "house/words?word=mean"})
+    measured = measure(file, "two-roles", classifiers={"meanness": "house/words?word=mean"})
     assert rates(measured) == expected
     assert any(text.startswith("In case 3 my XYZ neighbour is") for text in judged_house.WordJudge.asked)
-    assert set(measure_file(file, "two-roles").measured.responses["meanness_error"]) == {"missing"}
+    assert set(measure(file, "two-roles").measured.responses["meanness_error"]) == {"missing"}
 
 
 @pytest.mark.parametrize(
@@ -130,41 +128,41 @@ def test_of_two_roles_one_may_be_judged_by_the_file_and_one_now(judged_house, wr
 )  # fmt: skip
 def test_a_file_that_cannot_be_measured_names_the_column(written, tmp_path, change, options, told):
     with pytest.raises(DataError, match=told) as caught:
-        measure_file(save(change(written[0]), tmp_path), "rudeness", **options)
+        measure(save(change(written[0]), tmp_path), "rudeness", **options)
     assert "mine.csv" in caught.value.message
 
 
 def test_a_plain_column_does_not_say_for_which_of_two_roles(written, tmp_path):
     file = save(written[0].rename({"rudeness_negative": "negative"}), tmp_path)
     with pytest.raises(DataError, match="'negative' does not say for which of rudeness, meanness"):
-        measure_file(file, "two-roles")
+        measure(file, "two-roles")
     with pytest.raises(DataError, match="has no column 'noun'"):
-        measure_file(file, "two-roles", classifiers={"meanness": "vader"})
+        measure(file, "two-roles", classifiers={"meanness": "vader"})
 
 
 def test_wrong_names_and_options(written, tmp_path):
     file = save(written[0], tmp_path)
     with pytest.raises(UsageError, match="no role called 'rudness'"):
-        measure_file(file, "rudeness", classifiers=["rudness=vader"])
+        measure(file, "rudeness", classifiers=["rudness=vader"])
     with pytest.raises(UsageError, match="no classifier called 'vadre'"):
-        measure_file(file, "rudeness", classifiers=["vadre"])
+        measure(file, "rudeness", classifiers=["vadre"])
     with pytest.raises(ModelError, match="cannot be loaded"):
-        measure_file(file, "rudeness", classifiers=["house/words?word=absent"])
+        measure(file, "rudeness", classifiers=["house/words?word=absent"])
     with pytest.raises(UsageError, match="A threshold is given, and evenhand-likelihood has no scores"):
         measure_responses(file, "evenhand-likelihood", threshold=0.5)
     with pytest.raises(UsageError, match="nothing is judged by one in evenhand-likelihood"):
-        measure_file(file, "evenhand-likelihood", classifiers=["vader"])
+        measure(file, "evenhand-likelihood", classifiers=["vader"])
 
 
 def test_where_a_judge_is_optional_the_continuations_alone_will_do(written, tmp_path):
     file = save(written[0], tmp_path)
-    assert "perplexity_score" not in measure_file(file, "fluency").measured.responses.columns
-    judged = measure_file(file, "fluency", classifiers=["puppet/uniform"]).measured.responses
+    assert "perplexity_score" not in measure(file, "fluency").measured.responses.columns
+    judged = measure(file, "fluency", classifiers=["puppet/uniform"]).measured.responses
     assert judged["perplexity_score"].to_list() == pytest.approx([float(np.exp(2))] * 48)
     scored = save(written[0].with_columns(perplexity_score=pl.lit(12.5)), tmp_path)
-    assert set(measure_file(scored, "fluency").measured.responses["perplexity_score"]) == {12.5}
+    assert set(measure(scored, "fluency").measured.responses["perplexity_score"]) == {12.5}
     with pytest.raises(DataError, match="has no column 'continuation'"):
-        measure_file(save(written[0].drop("continuation"), tmp_path), "fluency")
+        measure(save(written[0].drop("continuation"), tmp_path), "fluency")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -179,7 +177,7 @@ def test_groups_that_are_numbers_are_names(tmp_path, kind):
             "toxicity_negative": [i % 3 == 0 for i in range(2 * n)],
         }
     )
-    measured = measure_file(save(frame, tmp_path, kind), "bold")
+    measured = measure(save(frame, tmp_path, kind), "bold")
     named = measured.measurements.filter(pl.col("measure") == "group_difference")["group"]
     assert named.sort().to_list() == ["1", "2"]
 
@@ -194,7 +192,7 @@ def test_openers_of_conversations_are_neither_counted_nor_missing(tmp_path):
     ]
     file = tmp_path / "chats.csv"
     pl.DataFrame(rows).write_csv(file)
-    benchmark = measure_file(file, "names").view().benchmarks[0]
+    benchmark = measure(file, "names").view().benchmarks[0]
     assert benchmark.written.told(benchmark.n_prompts) == "2 conversations, 4 replies"
     assert benchmark.n_errors == 2  # the third utterances, which nobody wrote
     assert benchmark.written.failures.select("step", "error", "count").rows() == [("written", "missing", 2)]

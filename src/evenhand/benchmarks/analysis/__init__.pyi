@@ -12,6 +12,7 @@ from .drawing_prompts import (
 from .group_rates import (
     HARMFUL as HARMFUL,
     analyse_group_rates as analyse_group_rates,
+    failure_rows as failure_rows,
     labelled_responses as labelled_responses,
     with_group as with_group,
 )
@@ -35,6 +36,10 @@ from .likelihood import (
     planned_valence as planned_valence,
     published_rows as published_rows,
     several_descriptors as several_descriptors,
+)
+from .numbers_in_words import (
+    figure as figure,
+    score_headlines as score_headlines,
 )
 from .outcomes import (
     OUTCOME_HARMFUL as OUTCOME_HARMFUL,

@@ -179,7 +179,7 @@ def analyse_group_rates(
     rows += published_rows(old, tables) + rates
     if axes_alike:
         rows += axis_rows(by_axis)
-    return Analysis(rows + _failure_rows(about, how), details)
+    return Analysis(rows + failure_rows(about, how), details)
 
 
 def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> None:
@@ -236,7 +236,7 @@ def _group_table(found: Disparity, grouped: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(everybody=everybody).join(refused, on=KEYS, how="left", maintain_order="left")
 
 
-def _failure_rows(grouped: pl.DataFrame, how: dict[str, Any]) -> list[Measurement]:
+def failure_rows(grouped: pl.DataFrame, how: dict[str, Any]) -> list[Measurement]:
     """Which groups are left without an answer more often than others: tested only if anybody is."""
     rows = []
     failures = {"missing": pl.col("negative").is_null(), "refusal": pl.col("refused")}

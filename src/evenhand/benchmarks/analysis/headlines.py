@@ -31,10 +31,10 @@ def rate_headlines(negative: str) -> Headlines:
         tolerated = _tolerances(details.get("groups"))
         lines = []
         for row in axis_rows(findings, "disparity"):
-            groups = _groups_of(findings, row["axis"], "group_difference")
+            groups = biased_groups(findings, row["axis"], "group_difference")
             groups = [g | {"tolerance": tolerated.get((g["axis"], g["group"]))} for g in groups]
             facts = axes.get(row["axis"], {})
-            smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
+            smallest = smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
                 line_of(
                     row,
@@ -45,8 +45,8 @@ def rate_headlines(negative: str) -> Headlines:
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
             for row in axis_rows(findings, f"{measure}_disparity"):
                 if row["verdict"] == Verdict.BIASED:  # that all are served alike needs no sentence of its own
-                    groups = _groups_of(findings, row["axis"], f"{measure}_difference")
-                    lines.append(line_of(row, partial(_failures_found, groups, words), str))
+                    groups = biased_groups(findings, row["axis"], f"{measure}_difference")
+                    lines.append(line_of(row, partial(failures_found, groups, words), str))
         return lines
 
     return written
@@ -59,7 +59,7 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
         axes = by_axis(details.get("valence_axes"))
         lines = []
         for row in axis_rows(findings, axis_measure):
-            groups = _groups_of(findings, row["axis"], group_measure)
+            groups = biased_groups(findings, row["axis"], group_measure)
             facts = axes.get(row["axis"], {})
             lines.append(
                 line_of(
@@ -189,14 +189,14 @@ def _holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str
     return f"; holds unless the classifier is {size} {harsher} on {name_of(first['group'])}"
 
 
-def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
+def failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
     more = [g for g in groups if g["direction"] == "worse"]
     if not more:
         return f"some groups are {words} more often than others {_interval(row)}; no single one stands out"
     first = max(more, key=lambda g: g["estimate"])
     reach = f"{_tenths(first['low'])} to {_tenths(first['high'])}"
     size = f"{_tenths(first['estimate'])} points above the others, {reach}"
-    who = _listing([name_of(g["group"]) for g in more])
+    who = listing([name_of(g["group"]) for g in more])
     return f"{words} more often: {who} ({size})"
 
 
@@ -230,7 +230,7 @@ def _one_side(side: list[dict[str, Any]], sentence: str, other: str) -> str:
     first = side[0]
     limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
     far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
-    who = _listing([name_of(g["group"]) for g in far])
+    who = listing([name_of(g["group"]) for g in far])
     less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
     reach = f"{_factor(limits[0])} to {_factor(limits[1])}"
     start = f"{sentence} sentences, beside {other} ones, come"
@@ -293,7 +293,7 @@ def _named_sides(groups: list[dict[str, Any]], worse: str, better: str) -> str:
         found = [g for g in groups if g["direction"] == direction]
         found.sort(key=lambda g: -abs(g["estimate"]))
         if found:
-            sides.append(f"{words}: {_listing([name_of(g['group']) for g in found])}")
+            sides.append(f"{words}: {listing([name_of(g['group']) for g in found])}")
     return "; ".join(sides)
 
 
@@ -304,14 +304,14 @@ def axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
     return mine.to_dicts()
 
 
-def _groups_of(findings: pl.DataFrame, axis: str | None, measure: str) -> list[dict[str, Any]]:
+def biased_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[dict[str, Any]]:
     """The biased groups of an axis, by one measure."""
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     return findings.filter(mine & here & (pl.col("verdict") == str(Verdict.BIASED))).to_dicts()
 
 
-def _smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
+def smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
     """The smallest effects that single groups of an axis would have been named for."""
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
@@ -336,7 +336,7 @@ def _interval(row: Mapping[str, Any]) -> str:
     return f"{estimate} ({low} to {high})"
 
 
-def _listing(names: Iterable[str]) -> str:
+def listing(names: Iterable[str]) -> str:
     given = list(names)
     if len(given) > NAMED:
         given = [*given[: NAMED - 1], f"{len(given) - NAMED + 1} more"]

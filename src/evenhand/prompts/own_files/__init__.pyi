@@ -3,6 +3,9 @@ from .continuations import (
     booleans as booleans,
     read_continuations as read_continuations,
 )
+from .decimals import (
+    plain_numbers as plain_numbers,
+)
 from .imported import (
     import_dataset as import_dataset,
 )
@@ -20,6 +23,8 @@ from .self_chats import (
 )
 from .tables import (
     READERS as READERS,
+    Given as Given,
+    Source as Source,
     number_column as number_column,
     read_table as read_table,
     require_columns as require_columns,

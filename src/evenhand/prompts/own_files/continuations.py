@@ -8,9 +8,12 @@ import polars as pl
 
 from evenhand.prompts.own_files.tables import (
     MISSING_WORDS,
+    Given,
+    Source,
     number_column,
     read_table,
     require_columns,
+    source_of,
     text_column,
     with_names,
 )
@@ -55,7 +58,7 @@ class UserContinuations:
 
 @checked
 def read_continuations(
-    path: Path | str,
+    path: Path | str | Given,
     needed_columns: Sequence[str],
     roles: Sequence[str],
     *,
@@ -71,7 +74,7 @@ def read_continuations(
     `prompt_id` rows of the same `text` and groups, or without that of the same `prompt` and groups, are samples of one
     prompt; without any of them each row is a prompt of its own. Raises DataError naming the column or row at fault.
     """
-    path = Path(path)
+    path = source_of(path)
     frame = read_table(path, CONTINUATION_FORMAT)
     require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
     for name in ("prompt_id", "text", "prompt", "continuation", "finish", "error"):
@@ -103,7 +106,7 @@ def read_continuations(
     return UserContinuations(_with_rows(frame, needed_columns, judged), judged)
 
 
-def _check_groups(frame: pl.DataFrame, path: Path) -> None:
+def _check_groups(frame: pl.DataFrame, path: Source) -> None:
     """A row with an axis names a group of it, and the other way round: else it would be missed nowhere."""
     if not {"axis", "group"} <= set(frame.columns):
         return
@@ -121,7 +124,7 @@ def _check_groups(frame: pl.DataFrame, path: Path) -> None:
             )
 
 
-def _check_prompts(frame: pl.DataFrame, path: Path) -> None:
+def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
     """Samples say which prompt they answer: else each would be taken for a prompt of its own, and prove too much."""
     named = next((name for name in PROMPT_COLUMNS if name in frame.columns), None)
     if named is not None:
@@ -160,7 +163,7 @@ def _with_label(
     frame: pl.DataFrame,
     role: str,
     column_of: Mapping[str, str],
-    path: Path,
+    path: Source,
     threshold: float | None,
     *,
     verdict: bool,
@@ -238,7 +241,7 @@ def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
     return pl.when(words.str.strip_chars() != "").then(words)
 
 
-def booleans(values: pl.Series, path: Path) -> pl.Series:
+def booleans(values: pl.Series, path: Source) -> pl.Series:
     """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row."""
     if values.dtype == pl.Boolean:
         return values
@@ -259,7 +262,7 @@ def booleans(values: pl.Series, path: Path) -> pl.Series:
     return yes.set(words.is_in(list(MISSING_WORDS)).fill_null(True), None)
 
 
-def _negative_labels(labels: pl.Series, role: str, path: Path) -> pl.Series:
+def _negative_labels(labels: pl.Series, role: str, path: Source) -> pl.Series:
     words = labels.str.strip_chars().str.to_lowercase()
     unknown = words.is_not_null() & ~words.is_in([*NEGATIVE_LABELS, *OTHER_LABELS, *MISSING_WORDS])
     if unknown.any():
@@ -272,7 +275,7 @@ def _negative_labels(labels: pl.Series, role: str, path: Path) -> pl.Series:
     return negative.set(words.is_in(list(MISSING_WORDS)).fill_null(True), None)
 
 
-def score_lists(values: pl.Series, path: Path) -> pl.Series:
+def score_lists(values: pl.Series, path: Source) -> pl.Series:
     """A column of lists of numbers, in text files written as JSON; raises DataError for anything else."""
     if values.dtype != pl.String:
         return values

@@ -8,9 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.own_files.tables import (
+    Given,
     number_column,
     read_table,
     require_columns,
+    source_of,
     text_column,
     with_names,
 )
@@ -102,7 +104,7 @@ def read_prompts(path: Path | str) -> PromptSet:
 
 
 @checked
-def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> UserResponses:
+def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> UserResponses:
     """Responses that a user already has, ready for a benchmark's measures.
 
     path: .csv, .jsonl, .ndjson or .parquet; see RESPONSE_FORMAT. needed_columns: group columns the
@@ -111,7 +113,7 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     infinity `not_finite`, no token `no_scored_token`. Raises
     DataError naming the file and what is missing or wrong in it.
     """
-    path = Path(path)
+    path = source_of(path)
     frame = read_table(path, RESPONSE_FORMAT)
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
     frame = with_names(frame, path)
@@ -166,14 +168,14 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
 
 
 @checked
-def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
+def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
     """A table whose answers are scores of any kind (larger is likelier), or None if it has no `score`.
 
     path: .csv, .jsonl, .ndjson or .parquet. needed_columns: group columns the benchmark needs. Returns the
     user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
     score, `not_finite` for NaN or infinity. Raises DataError naming the file and what is wrong in it.
     """
-    path = Path(path)
+    path = source_of(path)
     frame = read_table(path, RESPONSE_FORMAT)
     if "score" not in frame.columns:
         return None

@@ -6,7 +6,15 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.own_files.continuations import booleans, score_lists
-from evenhand.prompts.own_files.tables import number_column, read_table, require_columns, text_column
+from evenhand.prompts.own_files.tables import (
+    Given,
+    Source,
+    number_column,
+    read_table,
+    require_columns,
+    source_of,
+    text_column,
+)
 from evenhand.schema import LABELS, DataError, ResponseError, checked
 
 CHAT_FORMAT = (
@@ -26,7 +34,7 @@ PARTS = ("label", "score", "negative", "scores")
 
 @checked
 def read_self_chats(
-    path: Path | str,
+    path: Path | str | Given,
     needed_columns: Sequence[str],
     roles: Sequence[str],
     *,
@@ -43,7 +51,7 @@ def read_self_chats(
     `_score`, `_negative`, `_scores`, `_error`; and the roles that the file judges. Raises DataError naming the row or
     column at fault.
     """
-    path = Path(path)
+    path = source_of(path)
     frame = read_table(path, CHAT_FORMAT)
     require_columns(frame, [*needed_columns, "text"], path, CHAT_FORMAT)
     for name in {*needed_columns, "text", "error", "race_ethnicity", "tier"} - {"turn"}:
@@ -68,7 +76,7 @@ def read_self_chats(
     return frame, tuple(judged)
 
 
-def _turns(frame: pl.DataFrame, path: Path) -> pl.Series:
+def _turns(frame: pl.DataFrame, path: Source) -> pl.Series:
     turns = number_column(frame, "turn", path)
     wrong = turns.is_null() | ~turns.is_between(1, MOST_TURNS) | (turns != turns.floor())
     if len(wrong := wrong.fill_null(True).arg_true()):
@@ -80,7 +88,7 @@ def _turns(frame: pl.DataFrame, path: Path) -> pl.Series:
     return turns.cast(pl.Int64)
 
 
-def _check(frame: pl.DataFrame, path: Path) -> None:
+def _check(frame: pl.DataFrame, path: Source) -> None:
     """Every row is of a conversation and a speaker, no turn is there twice, and a conversation has one opener."""
     for column in ("conversation", "speaker"):
         empty = (frame[column].is_null() | (frame[column].str.strip_chars() == "")).arg_true()
@@ -122,7 +130,7 @@ def _parts(frame: pl.DataFrame, role: str) -> list[str]:
     return [part for part in PARTS if f"{role}_{part}" in frame.columns]
 
 
-def _with_judgement(frame: pl.DataFrame, role: str, path: Path, threshold: float | None) -> pl.DataFrame:
+def _with_judgement(frame: pl.DataFrame, role: str, path: Source, threshold: float | None) -> pl.DataFrame:
     found = _parts(frame, role)
     values: dict[str, pl.Series] = {}
     for part in found:

@@ -1,37 +1,67 @@
-"""A user's table from CSV, JSON Lines or Parquet, with what is wrong in it said by file, line and column."""
+"""A user's table from text, JSON Lines, Parquet or a workbook, with what is wrong in it said by file and row."""
 
-import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from evenhand.prompts.own_files.delimited import read_delimited
+from evenhand.prompts.own_files.workbooks import WORKBOOKS, read_workbook
 from evenhand.schema import UNREADABLE, DataError, is_file, is_folder, parse_json, read_parquet
 
-READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
+READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
 """What counts as no number, in any case of letters; never applied to group columns."""
-DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 MOST_LISTED = 60
 """Columns that an error lists; of more the first."""
-LOOKED_AT = 1 << 16
-"""Bytes at the beginning of a file by which it is told from text."""
 NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
 """Columns that name what a row is about, if they are there."""
 
 
-def read_table(path: Path, expected: str) -> pl.DataFrame:
-    """A table from a file, chosen by its suffix; CSV columns come as text.
+@dataclass(frozen=True)
+class Given:
+    """A table that is in memory, in the place of a file. name: what errors call it."""
 
-    path: .csv, .jsonl, .ndjson or .parquet. expected: the documented format, for the error message.
+    frame: pl.DataFrame
+    name: str = "The table"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Source = Path | Given
+"""Where a user's table comes from."""
+
+
+def source_of(source: Path | str | Given) -> Source:
+    """A path of whatever kind as Path; a table as it is."""
+    return source if isinstance(source, Given) else Path(source)
+
+
+def read_table(
+    path: Source,
+    expected: str,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    told: list[str] | None = None,
+) -> pl.DataFrame:
+    """A table from a file, chosen by its suffix; columns of CSV and TSV come as text.
+
+    path: a file of READERS, or a table that is in memory. expected: the documented format, for the error message.
+    delimiter, encoding, told: as `read_delimited` takes them. sheet: of a workbook.
     Raises DataError for a missing, empty, unreadable or unknown kind of file.
     """
+    if isinstance(path, Given):
+        if path.frame.is_empty():
+            raise DataError(f"{path} holds no rows.", expected)
+        return path.frame
     if is_folder(path):
         raise DataError(f"{path} is a folder, and a file was expected.", expected)
     if not is_file(path):
@@ -42,18 +72,15 @@ def read_table(path: Path, expected: str) -> pl.DataFrame:
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.", expected)
     try:
-        if kind == ".csv":
-            _check_text(path, expected)
-            # all text: a number-like group such as "007" must not change, nor the axis "null" vanish
-            frame = pl.read_csv(path, infer_schema=False)
+        if kind in (".csv", ".tsv"):
+            frame = read_delimited(path, expected, delimiter=delimiter, encoding=encoding, told=told)
+        elif kind in WORKBOOKS:
+            frame = read_workbook(path, expected, sheet=sheet)
         elif kind == ".parquet":
             frame = read_parquet(path)
         else:
-            _check_text(path, expected)
             frame = _read_json_lines(path, expected)
     except UNREADABLE as error:
-        if kind == ".csv":
-            _check_records(path, expected)
         raise DataError(
             f"{path} cannot be read as {kind[1:]}: {str(error).splitlines()[0]}.", expected
         ) from error
@@ -62,56 +89,16 @@ def read_table(path: Path, expected: str) -> pl.DataFrame:
     return frame
 
 
-def _check_text(path: Path, expected: str) -> None:
-    """Raise DataError for what is plainly no text in UTF-8, and for a CSV heading that names a column twice."""
-    with path.open("rb") as handle:
-        beginning = handle.read(LOOKED_AT)
-    if beginning.startswith(UTF_16):
-        raise DataError(f"{path} is text in UTF-16.", "Save it as UTF-8 and try again.")
-    if b"\0" in beginning:
-        raise DataError(f"{path} is no text: it holds bytes that are zero.", expected)
-    if path.suffix.lower() != ".csv":
-        return
-    heading = Counter(next(_records(path), []))
-    if twice := next((name for name, times in heading.items() if times > 1), None):
-        raise DataError(
-            f"{path}, line 1: the column {twice!r} stands there {heading[twice]} times.",
-            "Rename or remove all but one.",
-        )
-
-
-def _check_records(path: Path, expected: str) -> None:
-    """Raise DataError naming the line of a CSV file that is no UTF-8, or the row with more values than columns."""
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}, line {number}: byte {line[error.start]:#04x} is no UTF-8.",
-                    "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8) and try again.",
-                ) from error
-    columns = None
-    for number, record in enumerate(_records(path), 1):
-        columns = columns or len(record)
-        if len(record) > columns:
-            raise DataError(
-                f"{path}, row {number - 1}: it has {len(record)} values, and the heading has {columns} columns.",
-                "Put values that hold a comma in quotes.",
-            )
-
-
-def _records(path: Path) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as handle, suppress(csv.Error):
-        yield from csv.reader(handle)
-
-
 def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
     rows = []
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
             if not line.strip():
                 continue
+            if b"\0" in line:
+                raise DataError(
+                    f"{path} is no text: it holds bytes that are zero, the first in line {number}.", expected
+                )
             try:
                 row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             except UnicodeDecodeError as error:
@@ -159,7 +146,7 @@ def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
         ) from error
 
 
-def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
+def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Source, expected: str) -> None:
     """Raise DataError, with the nearest names there are, if a user's table lacks a column.
 
     expected: the documented format, for the error message.
@@ -174,12 +161,6 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expe
         if near:
             what = "it" if len(lacking) == 1 else f"'{column}'"
             guesses.append(f" Is {what} '{lowered[near[0]]}'? Then rename it.")
-    if len(frame.columns) == 1:
-        guesses += [
-            f" Its values seem to be separated by {called} ({mark!r}): save it with commas."
-            for mark, called in DELIMITERS.items()
-            if mark in frame.columns[0]
-        ]
     columns = "column" if len(lacking) == 1 else "columns"
     named = ", ".join(f"'{column}'" for column in lacking)
     raise DataError(
@@ -192,7 +173,7 @@ def _listed(columns: Sequence[str]) -> str:
     return ", ".join(columns[:MOST_LISTED]) + more
 
 
-def with_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
     """A user's table whose columns that name what a row is about are texts: codes, years and times are names, too.
 
     Raises DataError for a column that can be no text and, naming the row, for an axis or a group of nothing but blanks.
@@ -213,7 +194,7 @@ def with_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
     return frame
 
 
-def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+def number_column(frame: pl.DataFrame, column: str, path: Source) -> pl.Series:
     """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
 
     Raises DataError naming the row of a word that is no number.
@@ -238,7 +219,7 @@ def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
     return numbers
 
 
-def text_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+def text_column(frame: pl.DataFrame, column: str, path: Source) -> pl.Series:
     """A column of a user's table as String; raises DataError, naming its type, for lists, objects and bytes."""
     values = frame[column]
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):

@@ -56,6 +56,7 @@ def written_view(
             _judge(role, record, manifest) for role, record in judged.items() if manifest is not None
         ),
         conversations=conversations,
+        gathered=benchmark.gathered and manifest is None,
     )
 
 

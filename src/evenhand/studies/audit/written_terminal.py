@@ -28,6 +28,7 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
     if namable:
         _published(view, benchmark, out)
     _groups(benchmark, out, namable=namable)
+    _scores(benchmark, out)
     _beside(view, benchmark, out)
     for table in chat_tables(benchmark).shown:
         out.gap()
@@ -91,6 +92,37 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
         least, most = (smallest_effect(ends[i]) for i in (0, -1))
         reach = least if least == most else f"{least} to {most}"
         out.line(f"Found in four of five audits: a group {reach} points from the others.", "dim")
+
+
+def _scores(benchmark: BenchmarkView, out: Printer) -> None:
+    """Means of a number by group, those farthest from the others first."""
+    groups = benchmark.detail("score_groups")
+    if groups is None:
+        return
+    out.gap()
+    named = int(groups["named"].count())
+    out.line(f"Means by group, beside the others of the axis ({named:,} of {groups.height:,} named)", "bold")
+    table = out.table(
+        ("group", "left"), ("axis", "left"), ("mean", "right"), ("95 %", "right"), ("others", "right"),
+        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),
+    )  # fmt: skip
+    ranked = groups.sort(pl.col("named").is_null(), pl.col("estimate").abs(), descending=[False, True])
+    places = wording.decimals(ranked["mean"].to_list())
+    for row in ranked.head(GROUPS_SHOWN).to_dicts():
+        out.row(
+            table,
+            wording.label(row["group"]),
+            wording.label(row["axis"]),
+            wording.number(row["mean"], places),
+            wording.interval(row["mean_low"], row["mean_high"], places),
+            wording.number(row["others"], places),
+            wording.signed(row["estimate"], places),
+            wording.probability(row["q"]),
+            f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
+            f"{row['n']:,}",
+            style="bold magenta" if row["named"] else "",
+        )
+    out.show(table)
 
 
 def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:

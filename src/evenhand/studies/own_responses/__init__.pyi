@@ -1,4 +1,4 @@
 from .result import (
     FileMeasurements as FileMeasurements,
-    measure_file as measure_file,
+    measure as measure,
 )

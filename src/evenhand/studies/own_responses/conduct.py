@@ -1,7 +1,7 @@
 """Measures on responses that somebody already has: the same analysis, without any model."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,19 @@ from evenhand.benchmarks import (
     judge_responses,
     load_benchmark,
 )
+from evenhand.benchmarks.answers import NUMBER, ROLE
 from evenhand.classifiers import Classifier
 from evenhand.models import Architecture
 from evenhand.prompts.own_files import (
     CHAT_FORMAT,
     CONTINUATION_FORMAT,
+    Given,
+    Source,
     read_continuations,
     read_responses,
     read_scores,
     read_self_chats,
+    read_table,
     require_columns,
 )
 from evenhand.runs import LABEL_VALUES, identified, label_texts
@@ -39,23 +43,47 @@ from evenhand.studies.audit import (
 )
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.options import validated
+from evenhand.studies.own_responses.answers import Answers, answers_of
+from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
 from evenhand.weights import check_device
+
+ANSWERS = "answers"
+"""The benchmark of a table of which none is said."""
+ANSWER_FORMAT = (
+    "A table of answers is CSV, TSV, JSON Lines, Parquet or a workbook with one answer per row: a column (or several) "
+    "of groups, and a number, a label, true or false, or the text of the answer. --column THEIRS=OURS says which."
+)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The numbers of one file of responses."""
+    """The numbers of one table of responses. told: what was guessed about it and what was left out, in sentences."""
 
     benchmark: str
     responses: pl.DataFrame
     judged: JudgedAnalysis
     arguments: Mapping[str, Any]
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read. columns: THEIRS=OURS, or a mapping of the same. negative: labels that are. delimiter,
+    encoding, decimal, sheet: of the file; None where it says so itself."""
+
+    columns: Mapping[str, str] | Sequence[str] = ()
+    negative: Sequence[str] = ()
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
 
 
 def measure_responses(
-    file: Path,
-    benchmark: str,
+    source: Source,
+    benchmark: str | None = None,
     *,
+    reading: Reading | None = None,
     seed: int = 0,
     margin: float = 0.5,
     alpha: float = 0.05,
@@ -66,9 +94,10 @@ def measure_responses(
     device: str = "auto",
     loaded: Mapping[str, Classifier] | None = None,
 ) -> Measured:
-    """Measure a file of responses as `benchmark` would measure a model's.
+    """Measure a table of responses as `benchmark` would measure a model's, or as the answers that they are.
 
-    file: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations). classifiers: who judges
+    source: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations); without a benchmark one
+    per answer. reading: how it is read, and what its columns hold. classifiers: who judges
     the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
     which `score` on a continuation counts as negative. reference: a group with which those of its axis are compared one
     by one, too. classifier_error: a file that says how often the classifier is wrong about each group. device: for
@@ -80,15 +109,34 @@ def measure_responses(
     if threshold is not None and not isfinite(threshold):
         raise UsageError(f"The threshold is {threshold}; a finite score was expected.")
     check_device(device)
+    reading = reading or Reading()
+    benchmark = benchmark or ANSWERS
     recipe = load_benchmark(benchmark)
     named = dict(classifiers or {})
     check_roles(named, [recipe])
     labels: dict[str, tuple[str, ...]] = {}
     shelf = ClassifierShelf(device, loaded or {})
+    told: list[str] = []
+    table = _table(source, reading, told)
+    file: Source = Given(table, str(source))
+    numeric = False
+    if benchmark == ANSWERS:
+        answers = _answers(table, source, reading, named, threshold, told)
+        file, numeric = (
+            Given(answers.frame, str(source)),
+            "score" in answers.frame.columns and threshold is None,
+        )
+        labels = {NUMBER if numeric else ROLE: (answers.called,)}
+    elif reading.negative:
+        raise UsageError(
+            f"--negative is for answers, and {benchmark} says itself what is negative.", "Leave it out."
+        )
+    else:
+        file = Given(_renamed(table, reading, source), str(source))
     if isinstance(recipe.request, Conversation):
         responses, labels = _conversations(file, recipe, named, threshold, shelf)
     elif recipe.writes:
-        responses = _judged(file, recipe, named, threshold, shelf)
+        responses = _judged(file, recipe, named, threshold, shelf, numeric=numeric)
     elif threshold is not None:
         raise UsageError(
             f"A threshold is given, and {benchmark} has no scores of a classifier.", "Leave --threshold out."
@@ -116,19 +164,80 @@ def measure_responses(
         labels=labels,
     )
     judged = judge_responses(recipe, responses, options)
-    arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
+    arguments = {"file": str(source), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
     arguments |= {"reference": reference} if reference is not None else {}
     arguments |= {"classifier_error": str(classifier_error)} if classifier_error is not None else {}
     arguments |= {"classifiers": named} if named else {}
     arguments |= {"threshold": threshold} if threshold is not None else {}
-    return Measured(benchmark, responses, judged, arguments)
+    arguments |= {name: value for name, value in asdict(reading).items() if value}
+    return Measured(benchmark, responses, judged, arguments, tuple(told))
+
+
+def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
+    if reading.decimal not in (None, ".", ","):
+        raise UsageError(f"--decimal is {reading.decimal!r}; it can be . or a comma.", "--decimal ,")
+    return read_table(
+        source,
+        ANSWER_FORMAT,
+        delimiter=reading.delimiter,
+        encoding=reading.encoding,
+        sheet=reading.sheet,
+        told=told,
+    )
+
+
+def _answers(
+    table: pl.DataFrame,
+    source: Source,
+    reading: Reading,
+    named: Mapping[str, str],
+    threshold: float | None,
+    told: list[str],
+) -> Answers:
+    stated = stated_columns(reading.columns)
+    columns = columns_of(table, stated, str(source), judged_now=bool(named), scored=threshold is not None)
+    point = isinstance(source, Given) or (
+        source.suffix.lower() != ".tsv"
+        and (reading.delimiter or ",") in (",", "comma")
+        and not any(line.startswith("Values are separated") for line in told)
+    )
+    answers = answers_of(
+        table, columns, source, negative=reading.negative, decimal=reading.decimal, point=point
+    )
+    told += [*columns.told, *answers.told]
+    if threshold is not None:
+        if "score" not in answers.frame.columns:
+            raise UsageError("A threshold is given, and no column holds a score.", "--column COLUMN=score")
+        return replace(answers, called=f"with {answers.called} from {threshold:g} on")
+    return answers
+
+
+def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFrame:
+    """A table whose columns bear the names that a benchmark knows."""
+    pairs = reading.columns
+    given = pairs if isinstance(pairs, Mapping) else dict(value.rpartition("=")[::2] for value in pairs)
+    stated = stated_columns(pairs, {*given.values(), *OURS})
+    require_columns(table, list(stated), source, "--column THEIRS=OURS names a column of the table first.")
+    taken = [ours for theirs, ours in stated.items() if ours in table.columns and ours != theirs]
+    if taken or len(set(stated.values())) < len(stated):
+        raise DataError(
+            f"{source}: two columns would be called {(taken or list(stated.values()))[0]!r}.",
+            "Say of one column what it holds, and rename or drop the other.",
+        )
+    return table.rename(stated)
 
 
 def _judged(
-    file: Path, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
+    file: Source,
+    recipe: Benchmark,
+    named: Mapping[str, str],
+    threshold: float | None,
+    shelf: ClassifierShelf,
+    *,
+    numeric: bool = False,
 ) -> pl.DataFrame:
     roles = [judge.role for judge in recipe.classified_by]
-    optional = optional_roles(recipe)
+    optional = roles if numeric else optional_roles(recipe)
     given = read_continuations(
         file, recipe.required_columns, roles, threshold=threshold, judged_now=named.keys(), optional=optional
     )
@@ -140,7 +249,7 @@ def _judged(
 
 
 def _conversations(
-    file: Path, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
+    file: Source, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
 ) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
     """Utterances with all judgements, and what the scores of each classifier are called, by role.
 
@@ -158,7 +267,7 @@ def _conversations(
 
 
 def _with_labels(
-    frame: pl.DataFrame, role: str, who: ClassifierRole, classifier: Classifier, file: Path, expected: str
+    frame: pl.DataFrame, role: str, who: ClassifierRole, classifier: Classifier, file: Source, expected: str
 ) -> pl.DataFrame:
     """The table with a classifier's judgements in columns of a role."""
     needed = ["text"] if who.text.part != "continuation" else []
@@ -186,7 +295,7 @@ def _not_labelled(role: str) -> list[pl.Expr]:
     return [*empty, pl.lit(str(ResponseError.MISSING)).alias(f"{role}_error")]
 
 
-def _responses(file: Path, recipe: Benchmark) -> pl.DataFrame:
+def _responses(file: Source, recipe: Benchmark) -> pl.DataFrame:
     if recipe.takes_scores:
         scores = read_scores(file, recipe.required_columns)
         if scores is not None:

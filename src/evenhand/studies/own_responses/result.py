@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -15,7 +16,8 @@ from evenhand.reports import ReportView
 from evenhand.runs import default_path
 from evenhand.schema import checked_kinds, write_table
 from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, named_or_loaded
-from evenhand.studies.own_responses.conduct import Measured, measure_responses
+from evenhand.studies.own_responses.conduct import ANSWERS, Measured, Reading, measure_responses
+from evenhand.studies.own_responses.frames import as_source
 
 DETAILS = "details/"
 
@@ -24,10 +26,10 @@ DETAILS = "details/"
 class FileMeasurements(ViewedResult):
     """Measures of responses that somebody already had.
 
-    file: of the responses. folder: in which `report` writes.
+    file: of the responses; None where they came as a table. folder: in which `report` writes.
     """
 
-    file: Path
+    file: Path | None
     measured: Measured
     folder: Path
 
@@ -35,6 +37,11 @@ class FileMeasurements(ViewedResult):
     def path(self) -> Path:
         """The folder that `report` writes into."""
         return self.folder
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What was guessed about the table, with the flag that states it, and what was left out."""
+        return self.measured.told
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -49,9 +56,10 @@ class FileMeasurements(ViewedResult):
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
         """Everything a report shows."""
         measured = self.measured
+        name = "table" if self.file is None else self.file.name
         return ReportView(
-            title=self.file.name,
-            model={"responses": str(self.file)},
+            title=name,
+            model={"responses": name if self.file is None else str(self.file)},
             manifest={"arguments_resolved": measured.arguments},
             measurements=self.measurements,
             findings=self.findings,
@@ -62,7 +70,7 @@ class FileMeasurements(ViewedResult):
                     measured.responses,
                     measured.judged.details,
                     self.measurements,
-                    f"Your responses {self.file.name}",
+                    f"Your responses {name}",
                 ),
             ),
             measure_cards=measure_cards(self.measurements["measure"]),
@@ -98,39 +106,66 @@ def _told(paths: Mapping[str, str]) -> dict[str, str]:
 
 
 @checked_kinds
-def measure_file(
-    file: Path | str,
-    benchmark: str,
+def measure(
+    answers: Any,
+    benchmark: str | None = None,
     *,
+    columns: Mapping[str, str] | Sequence[str] = (),
+    negative: str | Sequence[str] = (),
+    classifiers: str | Mapping[str, str | Classifier | LanguageModel] | Sequence[str] = (),
+    threshold: float | None = None,
+    reference: str | None = None,
+    classifier_error: Path | str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
     seed: int = 0,
     margin: float = 0.5,
     alpha: float = 0.05,
-    reference: str | None = None,
-    classifier_error: Path | str | None = None,
-    classifiers: Mapping[str, str | Classifier | LanguageModel] | Sequence[str] = (),
-    threshold: float | None = None,
     device: str = "auto",
     output: Path | str | None = None,
 ) -> FileMeasurements:
-    """Measure responses that somebody already has (CSV, JSONL, Parquet); no language model is needed.
+    """Measure answers that somebody already has; no language model is needed.
 
-    file: one row per prompt: the benchmark's group columns, and `perplexity` or `log_likelihood` with
-    `token_count`; for a benchmark of continuations one row per continuation, with a judgement (`negative`, or
-    `score` and a threshold, or these behind the role: `toxicity_negative`) or a `continuation` to be judged.
-    reference: a group with which the others of its axis are compared one by one, too.
-    classifier_error: a file that says how often the classifier is wrong about each group
-    (`evenhand.measures.error_counts`); rates are corrected by it.
-    classifiers: who judges it now, by role, or as `--classifier` takes them. threshold: from which score on a
-    continuation is negative. device: for classifiers with weights. output: the folder into which the result's `report`
-    writes; a new one in runs/ by default. Nothing is written before.
-    Raises DataError naming a column that lacks, UsageError for an unknown benchmark.
+    answers: a path (CSV of any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict of
+    columns or a list of dicts. benchmark: whose measures to compute on its responses; None: `answers`, whatever
+    was asked. columns: what the table's columns hold, {"who": "group", "pay": "score"}: group
+    (several are several axes), axis, question, unit, rater, sample, continuation, score, label, negative, error; what
+    is not said is guessed by name and told in `told`. negative: the labels that are negative. classifiers: who judges
+    the answers now, by role, or as `--classifier` takes them. threshold: from which score on an answer is negative;
+    without one the means of scores are compared. reference: a group with which the others of its axis are compared one
+    by one, too. classifier_error: a file that says how often the classifier is wrong about each group
+    (`evenhand.measures.error_counts`). delimiter, encoding, decimal, sheet: of the file, where it does not say so
+    itself. seed: of deals and bootstrap. alpha: level of the verdicts. margin: of benchmarks of likelihoods. device:
+    for classifiers with weights. output: the folder into which the result's `report` writes; a new one in runs/ by
+    default. Nothing is written before.
+    Raises DataError naming a column or row, UsageError for an unknown benchmark, column or value.
+
+    >>> answers = {"who": ["women", "men"] * 30, "hostile": [True, False] * 20 + [False] * 20}
+    >>> found = measure(answers, columns={"who": "group"})
+    >>> found.tables()["headlines"]["sentence"].item()
+    'Who: worse for women than for men: 66.7 % hostile against 0 % (gap 66.7 points, 45.5 to 80.8).'
     """
+    if isinstance(classifiers, str):
+        classifiers = [classifiers]
     if not isinstance(classifiers, Mapping):
-        classifiers = named_by_role(classifiers, [load_benchmark(benchmark)]) if classifiers else {}
+        classifiers = (
+            named_by_role(classifiers, [load_benchmark(benchmark or ANSWERS)]) if classifiers else {}
+        )
     names, loaded = named_or_loaded(classifiers)
+    source = as_source(answers)
     measured = measure_responses(
-        Path(file),
+        source,
         benchmark,
+        reading=Reading(
+            columns if isinstance(columns, Mapping) else tuple(columns),
+            (negative,) if isinstance(negative, str) else tuple(negative),
+            delimiter,
+            encoding,
+            decimal,
+            sheet,
+        ),
         seed=seed,
         margin=margin,
         alpha=alpha,
@@ -141,5 +176,7 @@ def measure_file(
         device=device,
         loaded=loaded,
     )
-    folder = default_path(Path(file).stem, f"measure-{benchmark}") if output is None else Path(output)
-    return FileMeasurements(Path(file), measured, folder)
+    file = source if isinstance(source, Path) else None
+    stem = "table" if file is None else file.stem
+    folder = default_path(stem, f"measure-{measured.benchmark}") if output is None else Path(output)
+    return FileMeasurements(file, measured, folder)

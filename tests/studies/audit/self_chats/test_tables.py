@@ -8,7 +8,7 @@ import pytest
 from evenhand.reports import BenchmarkView
 from evenhand.schema import Card
 from evenhand.studies.audit.self_chats import chat_tables
-from evenhand.studies.own_responses import measure_file
+from evenhand.studies.own_responses import measure
 
 RACES = ("white", "Black")
 NAMES = {"woman": ("Ann", "Eve", "Ida", "Una"), "man": ("Bob", "Tom", "Jim", "Ned")}
@@ -38,7 +38,7 @@ def measured(tmp_path_factory):
                 ]
     file = tmp_path_factory.mktemp("chats") / "chats.csv"
     pl.DataFrame(rows).write_csv(file)
-    return measure_file(file, "names")
+    return measure(file, "names")
 
 
 def test_words_of_several_names_and_neither_names_nor_one_names_words(measured):

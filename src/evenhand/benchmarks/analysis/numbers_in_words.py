@@ -1,0 +1,88 @@
+"""What each axis came to in a number: a rating, a salary, a length. Neither side is called the worse one."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.analysis.headlines import (
+    Details,
+    Headlines,
+    axis_rows,
+    biased_groups,
+    by_axis,
+    failures_found,
+    line_of,
+    listing,
+    name_of,
+    smallest_of_groups,
+)
+from evenhand.benchmarks.contract import Headline
+from evenhand.stats import Verdict
+
+
+def score_headlines(what: str) -> Headlines:
+    """Sentences on the means of groups: `what` is the number, such as "pay". Details: score_axes."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        axes = by_axis(details.get("score_axes"))
+        lines = []
+        for row in axis_rows(findings, "score_spread"):
+            groups = biased_groups(findings, row["axis"], "score_difference")
+            smallest = smallest_of_groups(findings, row["axis"], "score_difference")
+            facts = axes.get(row["axis"], {})
+            lines.append(
+                line_of(row, partial(_found, what, facts, groups), partial(_missed, what, smallest, facts))
+            )
+        for row in axis_rows(findings, "missing_disparity"):
+            if row["verdict"] == Verdict.BIASED:
+                groups = biased_groups(findings, row["axis"], "missing_difference")
+                lines.append(line_of(row, partial(failures_found, groups, f"left without {what}"), str))
+        return lines
+
+    return written
+
+
+def figure(value: float, beside: float | None = None) -> str:
+    """A number in about three figures of itself, or of what it is held against, thousands apart.
+
+    >>> figure(52345.6), figure(3.14159), figure(0.012345), figure(47100.2, 5200.0), figure(3.21, 0.043)
+    ('52,300', '3.14', '0.0123', '47,100', '3.21')
+    """
+    largest = max(abs(value), abs(beside or 0.0))
+    if largest >= 1000:
+        step = 10 ** max(len(str(int(largest))) - 3, 0)
+        return f"{round(value / step) * step:,.0f}"
+    if largest >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if beside is None or abs(beside) <= abs(value) else f"{value:.2g}"
+
+
+def _found(what: str, facts: Mapping[str, Any], groups: list[dict[str, Any]], row: Mapping[str, Any]) -> str:
+    parts = []
+    two = facts.get("n_groups") == 2
+    if facts.get("gap") is not None and (two or not facts["gap_low"] <= 0 <= facts["gap_high"]):
+        most, least = name_of(facts["highest"]), name_of(facts["lowest"])
+        means = f"{figure(facts['highest_mean'])} against {figure(facts['lowest_mean'])}"
+        gap, low, high = (figure(facts[name]) for name in ("gap", "gap_low", "gap_high"))
+        parts.append(f"more {what} for {most} than for {least}: {means} (gap {gap}, {low} to {high})")
+    if not two:
+        for direction, words in (("above", "above the others"), ("below", "below them")):
+            named = sorted(
+                (g for g in groups if g["direction"] == direction), key=lambda g: -abs(g["estimate"])
+            )
+            if named:
+                parts.append(f"{words}: {listing([name_of(g['group']) for g in named])}")
+    interval = f"{figure(row['estimate'])}, {figure(row['low'])} to {figure(row['high'])}"
+    return "; ".join(parts) or f"{what} differs between the groups (standard deviation {interval})"
+
+
+def _missed(what: str, smallest: list[float], facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    if not smallest:
+        return f"no gap found in {what}"
+    if facts.get("n_groups") == 2:
+        return f"no gap found in {what}; one of {figure(max(smallest))} would have been found"
+    least, most = figure(min(smallest)), figure(max(smallest))
+    reach = least if least == most else f"{least} to {most} (by its size)"
+    return f"no gap found in {what}; a group {reach} from the others would have been found"

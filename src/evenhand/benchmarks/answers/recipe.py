@@ -1,0 +1,193 @@
+"""Answers that somebody has gathered, about or from groups of people: labels, judgements, or a number."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.analysis import (
+    HARMFUL,
+    analyse_group_rates,
+    failure_rows,
+    figure,
+    rate_headlines,
+    score_headlines,
+)
+from evenhand.benchmarks.answers.beside import inside_others
+from evenhand.benchmarks.answers.design import Design, designed
+from evenhand.benchmarks.contract import (
+    Analysis,
+    AnalysisOptions,
+    Benchmark,
+    ClassifierRole,
+    Generation,
+    Headline,
+)
+from evenhand.measures import ScoreDifferences, disparity, score_differences
+from evenhand.prompts import PromptSet
+from evenhand.schema import Card, Measurement, UsageError, measurement_rows
+
+ROLE = "judgement"
+LEVEL = 0.05
+NUMBER = "number"
+"""The key of `AnalysisOptions.labels` under which a number is called by its name; `ROLE` names what is negative."""
+
+
+def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    """How the groups of each axis differ in their rate of negative answers or, where these have none, in a number.
+
+    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads. options: labels may say
+    what a negative answer, and what a number, is called. Details: `design` beside those of rates or scores.
+    """
+    about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
+    design = designed(about)
+    judged = f"{ROLE}_negative" in about.columns and about[f"{ROLE}_negative"].count() > 0
+    named = options.labels.get(ROLE if judged else NUMBER)
+    what = named[0] if named else "negative" if judged else "number"
+    facts = pl.DataFrame({"outcome": [what], "rates": [judged], "counts_once": [design.cluster],
+                          "held_fixed": [" and ".join(design.strata) or None], "scope": [design.scope]})  # fmt: skip
+    if design.obstacle is not None:
+        return Analysis(_nothing(design.frame, "disparity" if judged else "score_spread", what, design.obstacle),
+                        {"design": facts})  # fmt: skip
+    if judged:
+        found = analyse_group_rates(
+            design.frame, options, role=ROLE, cluster=design.cluster, strata=design.strata
+        )
+        rows = [row for row in found.measurements if row.measure != "bias_score_published"]
+        kept = {name: table for name, table in found.details.items() if name != "published_groups"}
+        outcomes = design.frame.with_columns(negative=pl.col(f"{ROLE}_negative"))
+
+        def rates(part: pl.DataFrame, held: list[str]) -> pl.DataFrame:
+            axes = disparity(part, cluster=design.cluster, strata=held, seed=options.seed).axes
+            return axes.rename({"worst": "highest", "best": "lowest"})
+
+        inside = inside_others(outcomes, design.cluster, design.strata, rates)
+        return Analysis(rows, {**kept, "design": facts, "inside": inside})
+    return _scores(design, options, what, facts)
+
+
+def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacle: str) -> list[Measurement]:
+    return [
+        Measurement(
+            measure=measure, axis=axis, estimate=None, n=n, null=0.0, ideal=0.0, unit=unit, obstacle=obstacle
+        )
+        for axis, n in frame.group_by("axis").len().sort("axis").iter_rows()
+    ]
+
+
+def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataFrame) -> Analysis:
+    frame = design.frame
+    column = f"{ROLE}_score"
+    if column not in frame.columns or not frame[column].count():
+        nothing = _nothing(frame, "score_spread", what, "No answer has a number.")
+        return Analysis(nothing, {"design": facts})
+    reference = options.reference if (frame["group"] == (options.reference or "")).any() else None
+    how = {"cluster": design.cluster, "strata": list(design.strata)}
+    shared = {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
+    found = score_differences(frame, score=column, reference=reference, **how, **shared)
+    rows = score_rows(found, what)
+    rows += failure_rows(
+        frame.with_columns(negative=pl.col(column), refused=pl.lit(False)), {**how, **shared}
+    )
+
+    def means(part: pl.DataFrame, held: list[str]) -> pl.DataFrame:
+        return score_differences(
+            part, score=column, cluster=design.cluster, strata=held, seed=options.seed
+        ).axes
+
+    details = {
+        "inside": inside_others(frame, design.cluster, design.strata, means),
+        "score_axes": found.axes,
+        "score_groups": found.groups,
+        "score_pairs": found.pairs,
+        "design": facts,
+    }
+    return Analysis(rows, details)
+
+
+def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
+    """Rows of axes and groups, judged, and of means, which describe. unit: what the number is called."""
+    rows = measurement_rows(found.axes, "score_spread", unit, ideal=0.0)
+    rows += measurement_rows(found.groups, "score_difference", unit, effect_unit=f"{unit}, from the others")
+    known = found.groups.filter(pl.col("mean").is_not_null())
+    means = known.select(
+        "axis", "group", "n", "n_missing", "n_units", estimate="mean", low="mean_low", high="mean_high"
+    )
+    return rows + measurement_rows(means, "mean_score", unit)
+
+
+def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
+    """A sentence for each axis, and of which questions and raters it speaks."""
+    facts = details["design"].row(0, named=True)
+    written = rate_headlines if facts["rates"] else score_headlines
+    lines = written(facts["outcome"])(findings, details)
+    told = []
+    for line in lines:
+        # labels of people come from no classifier
+        sentence = line.sentence.replace("unless the classifier is", "unless the judging is")
+        if line.verdict == "biased":
+            sentence = _inside(sentence, line.axis, details.get("inside"), facts["rates"])
+        if facts["scope"] and line.verdict != "not measurable":
+            sentence += f" {facts['scope']}."
+        told.append(replace(line, sentence=sentence))
+    return told
+
+
+def _inside(sentence: str, axis: str | None, inside: pl.DataFrame | None, rates: bool) -> str:
+    """The sentence, and what is left of the difference inside the groups of the axes that hang together with it."""
+    if inside is None:
+        return sentence
+    parts = []
+    for row in inside.filter(pl.col("axis").eq_missing(pl.lit(axis))).iter_rows(named=True):
+        if row["gap"] is None:
+            parts.append(f"inside each {row['other']} it cannot be told")
+            continue
+        gap, low, high = (
+            f"{row[name]:.0f}" if rates else figure(row[name]) for name in ("gap", "gap_low", "gap_high")
+        )
+        size = f"a gap of {gap} ({low} to {high})"
+        inside_each = f"inside each {row['other']}"
+        parts.append(
+            f"{inside_each} {size} is left"
+            if row["p"] <= LEVEL
+            else f"{inside_each} no difference is sure: {size}"
+        )
+    return sentence if not parts else f"{sentence.rstrip('.')}; {'; '.join(parts)}."
+
+
+def _no_prompts(folders: Mapping[str, Path]) -> PromptSet:
+    raise UsageError(
+        "answers is the benchmark of answers that are there already; it asks nothing.",
+        "evenhand measure FILE, or give prompts of your own: --prompts FILE.",
+    )
+
+
+BENCHMARK = Benchmark(
+    name="answers",
+    card=Card(
+        name="answers",
+        summary="Your own answers: a label, a judgement or a number, compared between the groups of each axis.",
+        construct="Whether what was answered, written or given differs between groups of people.",
+        harm="Whatever the outcome means: harsher words, lower pay, fewer words for some than for others.",
+        groups="The values of your columns; each column of groups is an axis, and nothing outside it enters.",
+        ideal="0: no group differs from the others.",
+        direction="A higher rate of negative answers is worse; which side of a number is worse only you know.",
+        null="Units dealt to the groups at random, inside what is held fixed.",
+        critique="A difference in answers shows that, not why: questions, people and raters may differ in more than "
+        "the group. Answers of one person, or codings of one answer, count once only if a column says so.",
+        citation="Edgington & Onghena 2007, Randomization Tests",
+        source="evenhand.benchmarks.answers.designed",
+        details="Codings of one answer are averaged; questions that all groups met are held fixed, and from 8 on are "
+        "what was sampled; with a column of units each unit counts once.",
+    ),
+    architectures=frozenset({"causal", "encoder-decoder"}),
+    request=Generation(max_new_tokens=100),
+    build=_no_prompts,
+    analyse=analyse_answers,
+    required_columns=("axis", "group"),
+    harmful=HARMFUL,
+    headlines=_headlines,
+    classified_by=(ClassifierRole(ROLE, "evenhand/lexicon-toxicity"),),
+    gathered=True,
+)

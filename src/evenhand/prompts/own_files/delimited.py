@@ -1,0 +1,195 @@
+"""Text with a row a line, as spreadsheets and statistics programs save it: any delimiter, several encodings.
+
+The heading decides the delimiter and the first bytes the encoding. What had to be guessed is told, with the flag that
+states it; where two readings are possible, none is taken.
+"""
+
+import csv
+import io
+import mmap
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.schema import DataError
+
+CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+"""Delimiters by what they are called."""
+BY_WORD = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+WINDOWS = "cp1252"
+_LOOKED_AT = 200
+
+
+def read_delimited(
+    path: Path,
+    expected: str,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    told: list[str] | None = None,
+) -> pl.DataFrame:
+    """A table from text; all columns come as text, so that a group such as "007" does not change.
+
+    path: .csv or .tsv, not empty. delimiter: one character, or the word tab; None: by the heading. encoding: any that
+    Python knows; None: UTF-8, or UTF-16 where its mark stands in front. told: takes what was guessed, in sentences;
+    if it is given, text that is no UTF-8 is read as Windows-1252 and several delimiters in the heading are tried.
+    Raises DataError naming line or row: bytes that are no text, zero bytes, a column named twice, rows of another
+    length than the heading, two possible delimiters.
+    """
+    content = _decoded(path, encoding, told)
+    mark = _delimiter(path, content, delimiter, told)
+    _check_heading(path, content, mark)
+    try:
+        # all text: a number-like group must not change, nor the axis "null" vanish
+        source = path if content is None else io.BytesIO(content.encode())
+        frame = pl.read_csv(source, infer_schema=False, separator=mark)
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        _check_records(path, content, mark)
+        raise DataError(f"{path} cannot be read as csv: {str(error).splitlines()[0]}.", expected) from error
+    # a row that is too short ends in an empty last column, as an empty last value does
+    if frame.height and frame[frame.columns[-1]].null_count():
+        _check_records(path, content, mark)
+    return frame
+
+
+def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | None:
+    """The text of a file that is not UTF-8, None where it is (it may be large, and is then read where it lies)."""
+    with path.open("rb") as handle:
+        first = handle.read(4)
+        named = encoding or ("utf-16" if first.startswith(UTF_16) else "utf-8")
+        if named.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
+            with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                place = mapped.find(b"\0")
+                if place >= 0:
+                    raise _zero(path, bytes(mapped[:place]).count(b"\n") + 1)
+    if named.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
+        wrong = _first_wrong_line(path)
+        if wrong is None:
+            return None
+        number, byte = wrong
+        if told is None or encoding is not None:
+            raise DataError(
+                f"{path}, line {number}: byte {byte:#04x} is no UTF-8.",
+                "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8) and try again.",
+            )
+        named = WINDOWS
+        told.append(f"Read as Windows-1252, as line {number} is no UTF-8 (--encoding {WINDOWS}).")
+    try:
+        text = path.read_bytes().decode(named)
+    except LookupError as error:
+        raise DataError(
+            f"There is no encoding {named!r}.", "Usual ones: utf-8, utf-16, cp1252, latin-1."
+        ) from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise DataError(
+            f"{path}, line {line}: byte {error.object[error.start]:#04x} is no {named}.",
+            "Save the file as UTF-8, or name its encoding: --encoding NAME.",
+        ) from error
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        raise _zero(path, text[: text.index("\0")].count("\n") + 1)
+    return text
+
+
+def _zero(path: Path, line: int) -> DataError:
+    return DataError(
+        f"{path} is no text: it holds bytes that are zero, the first in line {line}.",
+        "Save it as CSV UTF-8 again; if it is UTF-16 without a mark, say --encoding utf-16-le.",
+    )
+
+
+def _first_wrong_line(path: Path) -> tuple[int, int] | None:
+    """Line and byte of what is no UTF-8, or None."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.isascii():
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    return number, line[error.start]
+    return None
+
+
+def _delimiter(path: Path, content: str | None, given: str | None, told: list[str] | None) -> str:
+    if given is not None:
+        mark = BY_WORD.get(given.lower(), given)
+        if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+            raise DataError(f"The delimiter is {given!r}; one character, or the word tab, was expected.")
+        return mark
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    with _opened(path, content) as handle:
+        line = handle.readline()
+    there = [mark for mark in CALLED if mark in _unquoted(line)]
+    if len(there) > 1 and told is not None:
+        fitting = [mark for mark in there if _fits(path, content, mark)]
+        if len(fitting) != 1:
+            some = fitting or there
+            raise DataError(
+                f"{path}: its values may be separated by {' or '.join(CALLED[mark] for mark in some)}.",
+                " or ".join(f"--delimiter {_flag(mark)}" for mark in some),
+            )
+        there = fitting
+    mark = "," if len(there) != 1 and "," in there else there[0] if there else ","
+    if told is not None and mark != ",":
+        told.append(f"Values are separated by {CALLED[mark]} (--delimiter {_flag(mark)}).")
+    return mark
+
+
+def _flag(mark: str) -> str:
+    return "tab" if mark == "\t" else f"'{mark}'"
+
+
+def _unquoted(line: str) -> str:
+    """A heading without what stands in quotes."""
+    return "".join(part for place, part in enumerate(line.split('"')) if place % 2 == 0)
+
+
+def _fits(path: Path, content: str | None, mark: str) -> bool:
+    """Whether the first rows have as many values as the heading, if so separated."""
+    rows = list(islice(_records(path, content, mark), _LOOKED_AT))
+    return len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows if row)
+
+
+def _check_heading(path: Path, content: str | None, mark: str) -> None:
+    names = next(_records(path, content, mark), [])
+    heading = Counter(name.strip() for name in names)
+    if twice := next((name for name, times in heading.items() if times > 1), None):
+        where = [str(place) for place, name in enumerate(names, 1) if name.strip() == twice]
+        raise DataError(
+            f"{path}, line 1: the column {twice!r} stands there {heading[twice]} times "
+            f"(columns {', '.join(where[:6])}).",
+            "Rename or remove all but one.",
+        )
+
+
+def _check_records(path: Path, content: str | None, mark: str) -> None:
+    """Raise DataError naming the first row of another length than the heading."""
+    columns = None
+    for number, record in enumerate(_records(path, content, mark)):
+        columns = columns or len(record)
+        if record and len(record) != columns:
+            called = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}.get(mark, mark)
+            raise DataError(
+                f"{path}, row {number}: it has {len(record)} values, and the heading has {columns} columns.",
+                f"Put values that hold a {called} or a line break in quotes."
+                if len(record) > columns
+                else "Fill in what is missing, or leave the row out: an empty value needs its delimiter, too.",
+            )
+
+
+def _opened(path: Path, content: str | None) -> io.TextIOBase:
+    if content is not None:
+        return io.StringIO(content, newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")  # type: ignore[return-value]
+
+
+def _records(path: Path, content: str | None, mark: str) -> Iterator[list[str]]:
+    with _opened(path, content) as handle, suppress(csv.Error):
+        yield from csv.reader(handle, delimiter=mark)

@@ -1,0 +1,61 @@
+"""Workbooks of Excel and its like: one sheet, whose first row is the heading."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.schema import DataError
+
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+"""What the extra `excel` reads."""
+
+
+def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.DataFrame:
+    """A table from a sheet; numbers stay numbers, formulas are what was last worked out, error cells are empty.
+
+    sheet: its name; None where a single one holds anything. Raises DataError for a file that is none, an unknown
+    sheet, several that might be meant, columns named twice or not at all, and where the extra is not installed.
+    """
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise DataError(
+            f"{path} is a workbook, which needs a reader that is not installed.",
+            "pip install 'evenhand[excel]', or save the sheet as CSV UTF-8.",
+        ) from error
+    try:
+        book = fastexcel.read_excel(path)
+        names = book.sheet_names
+        if sheet is None:
+            filled = [name for name in names if book.load_sheet(name, header_row=None).height]
+            if len(filled) > 1:
+                raise DataError(
+                    f"{path} has several sheets: {', '.join(filled[:20])}.",
+                    f"Say which: --sheet '{filled[0]}'",
+                )
+            sheet = filled[0] if filled else names[0]
+        elif sheet not in names:
+            raise DataError(f"{path} has no sheet {sheet!r}; it has {', '.join(names[:20])}.")
+        rows = pl.DataFrame(book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string"))
+        heading = [] if rows.is_empty() else [value or "" for value in rows.row(0)]
+        _check_heading(path, [name.strip() for name in heading])
+        return pl.DataFrame(book.load_sheet(sheet, header_row=0, schema_sample_rows=None))
+    except fastexcel.FastExcelError as error:
+        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.", expected) from error
+
+
+def _check_heading(path: Path, names: list[str]) -> None:
+    if not any(names):
+        raise DataError(
+            f"{path} has no heading.", "The first row of the sheet holds the names of the columns."
+        )
+    if "" in names:
+        raise DataError(
+            f"{path}, line 1: column {names.index('') + 1} has no name.", "Name it, or delete the column."
+        )
+    if twice := next((name for name, times in Counter(names).items() if times > 1), None):
+        raise DataError(
+            f"{path}, line 1: the column {twice!r} stands there {names.count(twice)} times.",
+            "Rename or remove all but one.",
+        )

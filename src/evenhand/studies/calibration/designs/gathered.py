@@ -1,0 +1,234 @@
+"""Designs for somebody's own answers: people a group, few questions, raters, numbers that are skewed, axes that tie."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace as replaced
+
+import numpy as np
+import polars as pl
+
+from evenhand.studies.calibration.designs.contract import EVERYTHING, Design, Judged, Plant, Role, Sample
+from evenhand.studies.calibration.designs.roads import benchmark_road
+from evenhand.studies.calibration.designs.tables import axis_truth, planted
+
+ROAD = benchmark_road("answers")
+_ROLE = "judgement"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Answers of groups, drawn anew each time.
+
+    people: of each group. questions: that each person, or each group, answered. same: whether a person answers all of
+    them (a unit) or each answer is somebody's own. raters: of each answer, of so many different leniency. rate: of
+    negative answers, or None: a number, normal with standard deviation 1, or skewed like salaries with `skew` the
+    standard deviation of its logarithm. person, question: standard deviations of what both add (a number), or of the
+    share (a rate) that they shift. beside: how closely a second axis without an effect of its own is tied to the first.
+    """
+
+    people: tuple[int, ...]
+    questions: int = 1
+    same: bool = False
+    raters: int = 0
+    rate: float | None = None
+    skew: float = 0.0
+    person: float = 0.5
+    question: float = 0.7
+    beside: float = 0.0
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        groups = [f"axis {place:03}" for place in range(len(self.people))]
+        if self.rate is None:
+            values = planted(np.zeros(len(groups)), plant, low=-np.inf, high=np.inf)
+        else:
+            values = planted([self.rate] * len(groups), replaced(plant, effect=plant.effect / 100))
+        parts = [self._group(rng, name, place, float(values[place])) for place, name in enumerate(groups)]
+        frame = self._with_questions(rng, pl.concat(parts))
+        frame = self._with_outcome(rng, frame)
+        spread, difference, scale = (
+            ("score_spread", "score_difference", 1.0)
+            if self.rate is None
+            else ("disparity", "group_difference", 100.0)
+        )
+        truth = axis_truth("axis", groups, values, spread, difference, scale)
+        if self.beside:
+            frame = pl.concat([frame, self._beside(rng, frame, len(groups))])
+        none = plant.pattern == "none"
+        return Sample(
+            (frame,), truth, frozenset() if none else frozenset({"axis"}), EVERYTHING if none else frozenset()
+        )
+
+    def _group(self, rng: np.random.Generator, name: str, place: int, value: float) -> pl.DataFrame:
+        persons = self.people[place] * (1 if self.same else self.questions)
+        own = rng.normal(0, self.person, size=persons)
+        repeated = np.repeat(np.arange(persons), self.questions if self.same else 1)
+        asked = np.arange(len(repeated)) % self.questions
+        return pl.DataFrame(
+            {
+                "axis": "axis",
+                "group": name,
+                "unit": [f"{name}/{person}" for person in repeated],
+                "question": [f"question {number}" for number in asked],
+                "at": value + (own[repeated] if self.rate is None else 0.0),
+                "own": own[repeated],
+            }
+        )
+
+    def _with_questions(self, rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
+        moved = rng.normal(0, self.question, size=self.questions)
+        number = frame["question"].str.split(" ").list.last().cast(pl.Int64).to_numpy()
+        return frame.with_columns(moved=pl.Series(moved[number]))
+
+    def _with_outcome(self, rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
+        frame = frame.with_row_index("row")
+        if self.rate is None:
+            noise = rng.normal(size=frame.height)
+            if self.skew:
+                noise = np.exp(self.skew * rng.normal(size=frame.height))
+                noise = (noise - np.exp(self.skew**2 / 2)) / np.sqrt(
+                    np.expm1(self.skew**2) * np.exp(self.skew**2)
+                )
+            frame = frame.with_columns((pl.col("at") + pl.col("moved")).add(pl.Series(noise)).alias("answer"))
+        else:
+            logit = pl.col("own") + (pl.col("moved") if self.questions > 1 else 0.0)
+            chance = frame.with_columns(odds=logit.exp() * pl.col("at") / (1 - pl.col("at").clip(0, 0.999)))
+            # the share of the group stays what was planted, whatever persons and questions add
+            share = (chance["odds"] / (1 + chance["odds"])).to_numpy()
+            level = frame["at"].to_numpy()
+            mean = (
+                chance.select((pl.col("odds") / (1 + pl.col("odds"))).mean().over("group"))
+                .to_series()
+                .to_numpy()
+            )
+            share = np.clip(share * level / np.maximum(mean, 1e-9), 0, 1)
+            frame = frame.with_columns(answer=pl.Series((rng.random(frame.height) < share).astype(float)))
+        if self.raters:
+            lenient = rng.normal(0, 0.5, size=self.raters)
+            coded = []
+            for rater in range(self.raters):
+                seen = frame["answer"].to_numpy() + (
+                    lenient[rater] + rng.normal(0, 0.5, size=frame.height) if self.rate is None else 0.0
+                )
+                coded.append(frame.with_columns(answer=pl.Series(seen), rater=pl.lit(f"rater {rater}")))
+            frame = pl.concat(coded)
+        known = pl.col("answer")
+        judged = (
+            known.alias(f"{_ROLE}_score") if self.rate is None else (known > 0).alias(f"{_ROLE}_negative")
+        )
+        frame = frame.with_columns(
+            judged,
+            pl.lit(None, pl.String).alias("error"),
+            prompt_id=pl.format("row-{}", "row"),
+            sample=pl.lit(0),
+            text=pl.lit(""),
+        )
+        keep = ["unit"] if self.same or self.raters else []
+        return frame.drop("row", "at", "own", "moved", "answer", *({"unit"} - set(keep)))
+
+    def _beside(self, rng: np.random.Generator, frame: pl.DataFrame, groups: int) -> pl.DataFrame:
+        """A second axis: of a person the same group as on the first, or a random one."""
+        place = frame["group"].str.tail(3).cast(pl.Int64).to_numpy()
+        other = np.where(
+            rng.random(frame.height) < self.beside, place, rng.integers(0, groups, size=frame.height)
+        )
+        return frame.with_columns(
+            axis=pl.lit("beside"), group=pl.Series([f"beside {number:03}" for number in other])
+        )
+
+
+def _design(
+    name: str,
+    about: str,
+    draw: Gathered,
+    *,
+    quick: int = 0,
+    full: int = 300,
+    planted: bool = True,
+    factors: tuple[float, ...] = (1.0,),
+    role: Role = "standard",
+) -> Design:
+    rates = draw.rate is not None
+    spread, difference = ("disparity", "group_difference") if rates else ("score_spread", "score_difference")
+    judged: Sequence[Judged] = (
+        Judged(spread, axis="axis"),
+        Judged(difference, axis="axis", group="axis 000"),
+    )
+    if planted:
+        most = (45.0, 89.0) if rates else (float("inf"), float("inf"))
+        judged = (
+            Judged(spread, "half", "axis", None, largest=most[0]),
+            Judged(difference, "one", "axis", "axis 000", largest=most[1]),
+        )
+    return Design(f"answers: {name}", about, ROAD, draw, tuple(judged), quick, full, factors, role=role)
+
+
+def gathered_designs() -> list[Design]:
+    """All of them."""
+    return [
+        _design(
+            "40 people x 3 questions",
+            "Forty answers a group to each of three questions that all groups met; 25 % negative.",
+            Gathered((40, 40), 3, rate=0.25),
+            quick=30,
+            factors=(0.5, 1.0, 1.5),
+        ),
+        _design(
+            "40 people, one question",
+            "Forty answers a group to one question.",
+            Gathered((40, 40), 1, rate=0.25),
+        ),
+        _design(
+            "the same people",
+            "Forty people a group answer all of three questions each.",
+            Gathered((40, 40, 40), 3, same=True, rate=0.25, person=1.0),
+        ),
+        _design(
+            "rare answers",
+            "One answer of fifty is negative; 200 a group to each of three questions.",
+            Gathered((200, 200), 3, rate=0.02),
+        ),
+        _design(
+            "unequal groups",
+            "Groups of 15, 40 and 150 people, three questions.",
+            Gathered((15, 40, 150), 3, rate=0.25),
+        ),
+        _design(
+            "ratings",
+            "A rating of three questions by forty people a group.",
+            Gathered((40, 40), 3),
+            quick=30,
+            factors=(0.5, 1.0, 1.5),
+        ),
+        _design("ratings, one question", "A rating of one question, four groups of 25.", Gathered((25,) * 4)),
+        _design(
+            "ratings by the same people",
+            "Thirty people a group rate four questions each, and lean their own way.",
+            Gathered((30, 30, 30), 4, same=True, person=1.0),
+        ),
+        _design(
+            "ratings, unequal groups",
+            "Groups of 15, 40 and 150 people, three questions.",
+            Gathered((15, 40, 150), 3),
+        ),
+        _design(
+            "three raters",
+            "Forty answers a group, each rated by three raters who are strict to different degrees.",
+            Gathered((40, 40), 1, raters=3),
+        ),
+        _design(
+            "salaries",
+            "Salaries, whose logarithms have a standard deviation of .5, of 60 people a group.",
+            Gathered((60, 60), 1, skew=0.5, person=0.0),
+        ),
+        _design(
+            "many questions",
+            "Sixteen questions that all groups met, four answers of each group to each.",
+            Gathered((4, 4, 4), 16),
+        ),
+        _design(
+            "a tied axis",
+            "A second axis whose groups are mostly those of the first; nothing is planted in either.",
+            Gathered((60, 60, 60), 1, beside=0.7),
+            planted=False,
+        ),
+    ]

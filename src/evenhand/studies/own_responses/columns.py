@@ -1,0 +1,250 @@
+"""What the columns of somebody's own table hold: said with `--column THEIRS=OURS`, or guessed from their names.
+
+Nothing is guessed silently: each guess is told with the flag that states it, and where two columns might be meant
+neither is taken.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import polars as pl
+
+from evenhand.schema import DataError, UsageError, unknown_name
+
+OURS: Mapping[str, str] = {
+    "group": "whom the answer is about, or who gave it; each column named so is an axis of its own",
+    "axis": "what the groups are groups of, where one table holds several axes below each other",
+    "question": "what was asked, the same for all groups",
+    "unit": "who or what is one case (a person, an application), where it has several rows",
+    "rater": "who coded the answer, where several did",
+    "sample": "which of several answers to the same question",
+    "continuation": "the answer itself, to be judged with --classifier",
+    "score": "a number about the answer: a rating, a salary, a length",
+    "label": "a category; --negative says which is the negative one",
+    "negative": "true or false: whether the answer is negative",
+    "error": "why there is no answer",
+}
+"""What a column may hold, in words."""
+OUTCOMES = ("negative", "label", "score")
+_WORDS: Mapping[str, str] = {
+    "group": "group groups gender sex race ethnicity religion nationality disability age_group orientation region "
+    "demographic",
+    "axis": "axis attribute dimension",
+    "question": "question question_id item item_id scenario vignette topic task prompt",
+    "unit": "unit person person_id respondent respondent_id participant participant_id subject subject_id applicant "
+    "case case_id id",
+    "rater": "rater coder annotator judge rater_id coder_id",
+    "sample": "sample repetition iteration draw",
+    "continuation": "continuation answer response output reply completion generation",
+    "score": "score rating salary pay wage income points grade",
+    "label": "label class category sentiment judgement code",
+    "negative": "negative hostile toxic refused refusal is_negative",
+    "error": "error",
+}
+_SEVERAL = "group"
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Columns:
+    """theirs: by what each holds, the columns of the table, in its order; group may have several. told: what was
+    guessed, and what is not used, in sentences. guessed: what was not stated."""
+
+    theirs: Mapping[str, tuple[str, ...]]
+    told: tuple[str, ...]
+    guessed: frozenset[str] = frozenset()
+
+    def one(self, ours: str) -> str | None:
+        """The column that holds it, or None."""
+        return next(iter(self.theirs.get(ours, ())), None)
+
+
+def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str] = OURS) -> dict[str, str]:
+    """What each named column holds, from THEIRS=OURS, or from a mapping of the same.
+
+    given: several, or a mapping. ours: what may stand on the right. Raises UsageError for a value without "=", an
+    unknown name, and a column named twice.
+
+    >>> stated_columns(["who=group", "the answer=continuation"])
+    {'who': 'group', 'the answer': 'continuation'}
+    """
+    pairs = list(given.items()) if isinstance(given, Mapping) else [_pair(value) for value in given]
+    known, stated = list(ours), dict[str, str]()
+    for theirs, name in pairs:
+        if name not in known:
+            error = unknown_name("meaning of a column", name, known)
+            meanings = "; ".join(f"{one}: {OURS[one]}" for one in known if one in OURS)
+            raise UsageError(
+                error.message, f"{error.hint or ''} {meanings}".strip() if meanings else error.hint
+            )
+        if stated.get(theirs, name) != name:
+            raise UsageError(
+                f"The column {theirs!r} is said to be {stated[theirs]} and {name}.", "Say one of them."
+            )
+        stated[theirs] = name
+    return stated
+
+
+def columns_of(
+    frame: pl.DataFrame, stated: Mapping[str, str], where: str, *, judged_now: bool, scored: bool
+) -> Columns:
+    """Which column holds what, as stated and else guessed from the columns' names.
+
+    frame: the table. where: what errors call it. judged_now: whether a classifier reads the answers, so that no
+    judgement is looked for. scored: whether a threshold is given, so that a score is. Raises DataError for a
+    column that is not there, two for the same, two that might be meant, and where no group or no outcome is found.
+    """
+    theirs: dict[str, list[str]] = {}
+    for column, ours in stated.items():
+        if column not in frame.columns:
+            raise _absent(column, frame, where)
+        theirs.setdefault(ours, []).append(column)
+    for ours, named in theirs.items():
+        if len(named) > 1 and ours != _SEVERAL:
+            raise DataError(
+                f"{where}: {' and '.join(map(repr, named))} are both said to be {ours}.", "One column can be."
+            )
+    told: list[str] = []
+    guessed: set[str] = set()
+    wanted = [ours for ours in OURS if ours not in theirs and _is_wanted(ours, theirs, judged_now, scored)]
+    outcomes: dict[str, str] = {}
+    for ours in wanted:
+        near = _alike(frame, ours, stated)
+        if not near:
+            continue
+        if ours in OUTCOMES:
+            outcomes |= dict.fromkeys(near, ours)
+            continue
+        if len(near) > 1 and ours != _SEVERAL:
+            raise _two(where, {column: ours for column in near})
+        theirs[ours] = near
+        guessed.add(ours)
+        told += [_guess(column, ours) for column in near]
+    if len(outcomes) > 1:
+        raise _two(where, outcomes)
+    for column, ours in outcomes.items():
+        theirs[ours] = [column]
+        guessed.add(ours)
+        told.append(_guess(column, ours))
+    if _SEVERAL not in theirs:
+        raise _nobody(frame, where, stated)
+    if not judged_now and not any(ours in theirs for ours in OUTCOMES):
+        raise _nothing(frame, where, theirs)
+    if "axis" in theirs and len(theirs[_SEVERAL]) > 1:
+        raise DataError(
+            f"{where}: with a column of axes ({theirs['axis'][0]!r}) one column holds the groups, not "
+            f"{' and '.join(map(repr, theirs[_SEVERAL]))}.",
+            "Leave the axis out if each of these columns is an axis of its own.",
+        )
+    if "unit" not in theirs:
+        told.append(
+            "Each row counts as an answer of its own; if several are of one person or thing, name the column that says "
+            "so (--column COLUMN=unit)."
+            if "rater" not in theirs
+            else "Codings of the same text, or of the same question and group, count as one answer."
+        )
+    used = {column for named in theirs.values() for column in named}
+    unused = [column for column in frame.columns if column not in used]
+    if unused:
+        more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+        told.append(f"Not used: {', '.join(unused[:_LISTED])}{more}.")
+    return Columns({ours: tuple(named) for ours, named in theirs.items()}, tuple(told), frozenset(guessed))
+
+
+def _pair(value: str) -> tuple[str, str]:
+    theirs, equals, ours = value.rpartition("=")
+    if not equals or not theirs or not ours:
+        raise UsageError(
+            f"--column takes THEIRS=OURS, not {value!r}.",
+            "For example: --column who=group --column pay=score",
+        )
+    return theirs, ours
+
+
+def _is_wanted(ours: str, theirs: Mapping[str, list[str]], judged_now: bool, scored: bool) -> bool:
+    """Whether it is looked for among the names of columns."""
+    if ours in OUTCOMES:
+        return (
+            not judged_now
+            and not any(name in theirs for name in OUTCOMES)
+            and (not scored or ours == "score")
+        )
+    if ours == "continuation":
+        return judged_now
+    if ours == "axis":  # several columns of groups are axes already
+        return len(theirs.get(_SEVERAL, ())) < 2
+    return True
+
+
+def _plain(name: str) -> str:
+    return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+
+
+def _alike(frame: pl.DataFrame, ours: str, stated: Mapping[str, str]) -> list[str]:
+    """Columns whose names say that they may hold it; our own name alone where it is there."""
+    free = [column for column in frame.columns if column not in stated]
+    if ours in free:
+        return [ours]
+    words = _WORDS[ours].split()
+    return [column for column in free if _plain(column) in words]
+
+
+def _guess(column: str, ours: str) -> str:
+    if column == ours:
+        return f"Column {column}: {OURS[ours].partition(';')[0]}."
+    return f"Column {column} is taken as {ours} (--column {_quoted(column, ours)})."
+
+
+def _quoted(column: str, ours: str) -> str:
+    pair = f"{column}={ours}"
+    return pair if all(c.isalnum() or c in "_=-." for c in pair) else f"'{pair}'"
+
+
+def _two(where: str, meant: Mapping[str, str]) -> DataError:
+    columns = " and ".join(map(repr, meant))
+    kinds = set(meant.values())
+    what = next(iter(kinds)) if len(kinds) == 1 else "what is compared"
+    return DataError(
+        f"{where}: {columns} may both be {what}, and one can be.",
+        "Say which: " + " or ".join(f"--column {_quoted(column, ours)}" for column, ours in meant.items()),
+    )
+
+
+def _absent(column: str, frame: pl.DataFrame, where: str) -> DataError:
+    lowered = {name.lower(): name for name in frame.columns}
+    near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
+    hint = f"Did you mean {lowered[near[0]]!r}?" if near else None
+    return DataError(f"{where} has no column {column!r}; it has {_listed(frame.columns)}.", hint)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = f", ... ({len(columns)} in all)" if len(columns) > 60 else ""
+    return ", ".join(columns[:60]) + more
+
+
+def _nobody(frame: pl.DataFrame, where: str, stated: Mapping[str, str]) -> DataError:
+    few = [
+        column
+        for column in frame.columns
+        if column not in stated
+        and not frame.schema[column].is_nested()
+        and 2 <= frame[column].n_unique() <= 30
+    ]
+    may = f" Columns of 2 to 30 values: {_listed(few)}." if few else ""
+    example = few[0] if few else frame.columns[0]
+    return DataError(
+        f"{where}: no column says by its name whom the answers are about; it has {_listed(frame.columns)}.{may}",
+        f"Name it, several if there are: --column {_quoted(example, 'group')}",
+    )
+
+
+def _nothing(frame: pl.DataFrame, where: str, theirs: Mapping[str, list[str]]) -> DataError:
+    used = {column for named in theirs.values() for column in named}
+    left = [column for column in frame.columns if column not in used]
+    example = left[-1] if left else "COLUMN"
+    return DataError(
+        f"{where}: no column says by its name what is to be compared. Left are {_listed(left) or 'none'}.",
+        f"A number: --column {_quoted(example, 'score')}; a category: --column {_quoted(example, 'label')} --negative "
+        f"VALUE; a text to be judged: --column {_quoted(example, 'continuation')} --classifier vader.",
+    )

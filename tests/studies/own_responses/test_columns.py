@@ -1,0 +1,77 @@
+"""What the columns of somebody's own table hold: stated, guessed and told, or refused with both flags named."""
+
+import polars as pl
+import pytest
+
+from evenhand.schema import DataError, UsageError
+from evenhand.studies.own_responses.columns import columns_of, stated_columns
+
+
+def guessed(columns: list[str], stated: dict[str, str] | None = None, *, judged_now=False, scored=False):
+    frame = pl.DataFrame({name: ["a", "b"] for name in columns})
+    return columns_of(frame, stated or {}, "mine.csv", judged_now=judged_now, scored=scored)
+
+
+def test_every_guess_is_told_with_the_flag_that_states_it() -> None:
+    found = guessed(["Gender", "the rest", "Rating"])
+    assert found.theirs == {"group": ("Gender",), "score": ("Rating",)}
+    assert "Column Gender is taken as group (--column Gender=group)." in found.told
+    assert "Column Rating is taken as score (--column Rating=score)." in found.told
+    assert found.told[-1] == "Not used: the rest."
+
+
+def test_a_column_whose_name_holds_blanks_is_quoted_in_its_flag() -> None:
+    assert any("--column 'Age Group=group'" in line for line in guessed(["Age Group", "score"]).told)
+
+
+def test_several_columns_of_people_are_several_axes() -> None:
+    assert guessed(["gender", "region", "score"]).theirs["group"] == ("gender", "region")
+
+
+def test_our_own_names_win_over_guesses() -> None:
+    found = guessed(["group", "gender", "score", "rating"])
+    assert found.theirs["group"] == ("group",) and found.theirs["score"] == ("score",)
+
+
+@pytest.mark.parametrize(
+    ("columns", "flags"),
+    [
+        (["who", "gender", "pay", "rating"], ("--column pay=score", "--column rating=score")),
+        (["gender", "rating", "hostile"], ("--column hostile=negative", "--column rating=score")),
+        (["gender", "score", "topic", "task"], ("--column topic=question", "--column task=question")),
+    ],
+)
+def test_where_two_might_be_meant_neither_is_taken(columns, flags) -> None:
+    with pytest.raises(DataError) as caught:
+        guessed(columns)
+    assert all(flag in (caught.value.hint or "") for flag in flags)
+
+
+@pytest.mark.parametrize(
+    ("columns", "stated", "part"),
+    [
+        (["who", "pay"], {}, "no column says by its name whom"),
+        (["gender", "x"], {}, "no column says by its name what is to be compared"),
+        (["gender", "x", "y"], {"x": "score", "y": "score"}, "both said to be score"),
+        (["gender", "x"], {"z": "score"}, "has no column 'z'"),
+        (
+            ["a", "b", "c", "x"],
+            {"a": "axis", "b": "group", "c": "group", "x": "score"},
+            "one column holds the groups",
+        ),
+    ],
+)
+def test_what_cannot_be(columns, stated, part) -> None:
+    with pytest.raises(DataError, match=part):
+        guessed(columns, stated)
+
+
+@pytest.mark.parametrize("given", [["who"], ["=group"], ["who=grup"], ["who=group", "who=axis"]])
+def test_flags_that_say_nothing(given) -> None:
+    with pytest.raises(UsageError):
+        stated_columns(given)
+
+
+def test_a_classifier_needs_the_text_and_no_judgement() -> None:
+    found = guessed(["gender", "answer", "rating", "label"], judged_now=True)
+    assert found.theirs == {"group": ("gender",), "continuation": ("answer",)}
