@@ -13,6 +13,7 @@ from .errors import (
     DataError as DataError,
     DatasetMissing as DatasetMissing,
     EvenhandError as EvenhandError,
+    HuggingFaceMissing as HuggingFaceMissing,
     Interrupted as Interrupted,
     ModelError as ModelError,
     ResumeRefused as ResumeRefused,
