@@ -30,7 +30,7 @@ def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = 
             f"Install evenhand again, or rebuild them: python -m evenhand.reference.training.train --out {WEIGHTS}",
         )
     if not has_hugging_face():
-        from evenhand.reference.numpy_model import NumpyModel
+        from evenhand.reference.in_numpy import NumpyModel
 
         check_device(device)
         if device not in ("auto", "cpu") or dtype not in ("auto", "float32"):

@@ -105,6 +105,7 @@ def find_checkpoint(
     whether the tokenizer must say where in the text a token lies. advice: how to give a local copy instead, for
     messages. Raises ModelError for whatever is missing, unreachable or damaged.
     """
+    need_hugging_face(f"The {kind} {name!r}")
     folder, commit = Path(name).expanduser(), None
     if is_folder(folder):
         name = str(folder)

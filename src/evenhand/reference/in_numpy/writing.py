@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.models import Decoding, Generations
 from evenhand.models.writing import Prompts, Reader, Row, RowRules, collected
-from evenhand.reference.network import Floats, Network, Past, log_normaliser
+from evenhand.reference.in_numpy.network import Floats, Network, Past, log_normaliser
 
 MOST_TOKENS = 1 << 14  # held at once, and with them keys and values
 MOST_ROWS = 256
@@ -105,14 +105,16 @@ def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[n
     scores: (rows, vocabulary) logits, minus infinity for what may not come next.
     """
     if decoding.is_greedy:
-        return scores.argmax(-1)
+        likeliest: NDArray[np.int64] = scores.argmax(-1)
+        return likeliest
     kept = filtered(scores, decoding)
     kept = np.exp(kept - kept.max(-1, keepdims=True))
     mass = (kept / kept.sum(-1, keepdims=True)).astype(np.float64).cumsum(-1)
     last = decoding.max_new_tokens - 1  # of rows that have ended and go on idly
     uniforms = [0.0 if row.uniforms is None else row.uniforms[min(len(row.tokens), last)] for row in rows]
     points = np.minimum(uniforms, BELOW_ONE) * mass[:, -1]
-    return np.minimum((mass <= points[:, None]).sum(-1), scores.shape[-1] - 1)
+    drawn: NDArray[np.int64] = np.minimum((mass <= points[:, None]).sum(-1), scores.shape[-1] - 1)
+    return drawn
 
 
 def filtered(scores: Floats, decoding: Decoding) -> Floats:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.reference.in_numpy.tokenizer import AGAIN
 from evenhand.schema import DataError, read_json
 
 Floats = NDArray[np.float32]
@@ -51,7 +52,7 @@ class Network:
         """
         from safetensors.numpy import load_file
 
-        config = read_json(folder / "config.json", "Install evenhand again.")
+        config = read_json(folder / "config.json", AGAIN)
         for name, value in FIXED.items():
             if config.get(name, value) != value:
                 raise DataError(
@@ -127,7 +128,8 @@ class Network:
     def _linear(self, name: str, state: Floats) -> Floats:
         out = state.reshape(-1, state.shape[-1]) @ self.tensors[name + ".weight"]
         out += self.tensors[name + ".bias"]
-        return out.reshape(*state.shape[:-1], -1)
+        reshaped: Floats = out.reshape(*state.shape[:-1], -1)
+        return reshaped
 
     def _normed(self, name: str, state: Floats) -> Floats:
         centred = state - state.mean(-1, keepdims=True)
