@@ -3,10 +3,10 @@
     python perf/install.py                        # sizes only: asks the package index, downloads no package
     python perf/install.py --install core hf      # also installs these into fresh environments (pip, no cache)
 
-Sizes: each requirement is followed through the metadata that the index keeps beside every wheel, with the versions of
-constraints.txt where that names one and the newest otherwise, to the wheels that pip takes on Linux x86-64 under this
-Python; their sizes are the index's own. So torch counts as PyPI gives it, with the CUDA packages that it asks for.
-There is no search for another version where two requirements disagree, which for these they do not.
+Sizes: each requirement is followed through the metadata inside the wheels, of which a few kilobytes are fetched, to
+the wheels that pip takes on Linux x86-64 under this Python, with the versions of constraints.txt where that names one
+that the index has and the newest otherwise; sizes are the index's own. So torch counts as PyPI gives it, with the CUDA
+packages that it asks for. No other version is tried where two requirements disagree.
 Times: `pip install --no-cache-dir` into a new environment, from whatever index and wheels pip is told of here, and then
 the command of `make audit` where evenhand is what was installed. An environment with torch gets the wheel that
 pip finds here, which need not be PyPI's. Only the order of magnitude carries over to another machine and line.
@@ -14,6 +14,7 @@ Results: perf/results/install.json.
 """
 
 import argparse
+import io
 import json
 import platform
 import subprocess
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 import tomllib
+import zipfile
 from collections import deque
 from functools import cache
 from pathlib import Path
@@ -72,8 +74,9 @@ def chosen_file(requirement: Requirement, pin: str | None) -> tuple[Version, dic
             if file["filename"].endswith(".whl"):
                 _, version, _, tags = parse_wheel_filename(file["filename"])
                 rank = min((TAGS[tag] for tag in tags if tag in TAGS), default=None)
-            elif file["filename"].endswith(".tar.gz"):
-                version = Version(file["filename"].removesuffix(".tar.gz").rsplit("-", 1)[1])
+            elif file["filename"].endswith((".tar.gz", ".zip")):
+                stem = file["filename"].removesuffix(".tar.gz").removesuffix(".zip")
+                version = Version(stem.rsplit("-", 1)[1])
                 rank = len(TAGS)  # only where there is no wheel
             else:
                 continue
@@ -96,12 +99,46 @@ def chosen_file(requirement: Requirement, pin: str | None) -> tuple[Version, dic
     return newest, found[newest][1]
 
 
+class RemoteFile(io.RawIOBase):
+    """A file on a server, of which only the parts that are read are fetched; its end at once."""
+
+    END = 1 << 18
+
+    def __init__(self, url: str, size: int):
+        self.url, self.size, self.place = url, size, 0
+        self.first = max(0, size - self.END)
+        self.end = self._fetched(self.first, size)
+
+    def _fetched(self, first: int, last: int) -> bytes:
+        part = {"Range": f"bytes={first}-{last - 1}"}
+        answer = httpx.get(self.url, headers=part, timeout=120, follow_redirects=True)
+        answer.raise_for_status()
+        return answer.content if answer.status_code == 206 else answer.content[first:last]
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.place = offset + (0, self.place, self.size)[whence]
+        return self.place
+
+    def tell(self) -> int:
+        return self.place
+
+    def read(self, count: int = -1) -> bytes:
+        first, last = self.place, self.size if count < 0 else min(self.size, self.place + count)
+        self.place = last
+        if first >= self.first:
+            return self.end[first - self.first : last - self.first]
+        return self._fetched(first, last) if last > first else b""
+
+
 @cache
-def requirements_in(url: str) -> tuple[str, ...]:
-    """What a wheel's metadata ask for."""
-    answer = httpx.get(url + ".metadata", timeout=120, follow_redirects=True)
-    answer.raise_for_status()
-    return tuple(parse_email(answer.content)[0].get("requires_dist", []))
+def requirements_in(url: str, size: int) -> tuple[str, ...]:
+    """What a wheel asks for, read from the wheel itself without fetching the rest of it."""
+    with zipfile.ZipFile(RemoteFile(url, size)) as wheel:
+        metadata = min((name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")), key=len)
+        return tuple(parse_email(wheel.read(metadata))[0].get("requires_dist", []))
 
 
 def download_of(asked: list[str]) -> dict[str, tuple[str, int]]:
@@ -118,7 +155,7 @@ def download_of(asked: list[str]) -> dict[str, tuple[str, int]]:
         version, file = chosen_file(requirement, pins.get(name))
         sizes[name] = str(version), int(file["size"])
         if file["filename"].endswith(".whl"):
-            for text in requirements_in(file["url"]):
+            for text in requirements_in(file["url"], file["size"]):
                 child = Requirement(text)
                 environments = [{**default_environment(), "extra": extra} for extra in extras]
                 if child.marker is None or any(child.marker.evaluate(one) for one in environments):

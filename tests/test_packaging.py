@@ -1,4 +1,4 @@
-"""What is published: wheel and source archive hold all that is needed, and the light core alone runs the first audit."""
+"""What is published: wheel and source archive hold all, and the light core alone runs the first audit."""
 
 import subprocess
 import sys
