@@ -132,7 +132,7 @@ class Scorer:
         key, end = self._tensor(packed.nodes), self._tensor(packed.ends)
         sees = (key[:, None, :] <= key[:, :, None]) & (key[:, :, None] < end[:, None, :])
         sees |= (key < 0)[:, :, None]  # padding may look anywhere; nobody looks at it
-        # A float mask: boolean ones are silently wrong under eager attention (methods/engine.md).
+        # A float mask: boolean ones are silently wrong under eager attention.
         mask = torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.dtype).min)
         hidden = self.decoder(
