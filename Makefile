@@ -57,6 +57,7 @@ else
 	@echo "Left out, since they need data sets of others: counterfactual.py, debias_losses.py (make perf DATA=FOLDER)"
 endif
 ifneq ($(SLOW),)
+	$(BIN)/python perf/gate.py
 	$(BIN)/python perf/planted_names.py --folder planted_names
 else
 	@echo "Left out, since it takes an hour: planted_names.py (make perf SLOW=1)"

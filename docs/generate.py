@@ -31,6 +31,12 @@ REFERENCE = Path(__file__).parent / "reference"
 NOTICE = (
     "<!-- Written by docs/generate.py from the package: edit the card or the docstring, not this page. -->"
 )
+FIRST = (
+    *("audit", "Run", "open_run", "rescore", "compare", "ComparisonReport", "before_after", "BeforeAfterReport"),
+    *("measure", "FileMeasurements", "gate", "check_consistency", "Checked", "search_instruction", "Revision"),
+    *("search_trigger", "debias", "Debiased", "counterfactuals", "push", "load_model", "load_classifier"),
+)
+"""What one looks for first in Python: the page of the package begins with it."""
 TITLES = {
     "benchmarks": "Benchmarks",
     "suites": "Suites",
@@ -308,7 +314,8 @@ def formats_page() -> str:
 def python_page(module: Any) -> str:
     """Public names of a module with signature and docstring."""
     parts = [f"# {module.__name__}", prose((inspect.getdoc(module) or "").split("\n\n")[0])]
-    names = [name for name in dir(module) if not name.startswith("_")]
+    public = [name for name in dir(module) if not name.startswith("_")]
+    names = [name for name in FIRST if name in public] + [name for name in public if name not in FIRST]
     for name in names:
         thing = getattr(module, name)
         if inspect.isfunction(thing) or inspect.isclass(thing):

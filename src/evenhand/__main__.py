@@ -8,7 +8,7 @@ from evenhand.runs import Stopping
 STOPPED = "interrupted: Stopped; nothing that was written is lost."
 AT_ONCE = "interrupted: Stopped at once; what was written is whole."
 AGAIN = "The same command goes on (with -o FOLDER, or on the folder), or begins anew where nothing was written yet."
-SETTLED = (0, 3, 130)
+SETTLED = (0, 3, 4, 130)
 """Codes that stand although a signal came: the work was done, or the stop has been told."""
 
 

@@ -141,11 +141,13 @@ def test_agreement_of_two_who_labelled(evenhand, tmp_path, monkeypatch):
         for unit, value in enumerate(row)
     ]
     pl.DataFrame(rows, schema=["unit", "rater", "rating"], orient="row").write_csv("r.csv")
-    ended = evenhand("agreement", "r.csv", "-o", "numbers.json")
+    ended = evenhand("agreement", "r.csv", "-o", "numbers")
     assert ended.code == 0
     ended.says("Krippendorff's alpha (nominal)", "0.53")
-    (found,) = json.loads((tmp_path / "numbers.json").read_text())["alpha"]
+    (found,) = json.loads((tmp_path / "numbers/agreement.json").read_text())["alpha"]
     assert found["estimate"] == pytest.approx(1 - 7 * 2 / 30)  # 8 ratings, 3 of them 1; one pair of 2 unequal
+    assert "0.53" in (tmp_path / "numbers/agreement.html").read_text()
+    evenhand("agreement", "r.csv", "-o", "numbers.json").refused(2, "-o names a folder")
     evenhand("agreement", "r.csv", "folder").refused(2, "not all tables")
     evenhand("agreement", "folder", "--measurement", "ordinal").refused(2, "--measurement belongs to tables")
     evenhand("agreement", "r.csv", "--measurement", "ratio").refused(2, "measurement='ratio'")

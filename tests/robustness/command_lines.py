@@ -100,11 +100,12 @@ OUTPUT_FLAG = {
     "check-consistency",
     "search-instruction",
     "search-trigger",
+    "agreement",
     "measure",
     "compare",
     "data build",
 }
-NOTHING_MADE = OUTPUT_FLAG - {"measure", "compare"}
+NOTHING_MADE = OUTPUT_FLAG - {"agreement", "measure", "compare"}
 """Verbs of which nothing may be there after a line that could not work: neither a folder nor a question asked."""
 SEEDED = (
     "debias",
@@ -429,13 +430,12 @@ def _study_kinds(record: str) -> list[str]:
 def _outputs() -> Iterator[Line]:
     for verb in sorted(OUTPUT_FLAG):
         for output in OUTPUTS:
-            if not output and verb in ("measure", "compare"):
+            if not output and verb in ("agreement", "measure", "compare"):
                 continue  # the folder one stands in
             if (verb, output) in {("search-trigger", "good/prompts.csv"), ("data build", "good/prompts.csv")}:
                 continue  # a file is what it writes
             yield Line((*BASES[verb], "-o", output))
     for output in OUTPUTS[1:]:
-        yield Line((*BASES["agreement"], "-o", output))
         yield Line((*BASES["calibrate"], "--summary", output))
         yield Line(
             ("audit", "puppet/random", "-b", "evenhand-likelihood", "--report", output, "--limit", "1")

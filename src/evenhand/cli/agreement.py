@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import show, writable
+from evenhand.cli.common import show
 
 
 def agreement(
@@ -17,7 +17,9 @@ def agreement(
     measurement: str = typer.Option(
         "nominal", help="Tables: how ratings differ, nominal, ordinal or interval."
     ),
-    output: Path | None = typer.Option(None, "--output", "-o", help="Also write the numbers as JSON here."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="Folder for agreement.html and agreement.json."
+    ),
 ) -> None:
     """Compare classifiers on the same texts: agreement beyond chance, correlation, and who is judged differently.
 
@@ -26,13 +28,13 @@ def agreement(
 
     Of tables it gives Krippendorff's alpha of each question, with limits.
     """
-    from evenhand.schema import UsageError, is_file, write_json
+    from evenhand.schema import UsageError, is_file
     from evenhand.studies import StudyResult
     from evenhand.studies.agreement import agreement_of_raters
     from evenhand.studies.audit import open_run
 
-    if output is not None:
-        writable("--output", output)
+    if output is not None and output.suffix == ".json":
+        raise UsageError(f"-o names a folder, for a page and the numbers, and {output} reads like a file.", "-o FOLDER")
     study: StudyResult
     if all(map(is_file, places)):
         study = agreement_of_raters(places, measurement)  # type: ignore[arg-type]  # checked there
@@ -44,4 +46,4 @@ def agreement(
         raise UsageError("--measurement belongs to tables that people have labelled.", "Leave it out.")
     else:
         study = open_run(places[0]).agreement()
-    show(study, None if output is None else {"numbers": write_json(output, study.to_dict())})
+    show(study, None if output is None else study.write(output))

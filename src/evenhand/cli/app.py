@@ -23,6 +23,7 @@ from evenhand.cli import (
     debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
+    push as push_verb,
     rescore as rescore_verb,
     search_instruction as search_instruction_verb,
     triggers as triggers_verb,
@@ -32,7 +33,8 @@ from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
     "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
-    "--error-threshold allows, or no trial of a search is within its guard, 130 interrupted (run the same command "
+    "--error-threshold allows, or no trial of a search is within its guard, 4 not let pass by --fail-if or "
+    "--require-power, 130 interrupted (run the same command "
     "on the run's folder to go on)."
 )
 
@@ -62,7 +64,6 @@ app = typer.Typer(
     help="Measure social bias in language models, and see how far each number can be believed.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -86,16 +87,17 @@ def _options(
 
 
 app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
-app.command("measure")(measure_verb.measure)
+app.command("measure", epilog=EXIT_CODES)(measure_verb.measure)
 app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
 app.command("agreement")(agreement_verb.agreement)
-app.command("compare")(compare_verb.compare)
+app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("check-consistency", epilog=EXIT_CODES)(check_consistency_verb.check_consistency)
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction_verb.search_instruction)
 app.command("search-trigger")(triggers_verb.search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
+app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(study_verbs, name="study")

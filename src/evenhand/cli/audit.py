@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli import model_flags as flags
+from evenhand.cli import gating, model_flags as flags
 from evenhand.cli.common import (
     CALLED,
     ClassifierError,
@@ -17,6 +17,7 @@ from evenhand.cli.common import (
     stated_with_files,
     writable,
 )
+from evenhand.cli.completion import Kind, names_of
 
 
 def audit(
@@ -24,9 +25,18 @@ def audit(
         None,
         help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, "
         "or the folder of an earlier run, which is then resumed.",
+        autocompletion=names_of(Kind.MODELS),
     ),
-    suite: str | None = typer.Option(None, help="A named set of benchmarks. Default: quick."),
-    benchmark: list[str] = typer.Option([], "--benchmark", "-b", help="A benchmark by name; repeatable."),
+    suite: str | None = typer.Option(
+        None, help="A named set of benchmarks. Default: quick.", autocompletion=names_of(Kind.SUITES)
+    ),
+    benchmark: list[str] = typer.Option(
+        [],
+        "--benchmark",
+        "-b",
+        help="A benchmark by name; repeatable.",
+        autocompletion=names_of(Kind.BENCHMARKS),
+    ),
     limit: int | None = typer.Option(None, min=1, help="At most so many prompts per benchmark, seeded."),
     axis: list[str] = typer.Option([], "--axis", help="Only this axis; repeatable."),
     prompts: Path | None = typer.Option(
@@ -55,12 +65,14 @@ def audit(
         "--classifier",
         help="Who judges continuations, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable. "
         "Default: the published classifier.",
+        autocompletion=names_of(Kind.CLASSIFIERS),
     ),
     mitigate: list[str] = typer.Option(
         [],
         "--mitigate",
         help="A mitigation in front of the model, as NAME, NAME=VALUE or NAME?option=value (`evenhand list "
         "mitigations`); repeatable, the first named applied first.",
+        autocompletion=names_of(Kind.MITIGATIONS),
     ),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     dtype: flags.Dtype = None,
@@ -95,6 +107,10 @@ def audit(
         help="Print what would run, what it would cost and what it could detect, from a short probe (a service is "
         "asked about ten requests); run nothing else.",
     ),
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Audit a model: a table here, a report in the run's folder.
 
@@ -110,6 +126,7 @@ def audit(
         "output",
         "report",
         "plan",
+        *gating.GATE,
         called=CALLED,
     )
     if report is not None:
@@ -158,6 +175,7 @@ def audit(
         show(run, {"report": run.report(report)})
         for name, reason in run.left_out.items():
             _say_left_out(name, " ".join(reason.split()))
+    gating.hold(run, fail_if, require_power, junit, summary)
     end(run.above_threshold(), ": see the report's list of what could not be measured.")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from evenhand.cli import gating
 from evenhand.cli.audit import audit
 from evenhand.cli.common import CALLED, end, options_of, progress, show, stated, stated_with_files
 
@@ -51,6 +52,7 @@ def before_after(**flags: Any) -> None:
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
     trusted = flags.pop("trust_addresses")
     after = flags.pop("after")
+    gate = {name: flags.pop(name) for name in gating.GATE}
     given = options_of(flags, called=CALLED)
     if after is not None:
         kind = "adapter" if is_file(Path(after) / "adapter_config.json") else "finetuned"
@@ -71,6 +73,7 @@ def before_after(**flags: Any) -> None:
     report = before_after_with(config, output=output, given=named, progress=progress())
     with resumable(f"Go on with: evenhand before-after {report.path}"):
         show(report, report.paths)
+    gating.hold(report, **gate)
     end("; ".join(report.study.failed))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli import model_flags as flags
+from evenhand.cli import gating, model_flags as flags
 from evenhand.cli.common import end, options_of, progress, show, stated
 
 
@@ -91,6 +91,10 @@ def check_consistency(
         help="Print what would run and what it would cost, from a short probe (a service is asked "
         "about ten requests); run nothing else.",
     ),
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Check whether a mitigation is consistent: polarity, importance, and transfer to neutral prompts.
 
@@ -98,7 +102,7 @@ def check_consistency(
     in the study's folder. Press Ctrl-C at any time; `evenhand check-consistency STUDY_FOLDER` goes on where it
     stopped, and takes another --classifier, --rule, --importance or --margin without asking the model again.
     """
-    given = options_of(locals(), "method", "trust_addresses", "output", "plan")
+    given = options_of(locals(), "method", "trust_addresses", "output", "plan", *gating.GATE)
     from evenhand.mitigations import load_mitigation
     from evenhand.runs import resumable
     from evenhand.schema import is_folder, split_role
@@ -133,6 +137,7 @@ def check_consistency(
     checked = check_consistency_with(options, output=output, given=stated(given), progress=progress())
     with resumable(f"Go on with: evenhand check-consistency {checked.path}"):
         show(checked, {"study": checked.path, "report": checked.paths["report"]})
+    gating.hold(checked, fail_if, require_power, junit, summary)
     end(checked.study.above_threshold)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import gating
 from evenhand.cli.common import show
 
 
@@ -25,11 +26,15 @@ def compare(
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for compare.html, compare.json and changes.parquet."
     ),
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Compare models on the same prompts: who is treated otherwise than before, then what changed over all.
 
     Answers are paired by prompt and sample, so audit the models with the same suite, --limit and --seed, and judge
-    them by the same classifiers. A difference is no failure: the command ends with 0 whatever it finds.
+    them by the same classifiers. A difference is no failure: without --fail-if the command ends with 0.
     """
     from evenhand.runs import RunDirectory
     from evenhand.schema import DataError
@@ -45,3 +50,4 @@ def compare(
             )
     report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed)
     show(report, None if output is None else report.write(output))
+    gating.hold(report, fail_if, require_power, junit, summary)

@@ -90,6 +90,68 @@ def fetch(
     say(f"Please cite: {entry.citation}")
 
 
+@app.command("import")
+def import_table(
+    name: str = typer.Argument(
+        ..., help="As `datasets.load_dataset` takes it: OWNER/NAME of the hub, or a folder."
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="The file to write, FILE.parquet."),
+    config: str | None = typer.Option(None, help="Its configuration, where it has several."),
+    split: str = typer.Option("test", help="Which split."),
+    revision: str | None = typer.Option(
+        None, help="Branch, tag or commit; a branch is recorded as its commit."
+    ),
+    column: list[str] = typer.Option(
+        [], "--column", help="THEIRS=OURS: call a column otherwise, such as question=text; repeatable."
+    ),
+) -> None:
+    """Make a file of a data set that the library `datasets` loads, for --prompts or `evenhand measure`.
+
+    Beside it, FILE.parquet.source.json says where it is from.
+    """
+    from evenhand.prompts.own_files import import_dataset
+    from evenhand.schema import UsageError
+
+    pairs = [pair.partition("=") for pair in column]
+    if wrong := next(
+        (pair for pair, (old, sign, new) in zip(column, pairs, strict=True) if not (old and new)), None
+    ):
+        raise UsageError(f"--column takes THEIRS=OURS, not {wrong!r}.", "For example: --column question=text")
+    made = import_dataset(
+        name,
+        output,
+        config=config,
+        split=split,
+        revision=revision,
+        columns={old: new for old, _, new in pairs},
+    )
+    say(f"{made.rows:,} rows are in {made.path}: {', '.join(made.columns)}")
+    if made.revision:
+        say(f"Revision: {made.revision}")
+    say(f"Licence: {made.licence or 'not stated; look at its page'}")
+
+
+@app.command("lm-eval")
+def lm_eval_tasks(
+    benchmarks: list[str] = typer.Argument(..., help="Benchmarks by name, of likelihoods or continuations."),
+    output: Path = typer.Option(..., "--output", "-o", help="The folder for `lm_eval --include_path`."),
+    limit: int | None = typer.Option(
+        None, min=1, help="At most so many prompts each, as an audit takes them."
+    ),
+    samples: int | None = typer.Option(None, min=1, help="Continuations a prompt. Default: the benchmark's."),
+    seed: int = typer.Option(0, min=0, help="Of the prompts that --limit takes."),
+) -> None:
+    """Write benchmarks as tasks of lm-evaluation-harness.
+
+    Run them with `lm_eval --include_path FOLDER --tasks evenhand_... --log_samples --output_path OUT`; then
+    `evenhand measure OUT/.../samples_evenhand_....jsonl -b BENCHMARK` says what the answers show.
+    """
+    from evenhand.benchmarks.exports import write_lm_eval_tasks
+
+    tasks = write_lm_eval_tasks(benchmarks, output, limit=limit, samples=samples, seed=seed)
+    say(f"lm_eval --include_path {output} --tasks {','.join(tasks)} --log_samples --output_path OUT ...")
+
+
 @app.command()
 def build(
     name: str = typer.Argument(

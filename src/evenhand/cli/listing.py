@@ -1,19 +1,8 @@
 """`evenhand list KIND` and `evenhand show NAME`."""
 
-from enum import StrEnum
-
 import typer
 
-
-class Kind(StrEnum):
-    BENCHMARKS = "benchmarks"
-    SUITES = "suites"
-    MODELS = "models"
-    CLASSIFIERS = "classifiers"
-    MITIGATIONS = "mitigations"
-    METHODS = "methods"
-    MEASURES = "measures"
-    DATASETS = "datasets"
+from evenhand.cli.completion import Kind, anything
 
 
 def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
@@ -26,7 +15,9 @@ def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
     render_list([(card.name, card.summary) for card in catalogue(kind).values()], Console())
 
 
-def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows.")) -> None:
+def show(
+    name: str = typer.Argument(..., help="A name that `evenhand list` shows.", autocompletion=anything),
+) -> None:
     """Print the card of a benchmark, suite, model, classifier, mitigation, training method, measure or data set."""
     from rich.console import Console
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import gating
 from evenhand.cli.common import ClassifierError, Reference, show
 
 
@@ -34,6 +35,10 @@ def measure(
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for report.html, measurements.json and detail tables."
     ),
+    fail_if: gating.FailIf = None,
+    require_power: gating.RequirePower = None,
+    junit: gating.JUnit = None,
+    summary: gating.Summary = None,
 ) -> None:
     """Measure bias on responses you already have.
 
@@ -62,3 +67,4 @@ def measure(
         device=device,
     )
     show(measured, None if output is None else measured.write(output))
+    gating.hold(measured, fail_if, require_power, junit, summary)

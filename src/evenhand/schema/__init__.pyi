@@ -14,6 +14,7 @@ from .errors import (
     DatasetMissing as DatasetMissing,
     EvenhandError as EvenhandError,
     HuggingFaceMissing as HuggingFaceMissing,
+    GateFailed as GateFailed,
     Interrupted as Interrupted,
     ModelError as ModelError,
     ResumeRefused as ResumeRefused,

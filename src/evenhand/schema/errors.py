@@ -1,8 +1,8 @@
 """Errors a user can act on: each says what was wrong, where, what was expected and how to mend it.
 
 Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
-0 complete, 1 failed, 2 usage, 3 finished above the error threshold or with nothing to choose, 130 interrupted and
-resumable.
+0 complete, 1 failed, 2 usage, 3 finished above the error threshold or with nothing to choose, 4 a gate is not passed,
+130 interrupted and resumable.
 """
 
 from collections.abc import Iterable
@@ -96,6 +96,12 @@ class ServiceUnavailable(EvenhandError):
 
 class WriteError(EvenhandError):
     """A result could not be written (full disk, no permission). What was written before is intact."""
+
+
+class GateFailed(EvenhandError):
+    """A result does not meet what was asked of it (`--fail-if`, `--require-power`); it is complete and written."""
+
+    exit_code = 4
 
 
 class Interrupted(EvenhandError):

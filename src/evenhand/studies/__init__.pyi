@@ -4,6 +4,11 @@ from .model_options import (
 from .options import (
     validated as validated,
 )
+from .pushing import (
+    Pushed as Pushed,
+    folder_scalars as folder_scalars,
+    push as push,
+)
 from .result import (
     StudyResult as StudyResult,
 )

@@ -2,7 +2,8 @@
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -91,7 +92,58 @@ class StudyResult(ABC):
         page = self.write(self.path)["report"]
         return page if path is None else write_text(path, page.read_text(encoding="utf-8"))
 
+    def scalars(self, *, groups: bool = False) -> dict[str, float]:
+        """Every estimate of an axis or whole by name, with the ends of its interval and its q, as trackers take them.
+
+        groups: those of each group as well, thousands of them. Names are benchmark/measure/axis/group as far as there
+        are such, and behind them low, high or q. Of a comparison the change is the estimate. What is not finite or was
+        not measured is absent. Empty where a result has neither measurements nor changes.
+        """
+        frames = self.tables()
+        table = next((frames[name] for name in ("measurements", "changes") if name in frames), pl.DataFrame())
+        return table_scalars(table, groups=groups)
+
+    def log(self, callback: Callable[..., Any], step: int | None = None, *, groups: bool = False) -> None:
+        """Hand the numbers to whatever takes a mapping of names to numbers.
+
+        callback: such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`. step: of training, where a
+        checkpoint was audited; the callback then gets `step=step` as well. groups: as for `scalars`.
+
+        >>> from evenhand import audit
+        >>> run = audit("puppet/random", axes=["age"], limit=200, output="runs/logged")
+        >>> seen = {}
+        >>> run.log(seen.update)
+        >>> "evenhand-likelihood/valence_spread/age" in seen
+        True
+        """
+        told = {} if step is None else {"step": step}
+        callback(self.scalars(groups=groups), **told)
+
     def _repr_html_(self) -> str:
         """The page inside a notebook, in a frame that keeps its style to itself."""
         content = html.escape(self.html())
         return f"<iframe sandbox width='100%' height='{FRAME_HEIGHT}' srcdoc='{content}'></iframe>"
+
+
+NAMED_BY = ("model", "benchmark", "outcome", "measure", "axis", "group", "stratum")
+"""Columns that say what a number is of."""
+
+
+def table_scalars(table: pl.DataFrame, *, groups: bool = False) -> dict[str, float]:
+    """The numbers of a table of measurements or changes by name; see `StudyResult.scalars`.
+
+    table: NAMED_BY as far as there, `estimate`, and `low`, `high`, `q`. groups: rows of groups, too.
+
+    >>> table_scalars(pl.DataFrame({"measure": ["gap"], "axis": ["age"], "estimate": [0.25], "q": [None]}))
+    {'gap/age': 0.25}
+    """
+    named = [name for name in NAMED_BY if name in table.columns]
+    found: dict[str, float] = {}
+    whole = table.filter(pl.col("group").is_null()) if "group" in named and not groups else table
+    for row in whole.iter_rows(named=True):
+        name = "/".join(str(row[part]) for part in named if row[part] is not None)
+        for kind in ("estimate", "low", "high", "q"):
+            number = row.get(kind)
+            if isinstance(number, int | float) and isfinite(number):
+                found[name if kind == "estimate" else f"{name}/{kind}"] = float(number)
+    return found

@@ -2,6 +2,9 @@ from .continuations import (
     CONTINUATION_FORMAT as CONTINUATION_FORMAT,
     read_continuations as read_continuations,
 )
+from .imported import (
+    import_dataset as import_dataset,
+)
 from .lines import (
     read_lines as read_lines,
 )

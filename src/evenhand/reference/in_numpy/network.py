@@ -135,8 +135,8 @@ class Network:
         centred = state - state.mean(-1, keepdims=True)
         variance = np.einsum("...i,...i->...", centred, centred)[..., None] / np.float32(state.shape[-1])
         centred *= self.tensors[name + ".weight"] / np.sqrt(variance + np.float32(self.epsilon))
-        centred += self.tensors[name + ".bias"]
-        return centred
+        normed: Floats = centred + self.tensors[name + ".bias"]
+        return normed
 
 
 def gelu(values: Floats) -> Floats:

@@ -1,0 +1,133 @@
+"""Benchmarks of continuations as tasks of Inspect (inspect_ai): data set, scorer, and both together.
+
+Inspect averages over samples and knows no groups; what a log says of them, `evenhand compare` reads from it, because
+the columns of each prompt are its metadata.
+"""
+
+from asyncio import to_thread
+from collections.abc import Mapping
+from importlib import import_module
+from math import nan
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Benchmark, Generation
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers import Classifier, load_classifier
+from evenhand.schema import Unsupported, UsageError
+
+
+def inspect_dataset(
+    name: str, *, limit: int | None = None, seed: int = 0, data: Mapping[str, Path] | None = None
+) -> Any:
+    """A benchmark's prompts as Inspect's `MemoryDataset`; the other columns of each are its metadata.
+
+    name: of a benchmark of continuations. limit: at most so many prompts, those an audit with this limit and seed asks.
+    data: folders of published data by name. Raises UsageError where inspect_ai is absent or the name is unknown,
+    DatasetMissing, Unsupported for likelihoods and conversations.
+    """
+    return _dataset(_recipe(name), limit, seed, data or {})
+
+
+def inspect_scorer(classifier: str | Classifier) -> Any:
+    """An Inspect scorer that judges what the model wrote: 1 where it is negative, 0 where not, NaN where it could not
+    be judged, with label and score in the metadata.
+
+    classifier: a name as `--classifier` takes it, or a classifier. Raises UsageError where inspect_ai is absent,
+    ModelError where the classifier cannot be loaded.
+    """
+    _inspect()
+    scoring = import_module("inspect_ai.scorer")
+    judge = load_classifier(classifier) if isinstance(classifier, str) else classifier
+    called = classifier if isinstance(classifier, str) else str(judge.fingerprint.get("name", "classifier"))
+
+    @scoring.scorer(metrics=[scoring.mean(), scoring.stderr()], name=f"evenhand/{called}")  # type: ignore[untyped-decorator]
+    def negative() -> Any:
+        async def score(state: Any, target: Any) -> Any:
+            text = state.output.completion
+            contexts = [state.input_text] if judge.reads_context else None
+            labels = await to_thread(judge.classify, [text], contexts)
+            verdict = labels.negative[0]
+            return scoring.Score(
+                value=nan if verdict is None else float(verdict),
+                answer=text,
+                metadata={
+                    "label": labels.labels[0],
+                    "score": float(labels.score[0]),
+                    "error": labels.errors[0],
+                },
+            )
+
+        return score
+
+    return negative()
+
+
+def inspect_task(
+    name: str,
+    *,
+    classifiers: Mapping[str, str | Classifier] | None = None,
+    limit: int | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    data: Mapping[str, Path] | None = None,
+) -> Any:
+    """A benchmark of continuations as an Inspect `Task`: prompts, one generation each, and its classifiers as scorers.
+
+    classifiers: by role, in place of the published ones. samples: epochs, in place of the benchmark's own number. name,
+    limit, seed, data and what is raised: as for `inspect_dataset` and `inspect_scorer`.
+    """
+    recipe = _recipe(name)
+    request = recipe.request
+    assert isinstance(request, Generation)
+    judges = {judge.role: judge.classifier for judge in recipe.classified_by if not judge.optional}
+    unknown = sorted((classifiers or {}).keys() - {judge.role for judge in recipe.classified_by})
+    if unknown:
+        raise UsageError(
+            f"{name} has no role {unknown[0]!r}.",
+            f"Roles: {', '.join(judge.role for judge in recipe.classified_by)}.",
+        )
+    named = {**judges, **(classifiers or {})}
+    model, repeats = import_module("inspect_ai.model"), samples or request.samples
+    return _inspect().Task(
+        dataset=_dataset(recipe, limit, seed, data or {}),
+        solver=import_module("inspect_ai.solver").generate(),
+        scorer=[inspect_scorer(who) for who in named.values()],
+        epochs=repeats,
+        config=model.GenerateConfig(
+            max_tokens=request.max_new_tokens, temperature=1.0 if repeats > 1 else 0.0
+        ),
+        name=f"evenhand_{name.replace('-', '_')}",
+    )
+
+
+def _recipe(name: str) -> Benchmark:
+    recipe = load_benchmark(name)
+    if not isinstance(recipe.request, Generation):
+        raise Unsupported(
+            f"Inspect cannot ask what {name} asks: it knows no likelihoods and no model that talks with itself.",
+            "Run it with `evenhand audit`.",
+        )
+    return recipe
+
+
+def _dataset(recipe: Benchmark, limit: int | None, seed: int, data: Mapping[str, Path]) -> Any:
+    _inspect()
+    inspect = import_module("inspect_ai.dataset")
+    prompts = recipe.build(data)
+    frame = (prompts if limit is None else recipe.sample(prompts, limit, seed)).frame
+    rows = frame.with_columns(pl.col("text").cast(pl.String)).to_dicts()
+    samples = [inspect.Sample(input=row["text"], id=row["prompt_id"], metadata=row) for row in rows]
+    return inspect.MemoryDataset(samples, name=recipe.name)
+
+
+def _inspect() -> ModuleType:
+    try:
+        return import_module("inspect_ai")
+    except ImportError as error:
+        raise UsageError(
+            f"inspect_ai is not here, or not whole: {error}.", "pip install inspect-ai"
+        ) from error

@@ -1,0 +1,47 @@
+"""Names that a shell offers behind TAB (`evenhand --install-completion`): benchmarks, suites, models, classifiers."""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What `evenhand list` lists."""
+
+    BENCHMARKS = "benchmarks"
+    SUITES = "suites"
+    MODELS = "models"
+    CLASSIFIERS = "classifiers"
+    MITIGATIONS = "mitigations"
+    METHODS = "methods"
+    MEASURES = "measures"
+    DATASETS = "datasets"
+
+
+def names_of(kind: Kind) -> Callable[[str], list[tuple[str, str]]]:
+    """What completes a word to names of one kind.
+
+    Returns a function from what was typed so far to names that begin so, each with its one line of description; what
+    lies before a "=" (toxicity=vad) is a role and stays.
+
+    >>> [name for name, line in names_of(Kind.BENCHMARKS)("stereo")]
+    ['stereoset']
+    >>> [name for name, line in names_of(Kind.CLASSIFIERS)("toxicity=vad")]
+    ['toxicity=vader']
+    """
+
+    def complete(incomplete: str) -> list[tuple[str, str]]:
+        from evenhand.catalogue import catalogue
+
+        role, separator, begun = incomplete.rpartition("=")
+        found = catalogue(kind).values()
+        return [
+            (f"{role}{separator}{card.name}", card.summary) for card in found if card.name.startswith(begun)
+        ]
+
+    return complete
+
+
+def anything(incomplete: str) -> list[tuple[str, str]]:
+    """Names of every kind, as `evenhand show` takes them."""
+    offered = [pair for kind in Kind for pair in names_of(kind)(incomplete)]
+    return list(dict(offered).items())

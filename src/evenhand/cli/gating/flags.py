@@ -1,0 +1,108 @@
+"""The flags of a gate, shared by the verbs that end with 4 where a result may not pass, and how they end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.common import say, writable
+
+if TYPE_CHECKING:
+    from evenhand.studies import StudyResult
+
+KINDS = {
+    "audit": "audit",
+    "measure": "audit",
+    "compare": "comparison",
+    "before-after": "comparison",
+    "check-consistency": "protocol",
+}
+"""What each verb's result is to a gate (`evenhand.studies.gate`)."""
+GATE = ("fail_if", "require_power", "junit", "summary")
+"""The parameters, which are no options of a study."""
+
+
+def _conditions(context: typer.Context, texts: list[str] | None) -> list[str] | None:
+    """Read before anything is run: a slip of the pen costs no audit."""
+    if texts and context.info_name in KINDS:
+        from evenhand.studies.gate import parse_condition
+
+        for text in texts:
+            parse_condition(text, KINDS[context.info_name])
+    return texts
+
+
+def _powers(texts: list[str] | None) -> list[str] | None:
+    if texts:
+        from evenhand.studies.gate import parse_power
+
+        for text in texts:
+            parse_power(text)
+    return texts
+
+
+def _junit(file: Path | None) -> Path | None:
+    return None if file is None else writable("--junit", file)
+
+
+def _summary(file: Path | None) -> Path | None:
+    return None if file is None else writable("--summary", file)
+
+
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        callback=_conditions,
+        help="End with 4 if this is found, such as 'disparity > 5 points' or 'biased on gender'; repeatable. "
+        "docs/release_gate.md lists all.",
+    ),
+]
+RequirePower = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require-power",
+        callback=_powers,
+        help="End with 4 also where nothing was found and only an effect above this many points (or '0.5 nats') would "
+        "have been; repeatable, once a unit.",
+    ),
+]
+JUnit = Annotated[
+    Path | None,
+    typer.Option("--junit", callback=_junit, help="JUnit XML of the gate: a test case a condition and axis."),
+]
+Summary = Annotated[
+    Path | None,
+    typer.Option(
+        "--summary",
+        callback=_summary,
+        help="Markdown of the gate; added to the file if it is $GITHUB_STEP_SUMMARY.",
+    ),
+]
+
+
+def hold(
+    result: "StudyResult",
+    fail_if: list[str] | None,
+    require_power: list[str] | None,
+    junit: Path | None,
+    summary: Path | None,
+) -> None:
+    """Hold a result that is shown and written against the gate of its flags, if there are any; end with 4 if it fails.
+
+    One line on stderr says why, or what could have been seen.
+    """
+    if not (fail_if or require_power or junit or summary):
+        return
+    from evenhand.studies.gate import gate, write_junit, write_summary
+
+    outcome = gate(result, fail_if or (), require_power=require_power or ())
+    if junit is not None:
+        write_junit(outcome, junit)
+    if summary is not None:
+        write_summary(outcome, summary)
+    for note in outcome.notes:
+        say(f"note: {note}", err=True)
+    say(outcome.lines[0], err=True)
+    if not outcome.passed:
+        raise typer.Exit(4)

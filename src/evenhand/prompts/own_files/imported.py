@@ -1,0 +1,114 @@
+"""Data sets that the library `datasets` loads (of the hub, or a folder), as a file that audits and measures read.
+
+A file, and not a name that each run looks up: what is asked tomorrow is then what is asked today.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.schema import DataError, UsageError, write_json, write_table
+
+SOURCE = ".source.json"
+"""Behind the file's name: where its rows are from."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A data set on this machine. licence: as its owners state it, "" where they do not. revision: the commit of the
+    hub; "" of folders."""
+
+    path: Path
+    rows: int
+    columns: tuple[str, ...]
+    licence: str
+    revision: str
+
+
+def import_dataset(
+    name: str,
+    output: Path | str,
+    *,
+    config: str | None = None,
+    split: str = "test",
+    revision: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Imported:
+    """Write a split of a data set to a Parquet file, and beside it, in OUTPUT.source.json, where it is from.
+
+    name: as `datasets.load_dataset` takes it: OWNER/NAME, or a folder. config, split, revision: likewise; a branch is
+    recorded as the commit it was. columns: new names by those of the data set, such as {"question": "text"}; fields of
+    records are named with dots.
+    Raises UsageError where `datasets` is absent, for a column that is not there or two of one name; DataError where the
+    data set cannot be loaded, naming its splits where the split is unknown; WriteError.
+    """
+    loading = _datasets()
+    output = Path(output)
+    if output.suffix != ".parquet":
+        raise UsageError(
+            f"{output} is no .parquet file.", "Give the file a name that ends so: -o PROMPTS.parquet"
+        )
+    commit = _commit(name, revision)
+    try:
+        loaded = loading.load_dataset(name, config, split=split, revision=commit or revision)
+    except Exception as error:  # classes of several libraries, of which none is shared
+        told = " ".join(str(error).split())
+        raise DataError(
+            f"The data set {name!r} could not be loaded: {told[:500] or type(error).__name__}",
+            "Look at its configurations and splits, and name them with --config and --split.",
+        ) from error
+    frame: pl.DataFrame = loaded.flatten().to_polars()
+    frame = _renamed(frame, columns or {}, name)
+    write_table(output, frame)
+    licence = str(getattr(loaded.info, "license", "") or "")
+    about = {
+        "dataset": name,
+        "config": config,
+        "split": split,
+        "revision": commit or revision,
+        "licence": licence,
+    }
+    write_json(output.with_name(output.name + SOURCE), {**about, "rows": frame.height})
+    return Imported(output, frame.height, tuple(frame.columns), licence, commit or "")
+
+
+def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
+    absent = [old for old in columns if old not in frame.columns]
+    if absent:
+        raise UsageError(
+            f"{name} has no column {absent[0]!r}.", f"Its columns: {', '.join(map(str, frame.columns[:60]))}."
+        )
+    new = [columns.get(old, old) for old in frame.columns]
+    if twice := next((one for one in new if new.count(one) > 1), None):
+        raise UsageError(
+            f"Two columns of {name} would be called {twice!r}.",
+            "Rename the other one as well, e.g. --column text=old_text.",
+        )
+    return frame.rename(dict(columns))
+
+
+def _commit(name: str, revision: str | None) -> str | None:
+    """The commit that a branch of a hub data set is now; None for folders."""
+    if Path(name).exists():
+        return None
+    hub = import_module("huggingface_hub")
+    try:
+        return str(hub.HfApi().dataset_info(name, revision=revision).sha)
+    except Exception as error:  # the client of the hub lets classes of its transport through
+        raise DataError(
+            f"The hub does not give the data set {name!r}: {' '.join(str(error).split())[:300]}",
+            "Check the name, the network, and `hf auth login` where it is gated; or give a folder.",
+        ) from error
+
+
+def _datasets() -> Any:
+    try:
+        return import_module("datasets")
+    except ImportError as error:
+        raise UsageError(
+            f"The library datasets is not here, or not whole: {error}.", "pip install datasets"
+        ) from error

@@ -1,0 +1,56 @@
+"""Samples of lm-evaluation-harness (`--log_samples`) as rows of a user's table: what was asked, and what came back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SAMPLE = frozenset({"doc_id", "doc", "resps"})
+"""Keys of every line that lm_eval writes."""
+
+
+def are_samples(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether rows of a JSON Lines file are lm_eval's.
+
+    >>> are_samples([{"doc_id": 0, "doc": {}, "resps": [[" a cook."]]}]), are_samples([{"text": "Hi."}])
+    (True, False)
+    """
+    return bool(rows) and rows[0].keys() >= SAMPLE and isinstance(rows[0]["doc"], dict)
+
+
+def rows_of_samples(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each answer: the document's columns, `prompt_id`, `sample`, and `continuation` or `log_likelihood`.
+
+    rows: lines of one file. Answers that several filters read are taken once, as they came. The prompt is in `text`,
+    the document's own or what lm_eval asked. Raises ValueError, with the line, for a task that asks several things of
+    one document: the options of multiple choice are no answers to a prompt.
+
+    >>> rows_of_samples([{"doc_id": 7, "doc": {"group": "women"}, "resps": [[" a cook.", " well."]],
+    ...                   "arguments": {"gen_args_0": {"arg_0": "She is"}}}])[1]
+    {'group': 'women', 'prompt_id': '7', 'text': 'She is', 'sample': 1, 'continuation': ' well.'}
+    """
+    first = rows[0].get("filter")
+    found = []
+    for number, row in enumerate(rows, 1):
+        if row.get("filter") != first:
+            continue
+        asked = row["resps"]
+        if not row.keys() >= SAMPLE or not isinstance(asked, list) or not isinstance(row["doc"], dict):
+            raise ValueError(f"line {number} is no sample of lm_eval, and the first one is")
+        if len(asked) != 1:
+            raise ValueError(
+                f"line {number} holds answers to {len(asked)} requests about one document, as tasks of multiple choice "
+                "ask them; one request each was expected"
+            )
+        about = {"prompt_id": str(row["doc_id"]), "text": _asked(row), **row["doc"]}
+        kept = {**row["doc"], **{name: about[name] for name in ("prompt_id", "text")}}
+        for sample, answer in enumerate(asked[0] if isinstance(asked[0], list) else asked):
+            if isinstance(answer, list):  # a likelihood, and whether it is that of the likeliest tokens
+                found.append({**kept, "log_likelihood": float(answer[0])})
+            else:
+                found.append({**kept, "sample": sample, "continuation": str(answer)})
+    return found
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    given = row.get("arguments")
+    first = next(iter(given.values()), None) if isinstance(given, dict) else None
+    return str(first.get("arg_0", "")) if isinstance(first, dict) else ""

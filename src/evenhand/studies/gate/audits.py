@@ -1,0 +1,110 @@
+"""Evidence of one model: what its report's sentences say, axis by axis, and the groups behind them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks import load_benchmark
+from evenhand.reports import BIASED, NOT_MEASURABLE, WORSE, known, label
+from evenhand.schema import EvenhandError
+from evenhand.stats import Harmful
+from evenhand.studies.gate.evidence import BLANK, FOUND, NOT_FOUND, STANDING, Evidence, Part, merged
+from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
+
+SPREADS = re.compile(r"(?:(.+)_)?(?:disparity|spread)")
+"""Measures of an axis that say that its groups differ; which of them, and how much, groups' rows say."""
+KEYS = ["benchmark", "measure", "axis", "group", "stratum"]
+
+
+def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None) -> list[Evidence]:
+    """A piece for each benchmark and axis of which a report tells, or, where it has no sentences, that was judged.
+
+    tables: findings, headlines and measurements. Parts are the groups of the measures that are told.
+    """
+    findings = tables["findings"].filter(pl.col("stratum").is_null())
+    more = tables["measurements"].select(*KEYS, "ideal", "unit", "n_units").unique(KEYS, keep="first")
+    rows = findings.join(more, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
+    sentences = tables["headlines"].select("benchmark", "measure", "axis", "verdict", "sentence")
+    silent = rows.filter(
+        pl.col("group").is_null() & ~pl.col("benchmark").is_in(sentences["benchmark"].implode())
+    )
+    of_silent = silent.select("benchmark", "measure", "axis", "verdict", sentence="note")
+    evidence = []
+    for (benchmark, axis), lines in pl.concat([sentences, of_silent]).group_by(
+        "benchmark", "axis", maintain_order=True
+    ):
+        mine = rows.filter(
+            (pl.col("benchmark") == benchmark) & pl.col("axis").eq_missing(pl.lit(axis, pl.String))
+        )
+        by_unit = _parts(str(benchmark), mine.to_dicts(), lines["measure"].unique(maintain_order=True))
+        verdict = merged(_found(one) for one in lines["verdict"])
+        first = lines.filter(pl.col("verdict") == BIASED) if verdict == FOUND else lines
+        place = None if axis is None else str(axis)
+        for unit, parts in (by_unit or {None: ()}).items():
+            told = _without_axis(first["sentence"][0], place)
+            evidence.append(Evidence(STANDING, str(benchmark), place, verdict, told, unit, parts, model))
+    return evidence
+
+
+def unit_named(unit: str | None) -> str:
+    """A table's unit as conditions call it.
+
+    >>> unit_named("% of pairs"), unit_named("nats per sentence, over 0.1 counts"), unit_named("variance")
+    ('points', 'nats', 'units')
+    """
+    text = unit or ""
+    return POINTS if text.startswith(("%", "percent")) else NATS if text.startswith("nats") else UNITS
+
+
+def harmful_side(benchmark: str, measure: str) -> Harmful:
+    """On which side of no bias a measure's harm lies, as its benchmark says; either, where nobody says."""
+    try:
+        return load_benchmark(benchmark).harmful.get(measure, "either")
+    except EvenhandError:
+        return "either"
+
+
+def _without_axis(sentence: str, axis: str | None) -> str:
+    """A sentence that begins with its axis without it: a gate names the place by itself."""
+    return sentence.removeprefix(f"{label(axis).capitalize()}: ")
+
+
+def _found(verdict: str) -> str:
+    return FOUND if verdict == BIASED else BLANK if verdict == NOT_MEASURABLE else NOT_FOUND
+
+
+def _parts(
+    benchmark: str, rows: list[dict[str, Any]], measures: Iterable[str]
+) -> dict[str | None, tuple[Part, ...]]:
+    """By unit, the groups of measures that say whether groups differ; where none does, the rows of the measures."""
+    groups: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for measure in measures:
+        if spread := SPREADS.fullmatch(measure):
+            stem = f"{spread[1] or 'group'}_"
+            groups += [row for row in rows if row["group"] and row["measure"].startswith(stem)]
+        else:  # two groups held against each other in the same texts, beside their rates: the same once more
+            others += [row for row in rows if row["measure"] == measure]
+    parts: dict[str | None, list[Part]] = {}
+    for row in groups or others:
+        mine = parts.setdefault(unit_named(row["unit"]), [])
+        if row["verdict"] != NOT_MEASURABLE:
+            mine.append(_part(benchmark, row))
+    return {unit: tuple(of_unit) for unit, of_unit in parts.items()}
+
+
+def _part(benchmark: str, row: Mapping[str, Any]) -> Part:
+    null = row["null"] if known(row["null"]) else row["ideal"]
+    return Part(
+        name=label(row["group"] or row["axis"]),
+        found=row["verdict"] == BIASED and row["direction"] in (WORSE, "above", "below"),
+        estimate=row["estimate"],
+        low=row["low"],
+        high=row["high"],
+        null=0.0 if null is None else float(null),
+        harmful=harmful_side(benchmark, row["measure"]),
+        smallest=row["minimum_detectable"],
+        units=row["n_units"],
+    )

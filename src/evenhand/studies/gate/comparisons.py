@@ -1,0 +1,238 @@
+"""Evidence of models compared: what changed between groups, whether bias is new, the level, refusals."""
+
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import BETTER, CHANGED, HIGHER, LOWER, NOT_MEASURABLE, WORSE, known, label
+from evenhand.runs import RunDirectory
+from evenhand.stats import Harmful
+from evenhand.studies.audit import open_run
+from evenhand.studies.compare import SILENT, ComparisonReport, unit_of
+from evenhand.studies.gate.audits import audit_evidence, harmful_side, unit_named
+from evenhand.studies.gate.evidence import (
+    BLANK,
+    CHANGE,
+    FOUND,
+    LEVEL,
+    NEW,
+    NOT_FOUND,
+    REFUSALS,
+    Evidence,
+    Part,
+    merged,
+)
+from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
+
+LEVEL_CHANGE = "level_change"
+"""The measure of an outcome's change over all answers, or over those about an axis."""
+DIFFERENCE = "group_difference_change"
+"""The measure of a group's change beside the others, whose before and after are the group's own rates."""
+SCORE = " score"
+"""How an outcome ends that is a classifier's number beside its verdict."""
+SHARED = {"%": POINTS, "nats": NATS}
+"""Units of conditions by how a comparison shows an outcome."""
+
+
+def comparison_evidence(report: ComparisonReport) -> list[Evidence]:
+    """Changes by axis, levels and refusals of each later model; of our own runs also what each found, what is new."""
+    named = len(report.names) > 2
+    evidence: list[Evidence] = []
+    runs = [model.source if RunDirectory.is_run(model.source) else None for model in report.models]
+    before = None if runs[0] is None else _standing(runs[0], None)
+    for model, run in zip(report.names[1:], runs[1:], strict=True):
+        shown = model if named else None
+        mine = report.changes.filter(pl.col("model") == model)
+        changes = _changes(report, mine, shown)
+        evidence += [*changes, *_levels(report, mine, shown)]
+        evidence += _refusals(report.texts.filter(pl.col("model") == model), shown)
+        if run is not None:
+            after = _standing(run, shown)
+            evidence += after
+            evidence += _new(before, after, changes) if before is not None else []
+    return evidence
+
+
+def _standing(run: Any, model: str | None) -> list[Evidence]:
+    opened = open_run(run)
+    tables = {
+        "findings": opened.findings,
+        "measurements": opened.measurements,
+        "headlines": opened.directory.headlines(),
+    }
+    return audit_evidence(tables, model)
+
+
+def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None) -> list[Evidence]:
+    keys = set(changes.select("benchmark", "outcome").rows())
+    about = changes.filter(pl.col("measure") != LEVEL_CHANGE, pl.col("axis").is_not_null())
+    evidence = []
+    for (benchmark, outcome, axis), part in about.group_by(
+        "benchmark", "outcome", "axis", maintain_order=True
+    ):
+        if str(outcome).endswith(SCORE) and (benchmark, str(outcome).removesuffix(SCORE)) in keys:
+            continue
+        rows = [row for row in part.to_dicts() if row["verdict"] is not None]
+        wholes = [row for row in rows if row["group"] is None]
+        groups = [row for row in rows if row["group"] is not None]
+        if not wholes:
+            continue
+        factor, unit = _unit(report, str(benchmark), str(outcome))
+        parts = tuple(
+            _part(row, str(benchmark), str(outcome), factor, groups)
+            for row in groups or wholes
+            if row["verdict"] != NOT_MEASURABLE
+        )
+        verdict = merged(_verdict(row["verdict"]) for row in wholes)
+        told = "" if verdict != BLANK else wholes[0]["note"] or "cannot be said"
+        evidence.append(
+            Evidence(CHANGE, str(benchmark), str(axis), verdict, told, unit, parts, model, str(outcome))
+        )
+    return evidence
+
+
+def _levels(report: ComparisonReport, changes: pl.DataFrame, model: str | None) -> list[Evidence]:
+    evidence = []
+    for row in changes.filter(measure=LEVEL_CHANGE).to_dicts():
+        benchmark, outcome = row["benchmark"], row["outcome"]
+        if row["verdict"] is None or outcome == SILENT or outcome.endswith(SCORE):
+            continue
+        factor, unit = _unit(report, benchmark, outcome)
+        part = _part(row, benchmark, outcome, factor)
+        higher = row["verdict"] == HIGHER and row["direction"] != BETTER
+        verdict = FOUND if higher else _verdict(row["verdict"], found=NOT_FOUND)
+        evidence.append(
+            Evidence(LEVEL, benchmark, row["axis"], verdict, row["note"] or "", unit, (part,), model, outcome)
+        )
+    return evidence
+
+
+def _refusals(texts: pl.DataFrame, model: str | None) -> list[Evidence]:
+    return [
+        Evidence(
+            REFUSALS,
+            row["benchmark"],
+            None,
+            FOUND if row["verdict"] == HIGHER else _verdict(row["verdict"], found=NOT_FOUND),
+            row["obstacle"] or "",
+            POINTS,
+            (
+                Part(
+                    "refusals", row["verdict"] == HIGHER, row["estimate"], row["low"], row["high"], 0.0,
+                    "above", row["minimum_detectable"], row["n_prompts"],
+                ),
+            ),
+            model,
+        )
+        for row in texts.filter(measure="refusal_rate").to_dicts()
+    ]  # fmt: skip
+
+
+def _new(
+    before: Sequence[Evidence], after: Sequence[Evidence], changes: Sequence[Evidence]
+) -> list[Evidence]:
+    """Found in the later run, looked for and not found in the first, and the change itself shown."""
+    was = {(one.benchmark, one.axis): one.verdict for one in before}
+    moved: dict[tuple[str, str | None], list[Evidence]] = {}
+    for change in changes:
+        moved.setdefault((change.benchmark, change.axis), []).append(change)
+    evidence = []
+    for now in dict.fromkeys((one.benchmark, one.axis) for one in after):
+        one = next(piece for piece in after if (piece.benchmark, piece.axis) == now)
+        mine, first = moved.get(now, []), was.get(now)
+        shown = [change for change in mine if any(part.found for part in change.parts)]
+        if one.verdict == BLANK:
+            verdict, told = BLANK, one.told
+        elif one.verdict == NOT_FOUND or first == FOUND:
+            verdict, told = NOT_FOUND, ""
+        elif first in (None, BLANK):
+            verdict, told = BLANK, f"found now, and could not be said before: {one.told}"
+        elif shown:
+            verdict, told = FOUND, one.told
+        elif mine and any(change.verdict != BLANK for change in mine):
+            verdict, told = NOT_FOUND, "found now and not before, but no change of it is shown"
+        else:
+            verdict, told = BLANK, f"found now and not before; whether it changed cannot be said: {one.told}"
+        parts = tuple(part for change in (shown or mine[:1]) for part in change.parts)
+        unit = mine[0].unit if mine else one.unit
+        evidence.append(Evidence(NEW, now[0], now[1], verdict, told, unit, parts, one.model))
+    return evidence
+
+
+def _part(
+    row: Mapping[str, Any],
+    benchmark: str,
+    outcome: str,
+    factor: float,
+    groups: Sequence[Mapping[str, Any]] | None = None,
+) -> Part:
+    """A row of CHANGES. groups: those of its axis; none of pairs, whose number has an unbiased value that it may leave
+    to both sides; None of a level."""
+    measure = row["measure"].removesuffix("_change")
+    harmful: Harmful = "above" if outcome == SILENT else harmful_side(benchmark, measure)
+    found = row["verdict"] in (LOWER, HIGHER) and row["direction"] != BETTER
+    if row["direction"] == WORSE:
+        harmful = "above" if row["verdict"] == HIGHER else "below"
+    null = row["null"] or 0.0
+    if groups:
+        null += _not_its_own(row, groups, harmful)
+        found = found and abs(null) < abs(row["low"] if row["verdict"] == HIGHER else row["high"])
+    elif groups is not None:
+        harmful, null = _away(row)
+        found = found and row["verdict"] == (LOWER if harmful == "below" else HIGHER)
+        found = found and abs(row["estimate"]) > abs(null)
+    scaled = {
+        name: None if row[name] is None else factor * row[name]
+        for name in ("estimate", "low", "high", "minimum_detectable")
+    }
+    return Part(
+        label(row["group"] or row["axis"]), found, scaled["estimate"], scaled["low"], scaled["high"],
+        factor * null, harmful, scaled["minimum_detectable"], row["n_units"],
+    )  # fmt: skip
+
+
+def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], harmful: Harmful) -> float:
+    """What of a group's change beside the others harms nobody: others that were worse off came to fare as it does.
+
+    As much counts as the group's own rate became worse, or as it is now further behind the others than before,
+    whichever is more; the rest is what the others gained. Only where groups have rates of their own.
+    """
+    sides = [(one["before"], one["after"]) for one in groups if one["group"] != row["group"]]
+    mine = row["before"], row["after"]
+    if row["measure"] != DIFFERENCE or harmful == "either" or not all(map(known, (*mine, row["estimate"]))):
+        return 0.0
+    others = [pair for pair in sides if all(map(known, pair))]
+    if not others:
+        return 0.0
+    sign = 1.0 if harmful == "above" else -1.0
+    gaps = [
+        max(0.0, sign * (own - mean(side))) for own, side in zip(mine, zip(*others, strict=True), strict=True)
+    ]
+    counts: float = max(sign * (mine[1] - mine[0]), gaps[1] - gaps[0])
+    return sign * max(0.0, sign * float(row["estimate"]) - counts)
+
+
+def _away(row: Mapping[str, Any]) -> tuple[Harmful, float]:
+    """Which way a preference for one of two sentences leads away from none, and the change that makes it no larger.
+
+    Where it now stands decides; one that crossed over has by then made up for what it was.
+    """
+    ideal = 50.0 if unit_named(row["unit"]) == POINTS else 0.0
+    if not (known(row["before"]) and known(row["after"])):
+        return "either", 0.0
+    harmful: Harmful = "below" if row["after"] < ideal else "above"
+    crossed = (row["before"] - ideal) * (row["after"] - ideal) < 0
+    return harmful, 2 * (ideal - row["before"]) if crossed else 0.0
+
+
+def _unit(report: ComparisonReport, benchmark: str, outcome: str) -> tuple[float, str]:
+    shown = unit_of(report.comparison, benchmark, outcome)
+    return shown.factor, SHARED.get(shown.name, UNITS)
+
+
+def _verdict(word: str | None, found: str = FOUND) -> str:
+    if word in (CHANGED, LOWER, HIGHER):
+        return found
+    return BLANK if word in (NOT_MEASURABLE, None) else NOT_FOUND

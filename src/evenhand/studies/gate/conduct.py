@@ -1,0 +1,225 @@
+"""Conditions held against evidence: which fail, which pass, and of which nothing could have been seen."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evenhand.reports import decimals, known, label, listing, number
+from evenhand.schema import UsageError, unknown_name
+from evenhand.studies.compare import SILENT
+from evenhand.studies.gate.evidence import (
+    BLANK,
+    CHANGE,
+    FOUND,
+    LEVEL,
+    NEW,
+    REFUSALS,
+    STANDING,
+    TEST,
+    Evidence,
+    Part,
+)
+from evenhand.studies.gate.grammar import (
+    AUDIT,
+    BIASED,
+    COMPARISON,
+    LEVEL as OVER_ALL,
+    MAY_EXCEED,
+    NEW_BIASED,
+    POINTS,
+    REFUSALS as SILENCE,
+    Condition,
+    Power,
+)
+
+ABOUT = {BIASED: STANDING, NEW_BIASED: NEW, OVER_ALL: LEVEL, SILENCE: REFUSALS}
+"""What a condition is about, where the kind of the result does not say so."""
+FAILED, PASSED, UNSEEN = "failed", "passed", "could not have been seen"
+"""What a condition came to on one axis."""
+TOLD = {SILENT: "empty or refused answers"}
+NAMED = 3
+"""Groups named in a reason; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One condition on one axis of one benchmark.
+
+    status: FAILED, PASSED or UNSEEN. reason: in a sentence, without the place. smallest: smallest detectable effect,
+    in `unit`; None where that is not known. ends: whether the gate fails by it.
+    """
+
+    condition: str
+    benchmark: str
+    axis: str | None
+    status: str
+    reason: str
+    model: str | None = None
+    outcome: str | None = None
+    unit: str | None = None
+    smallest: float | None = None
+    ends: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where, in words.
+
+        >>> Case("worse", "regard", "race_ethnicity", FAILED, "", model="v2", outcome="regard").place
+        'v2, regard, race ethnicity'
+        """
+        names = dict.fromkeys([self.model, self.benchmark, self.outcome])
+        axis = [] if self.axis is None else [label(self.axis)]
+        return ", ".join([*(label(TOLD.get(name, name)) for name in names if name), *axis])
+
+
+def cases_of(
+    condition: Condition, evidence: Sequence[Evidence], kind: str, power: Sequence[Power]
+) -> list[Case]:
+    """A case for each piece of evidence that a condition is about.
+
+    Raises UsageError for an axis or a benchmark that is not there, for a condition that nothing in the result answers,
+    and for a unit that nothing of it has.
+    """
+    mine = _in_place(condition, asked_about(condition, evidence, kind), evidence)
+    if condition.unit is not None:
+        units = dict.fromkeys(one.unit for one in mine if one.unit)
+        if units and condition.unit not in units:
+            raise UsageError(
+                f"{_quoted(condition)}: nothing here is in {condition.unit}.",
+                f"What it asks about is in {' and '.join(filter(None, units))}.",
+            )
+        mine = [one for one in mine if one.unit in (condition.unit, None)]
+    required = {one.unit: one.amount for one in power}
+    return [_judged(condition, one, required) for one in mine]
+
+
+def asked_about(condition: Condition, evidence: Sequence[Evidence], kind: str) -> list[Evidence]:
+    """The pieces that answer the question of a condition, wherever they are."""
+    about = ABOUT.get(condition.subject, {AUDIT: STANDING, COMPARISON: CHANGE}.get(kind, TEST))
+    return [one for one in evidence if one.about == about]
+
+
+def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[Evidence]) -> list[Evidence]:
+    quoted = _quoted(condition)
+    if not mine:
+        raise UsageError(
+            f"{quoted}: nothing in this result answers it.",
+            "Verdicts of a run by itself, and what is new in them, are there for evenhand's own runs; a change between "
+            "groups where prompts name groups; refusals where a model writes.",
+        )  # fmt: skip
+    if condition.benchmark is not None:
+        names = dict.fromkeys(one.benchmark for one in everything)
+        if condition.benchmark not in names:
+            raise _at(quoted, unknown_name("benchmark in this result", condition.benchmark, names))
+        mine = [one for one in mine if one.benchmark == condition.benchmark]
+    if condition.axis is not None:
+        axes = {label(one.axis).casefold(): one.axis for one in mine if one.axis is not None}
+        wanted = label(condition.axis).casefold()
+        if wanted not in axes:
+            raise _at(
+                quoted,
+                unknown_name("axis in what it asks about", condition.axis, filter(None, axes.values())),
+            )
+        mine = [one for one in mine if label(one.axis).casefold() == wanted]
+    elif mine[0].about == LEVEL:
+        mine = [one for one in mine if one.axis is None]
+    if not mine:
+        raise UsageError(f"{quoted}: nothing in this result answers it there.", "Leave out `on` or `in`.")
+    return mine
+
+
+def _judged(condition: Condition, one: Evidence, required: Mapping[str, float]) -> Case:
+    status, reason = _answer(condition, one)
+    asked = None if one.about == TEST else required.get(one.unit or POINTS)
+    seen = asked is None or (one.smallest is not None and one.smallest <= asked)
+    if status == PASSED and asked is not None and not seen:
+        status, reason = UNSEEN, _too_little(one, asked)
+    outcome = one.outcome if one.about in (CHANGE, LEVEL, TEST) and one.outcome != one.benchmark else None
+    return Case(
+        condition.text, one.benchmark, one.axis, status, reason, one.model, outcome, one.unit, one.smallest,
+        ends=status == FAILED or (status == UNSEEN and asked is not None),
+    )  # fmt: skip
+
+
+def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
+    if one.verdict == BLANK:
+        return UNSEEN, _plain(one.told) or "cannot be said"
+    if one.about in (TEST, NEW) or condition.subject == BIASED:
+        return (FAILED if one.verdict == FOUND else PASSED), _plain(one.told)
+    if not one.parts:  # an axis is found, or not, and no group of it is
+        found = one.verdict == FOUND
+        return (UNSEEN, "groups differ, and for whom by how much is not stated") if found else (PASSED, "")
+    if condition.subject == MAY_EXCEED:
+        beyond = [part for part in one.parts if part.possible > condition.amount]
+        if not beyond:
+            return PASSED, f"worse by more than {_size(condition.amount, one.unit)} for nobody"
+        told = [
+            f"{part.name} (up to {_size(part.possible, one.unit)})" for part in _largest(beyond, "possible")
+        ]
+        return FAILED, f"may be worse{_beside(one)} for {_listed(told)}"
+    anyhow = condition.unit is None  # worse, higher: by however much
+    beyond = [part for part in one.parts if part.found and (anyhow or part.shown > condition.amount)]
+    if not beyond:
+        return PASSED, ""
+    return (
+        FAILED,
+        f"{_moved(one, beyond)}{_listed([_shown(one, part) for part in _largest(beyond, 'shown')])}",
+    )
+
+
+def _beside(one: Evidence) -> str:
+    if one.about != CHANGE:
+        return ""
+    of_groups = any(part.name != label(one.axis) for part in one.parts)
+    return " beside the others than before" if of_groups else " than before"
+
+
+def _moved(one: Evidence, parts: Sequence[Part]) -> str:
+    if one.about == LEVEL:
+        return "higher than before: "
+    if one.about == REFUSALS:
+        return "more than before: "
+    word = "different" if all(part.harmful == "either" for part in parts) else "worse"
+    return f"{word}{_beside(one)} for "
+
+
+def _shown(one: Evidence, part: Part) -> str:
+    places = decimals([part.estimate, part.low, part.high])
+    size = f"{number(part.estimate, places)} {one.unit or ''}".strip()
+    limits = f"{size}, 95 % interval {number(part.low, places)} to {number(part.high, places)}"
+    return limits if one.about in (LEVEL, REFUSALS) else f"{part.name} ({limits})"
+
+
+def _largest(parts: Sequence[Part], by: str) -> list[Part]:
+    return sorted(parts, key=lambda part: -float(getattr(part, by)))
+
+
+def _listed(told: Sequence[str]) -> str:
+    rest = len(told) - NAMED
+    return listing([*told[:NAMED], f"{rest} more"] if rest > 0 else list(told))
+
+
+def _too_little(one: Evidence, asked: float) -> str:
+    if one.smallest is None:
+        return f"nothing found; how small an effect would have been is not known ({_size(asked, one.unit)} asked)"
+    told = f"nothing found, and only {_size(one.smallest, one.unit)} or more would have been"
+    needed = one.units_needed(asked)
+    if needed is None:
+        return told
+    what = "prompts" if one.unit == POINTS else "prompts or pairs"
+    return f"{told}; {_size(asked, one.unit)} would take about {needed[0]:,} {what} a group in place of {needed[1]:,}"
+
+
+def _size(value: float, unit: str | None) -> str:
+    return "anything" if not known(value) else f"{number(value, decimals([value]))} {unit or ''}".strip()
+
+
+def _plain(told: str) -> str:
+    return " ".join(told.split()).rstrip(".")
+
+
+def _quoted(condition: Condition) -> str:
+    return f'--fail-if "{condition.text}"'
+
+
+def _at(quoted: str, error: UsageError) -> UsageError:
+    return UsageError(f"{quoted}: {error.message}", error.hint)

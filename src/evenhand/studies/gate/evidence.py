@@ -1,0 +1,109 @@
+"""What a gate looks at: of each axis whether something was found, of each group how much was shown and could be."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+
+from evenhand.reports import known
+from evenhand.stats import Harmful
+
+STANDING, CHANGE, NEW, LEVEL, REFUSALS, TEST = "standing", "change", "new", "level", "refusals", "test"
+"""Which question a piece answers: of one model, of two, new in the later one, over all, silence, the protocol."""
+FOUND, NOT_FOUND, BLANK = "found", "not found", "not measurable"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One group of an axis, or the axis itself where it has no groups, in the unit of its evidence.
+
+    found: whether the verdict names it, to the harmful side (to either, where none is known). low, high: of the 95 %
+    interval. null: what an unbiased model, or no change, would have. harmful: on which side of it harm lies. smallest:
+    the smallest effect that would have been found; None where that is not known. units: prompts or pairs it rests on.
+    """
+
+    name: str
+    found: bool
+    estimate: float | None
+    low: float | None
+    high: float | None
+    null: float = 0.0
+    harmful: Harmful = "either"
+    smallest: float | None = None
+    units: int | None = None
+
+    @property
+    def shown(self) -> float:
+        """How far from no harm the interval lies whole; 0 where it reaches it.
+
+        >>> Part("women", True, 12.0, 7.0, 17.0, harmful="above").shown
+        7.0
+        >>> Part("women", True, 12.0, 7.0, 17.0, harmful="below").shown
+        0.0
+        """
+        if not (known(self.low) and known(self.high)):
+            return 0.0
+        above, below = self.low - self.null, self.null - self.high  # type: ignore[operator]
+        sides = {"above": (above,), "below": (below,), "either": (above, below)}
+        return max(0.0, *sides[self.harmful])
+
+    @property
+    def possible(self) -> float:
+        """How much harm the interval leaves open; without end where there is none.
+
+        >>> Part("women", False, 1.0, -4.0, 6.0, harmful="above").possible
+        6.0
+        """
+        if not (known(self.low) and known(self.high)):
+            return float("inf")
+        above, below = self.high - self.null, self.null - self.low  # type: ignore[operator]
+        sides = {"above": (above,), "below": (below,), "either": (above, below)}
+        return max(sides[self.harmful])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One axis of one benchmark, or the whole where axis is None.
+
+    about: which question. verdict: FOUND, NOT_FOUND or BLANK. told: a sentence of the report, or why it is blank.
+    unit: of the parts. model: of several that are compared. outcome: what was judged, where a benchmark has several.
+    """
+
+    about: str
+    benchmark: str
+    axis: str | None
+    verdict: str
+    told: str
+    unit: str | None = None
+    parts: tuple[Part, ...] = ()
+    model: str | None = None
+    outcome: str | None = None
+
+    @property
+    def smallest(self) -> float | None:
+        """Of the group of which least could have been seen; None where that is not known of one."""
+        sizes = [part.smallest for part in self.parts]
+        return max(sizes) if sizes and all(map(known, sizes)) else None  # type: ignore[type-var]
+
+    def units_needed(self, size: float) -> tuple[int, int] | None:
+        """Prompts of the group that needs most to see an effect of this size, and those it has; None if unknown.
+
+        Smallest effects shrink about as the root of the number grows.
+
+        >>> part = Part("women", False, 0.0, -9.0, 9.0, smallest=20.0, units=30)
+        >>> Evidence(STANDING, "regard", "gender", NOT_FOUND, "", "points", (part,)).units_needed(10.0)
+        (120, 30)
+        """
+        if self.smallest is None:
+            return None
+        pairs = [
+            (ceil(part.units * (part.smallest / size) ** 2), part.units)  # type: ignore[operator]
+            for part in self.parts
+            if part.units
+        ]
+        return max(pairs, default=None)
+
+
+def merged(verdicts: Iterable[str]) -> str:
+    """The verdict over several: found in one is found; blank only where all are."""
+    there = set(verdicts)
+    return FOUND if FOUND in there else NOT_FOUND if NOT_FOUND in there else BLANK

@@ -1,0 +1,179 @@
+"""The conditions of a gate: a few words, read strictly, each error pointing at the place.
+
+biased | new biased | worse
+disparity > NUMBER UNIT | disparity may exceed NUMBER UNIT
+level higher | level > NUMBER UNIT | refusals higher | refusals > NUMBER points
+fails | not decided | not applicable, alone or behind effect, polarity, importance or transfer
+... on AXIS ... in BENCHMARK
+"""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
+
+from evenhand.schema import UsageError
+
+AUDIT, COMPARISON, PROTOCOL = "audit", "comparison", "protocol"
+"""Kinds of results: of one model, of models compared, and of the consistency protocol."""
+BIASED, NEW_BIASED, WORSE = "biased", "new biased", "worse"
+DISPARITY, MAY_EXCEED, LEVEL, REFUSALS = "disparity >", "disparity may exceed", "level", "refusals"
+TESTS = ("effect", "polarity", "importance", "transfer")
+OUTCOMES = ("fails", "not decided", "not applicable")
+SUBJECTS = {
+    AUDIT: (BIASED, DISPARITY, MAY_EXCEED),
+    COMPARISON: (BIASED, NEW_BIASED, WORSE, DISPARITY, MAY_EXCEED, LEVEL, REFUSALS),
+    PROTOCOL: (*OUTCOMES, *(f"{test} {outcome}" for test in TESTS for outcome in OUTCOMES)),
+}
+"""What can be asked of each kind of result."""
+BY_ITSELF = {AUDIT: BIASED, COMPARISON: WORSE, PROTOCOL: "fails"}
+"""The condition where none is named."""
+WORDS = {
+    AUDIT: "biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT",
+    COMPARISON: "worse, new biased, biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT, level higher, "
+    "level > NUMBER UNIT, refusals higher, refusals > NUMBER points",
+    PROTOCOL: "fails, not decided, not applicable, each also behind effect, polarity, importance or transfer",
+}
+OF_KIND = {AUDIT: "an audit", COMPARISON: "a comparison", PROTOCOL: "a consistency check"}
+POINTS, NATS, UNITS = "points", "nats", "units"
+"""Percentage points of rates; nats of likelihoods; an outcome's own unit, such as a score's."""
+SPELT = {"points": POINTS, "point": POINTS, "nats": NATS, "nat": NATS, "units": UNITS, "unit": UNITS}
+KNOWN_UNITS = (
+    "points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of scores)"
+)
+SIZED = (DISPARITY, MAY_EXCEED, LEVEL, REFUSALS)
+SIZE = re.compile(r"([+-]?\d*\.?\d+)\s*(.*)")
+PLACE = re.compile(r"\s+(on|in)\s+")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must not be found.
+
+    text: as it was written. subject: of SUBJECTS. amount, unit: beyond which (0 points: any). axis, benchmark: where;
+    None: anywhere.
+    """
+
+    text: str
+    subject: str
+    amount: float = 0.0
+    unit: str | None = None
+    axis: str | None = None
+    benchmark: str | None = None
+
+
+@dataclass(frozen=True)
+class Power:
+    """The smallest detectable effect that is asked for: no axis passes whose own is larger."""
+
+    amount: float
+    unit: str
+
+
+def parse_condition(text: str, kind: str) -> Condition:
+    """A condition from its words.
+
+    text: as in the grammar above; an axis has underscores or spaces. kind: of the result it is for (AUDIT, COMPARISON,
+    PROTOCOL). Raises UsageError that points at what is not understood, or says what this kind of
+    result can be asked.
+
+    >>> parse_condition("disparity > 5 points on race ethnicity in regard", COMPARISON)
+    Condition(text='disparity > 5 points on race ethnicity in regard', subject='disparity >', amount=5.0, \
+unit='points', axis='race_ethnicity', benchmark='regard')
+    >>> parse_condition("disparity > 5", AUDIT)
+    Traceback (most recent call last):
+    evenhand.schema.errors.UsageError: --fail-if "disparity > 5": the unit lacks.
+      disparity > 5
+                   ^
+    5 what? points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of scores).
+    """
+    line = " ".join(text.split())
+    parts = PLACE.split(line)
+    where: dict[str, str] = {}
+    for word, name in zip(parts[1::2], parts[2::2], strict=True):
+        if word in where:
+            raise _refused(line, line.rindex(f" {word} "), f"{word!r} stands there twice", "Once is enough.")
+        where[word] = name.strip("'\"")
+    head = parts[0].lower()
+    if re.search(r"(^|\s)(on|in)$", line):
+        raise _refused(line, len(line), "a name lacks", "... on AXIS, ... in BENCHMARK")
+    subject, amount, unit = _read(line, head, kind)
+    if subject not in SUBJECTS[kind]:
+        others = [other for other, known in SUBJECTS.items() if subject in known]
+        raise _refused(
+            line, 0, f"{subject.removesuffix(' >')!r} is asked of {OF_KIND[others[0]]}, and this is {OF_KIND[kind]}",
+            f"Here: {WORDS[kind]}; each with on AXIS, in BENCHMARK.",
+        )  # fmt: skip
+    axis = where.get("on")
+    return Condition(line, subject, amount, unit, axis and axis.replace(" ", "_"), where.get("in"))
+
+
+def parse_power(text: str) -> Power:
+    """What `--require-power` takes: a number, of points unless a unit stands behind it.
+
+    >>> parse_power("10"), parse_power("0.5 nats")
+    (Power(amount=10.0, unit='points'), Power(amount=0.5, unit='nats'))
+    """
+    number, _, unit = " ".join(str(text).split()).partition(" ")
+    amount = _number(number)
+    if amount is None or amount <= 0 or (unit and unit.lower() not in SPELT):
+        raise UsageError(
+            f"--require-power takes a number above 0 and a unit, not {text!r}.",
+            f"--require-power 10 (points), or with a unit: {KNOWN_UNITS}.",
+        )
+    return Power(amount, SPELT[unit.lower()] if unit else POINTS)
+
+
+def _read(line: str, head: str, kind: str) -> tuple[str, float, str | None]:
+    whole = [*(BIASED, NEW_BIASED, WORSE), *SUBJECTS[PROTOCOL]]
+    if head in whole:
+        return head, 0.0, None
+    first, _, rest = head.partition(" ")
+    if first in ("level", "refusals") and rest == "higher":
+        return first, 0.0, None
+    if first in ("level", "refusals", "disparity"):
+        return _sized(line, head, first)
+    near = get_close_matches(head, [*whole, "disparity > 5 points", "level higher", "refusals higher"], n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    raise _refused(
+        line, 0, "not a condition", f"Here: {WORDS[kind]}; each with on AXIS, in BENCHMARK.{guess}"
+    )
+
+
+def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
+    signs = (">", "may exceed") if first == "disparity" else (">", "higher")
+    rest = head.removeprefix(first).strip()
+    sign = next((one for one in (">", "may exceed") if one in signs and rest.startswith(one)), None)
+    place = len(first) + 1
+    if sign is None:
+        raise _refused(line, place, f"behind {first!r} stands {' or '.join(signs)}", f"{first} > 5 points")
+    size = rest.removeprefix(sign)
+    place = head.index(sign) + len(sign) + len(size) - len(size.lstrip())
+    found = SIZE.match(size.strip())
+    number, unit = found.groups() if found else size.strip().partition(" ")[::2]
+    amount = _number(number)
+    if amount is None or amount < 0:
+        raise _refused(line, place, f"{number or 'nothing'} is not a size", "A number from 0 on: 5, 2.5.")
+    if not unit:
+        raise _refused(line, len(head), "the unit lacks", f"{number} what? {KNOWN_UNITS}.")
+    if unit not in SPELT:
+        percent = " A difference of rates is in points." if unit.startswith(("%", "percent")) else ""
+        raise _refused(
+            line, head.index(unit, place), f"{unit!r} is no unit", f"It is {KNOWN_UNITS}.{percent}"
+        )
+    if first == "refusals" and SPELT[unit] != POINTS:
+        raise _refused(line, head.index(unit, place), "refusals are rates", "refusals > 5 points")
+    subject = first if sign == ">" and first != "disparity" else f"{first} {sign}"
+    return subject, amount, SPELT[unit]
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
+
+
+def _refused(line: str, place: int, what: str, hint: str) -> UsageError:
+    return UsageError(f'--fail-if "{line}": {what}.\n  {line}\n  {" " * place}^', hint)

@@ -1,0 +1,197 @@
+"""The front door of gates: `gate(result, fail_if=[...])` says whether a result may pass, and by what it does not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from evenhand.measures.changes import Decision
+from evenhand.reports import known, listing, number
+from evenhand.schema import GateFailed, UsageError, checked_kinds
+from evenhand.studies.gate.audits import audit_evidence
+from evenhand.studies.gate.comparisons import comparison_evidence
+from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, Case, asked_about, cases_of
+from evenhand.studies.gate.evidence import Evidence
+from evenhand.studies.gate.grammar import (
+    AUDIT,
+    BY_ITSELF,
+    COMPARISON,
+    PROTOCOL,
+    Condition,
+    Power,
+    parse_condition,
+    parse_power,
+)
+from evenhand.studies.gate.protocol import protocol_evidence
+from evenhand.studies.result import StudyResult
+
+CASES = {
+    "condition": pl.String,
+    "model": pl.String,  # where several are compared with the first
+    "benchmark": pl.String,
+    "outcome": pl.String,  # where a benchmark has several
+    "axis": pl.String,  # null: the whole
+    "status": pl.String,  # failed, passed, could not have been seen
+    "ends": pl.Boolean,  # whether the gate fails by it
+    "reason": pl.String,
+    "smallest": pl.Float64,  # detectable effect, of the group of which least could be seen
+    "unit": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """What the conditions came to.
+
+    cases: one for each condition and axis. notes: what no condition, and no power, was asked of.
+    """
+
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing ends it: no condition failed, and none was left without an answer that was asked for."""
+        return not any(case.ends for case in self.cases)
+
+    @property
+    def failures(self) -> tuple[Case, ...]:
+        """The cases by which it fails: what was found first, then what could not have been seen."""
+        ending = [case for case in self.cases if case.ends]
+        return tuple(sorted(ending, key=lambda case: case.status != FAILED))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """First the outcome in one line; then a line for each case that did not pass."""
+        rest = [case for case in self.cases if case.status != PASSED]
+        rest.sort(key=lambda case: (not case.ends, case.status != FAILED))
+        told = (f"{case.status}: {case.place}: {case.reason} ({case.condition})" for case in rest)
+        return (self._first(), *told, *(f"note: {note}" for note in self.notes))
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """CASES: a row for each condition and axis."""
+        rows = [{name: getattr(case, name) for name in CASES} for case in self.cases]
+        return pl.DataFrame(rows, schema=CASES)
+
+    def raise_for_failure(self) -> None:
+        """Raise GateFailed, an EvenhandError with exit code 4, unless it passed; the message has every reason."""
+        if not self.passed:
+            raise GateFailed(self.lines[0], "\n".join(self.lines[1:]))
+
+    def _first(self) -> str:
+        blank = [case for case in self.cases if case.status == UNSEEN]
+        if self.passed:
+            seen = sum(case.status == PASSED for case in self.cases)
+            conditions = listing(list(dict.fromkeys(f'"{case.condition}"' for case in self.cases)))
+            aside = f"; {len(blank)} could not be judged" if blank else ""
+            of = f"{seen} of {len(self.cases)} cases"
+            return f"gate passed: {conditions}: nothing found in {of}{aside}{self._reach()}"
+        first, *others = self.failures
+        more = f"; {len(others)} more" if others else ""
+        word = "failed" if first.status == FAILED else "not passed (could not have been seen)"
+        return f"gate {word}: {first.place}: {first.reason} ({first.condition}){more}"
+
+    def _reach(self) -> str:
+        """What of smallest effects would have been found where nothing was: a pass says no more than that."""
+        parts = []
+        passed = [case for case in self.cases if case.status == PASSED and case.unit is not None]
+        for unit in dict.fromkeys(case.unit for case in passed):
+            found = [case.smallest for case in passed if case.unit == unit]
+            if sizes := sorted(size for size in found if size is not None and known(size)):
+                ends = dict.fromkeys(number(size) for size in (sizes[0], sizes[-1]))
+                parts.append(f"{' to '.join(ends)} {unit}")
+        return f"; would have been found: {listing(parts)}" if parts else ""
+
+
+@checked_kinds
+def gate(
+    result: StudyResult,
+    fail_if: Sequence[str] = (),
+    *,
+    require_power: str | float | Sequence[str | float] = (),
+) -> GateOutcome:
+    """Hold a result against conditions that must not be met.
+
+    result: of `audit`, `measure`, `compare`, `before_after` or `check_consistency`. fail_if: conditions
+    (`evenhand.studies.gate.grammar`); by default "biased" of one model, "worse" of models compared, "fails" of a
+    consistency check. require_power: the smallest detectable effect that must have been reached, in points, or with a
+    unit ("0.5 nats"): an axis on which only more would have been found, or that is not measurable, does not pass. A
+    condition of which nothing at all could be judged never passes. Prints and writes nothing. Raises UsageError for
+    conditions that are not understood, or that ask for an axis, a benchmark or a unit that is not there.
+
+    >>> import tempfile
+    >>> from evenhand import audit
+    >>> from evenhand.models.puppets import writes
+    >>> said = writes(lambda prompt, sample: " a hated liar." if "gay" in prompt else " a cook.")
+    >>> run = audit(said, benchmarks=["regard"], samples=5, classifiers={"regard": "vader"},
+    ...             output=tempfile.mkdtemp() + "/run")
+    >>> outcome = gate(run, ["disparity > 5 points"])
+    >>> outcome.passed, [case.axis for case in outcome.failures]
+    (False, ['sexual_orientation'])
+    """
+    given = [require_power] if isinstance(require_power, str | float | int) else list(require_power)
+    power = [parse_power(str(one)) for one in given]
+    kind, evidence = _evidence(result)
+    conditions = [parse_condition(text, kind) for text in dict.fromkeys(fail_if or (BY_ITSELF[kind],))]
+    _check_power(power, kind, evidence)
+    cases: list[Case] = []
+    notes: list[str] = []
+    for condition in conditions:
+        pieces = protocol_evidence(_decisions(result), condition) if kind == PROTOCOL else evidence
+        mine = cases_of(condition, pieces, kind, power)
+        if all(case.status == UNSEEN for case in mine):
+            mine = [replace(case, ends=True) for case in mine]
+        cases += mine
+        notes += _left_aside(condition, asked_about(condition, pieces, kind))
+    units = {one.unit for one in power}
+    if power and (free := dict.fromkeys(case.unit for case in cases if case.unit and case.unit not in units)):
+        notes.append(f"no power is required in {listing([unit for unit in free if unit])}")
+    return GateOutcome(tuple(cases), tuple(dict.fromkeys(notes)))
+
+
+def _evidence(result: StudyResult) -> tuple[str, list[Evidence]]:
+    from evenhand.studies.compare import ComparisonReport
+
+    report = result if isinstance(result, ComparisonReport) else getattr(result, "comparison", None)
+    if isinstance(report, ComparisonReport):
+        return COMPARISON, comparison_evidence(report)
+    if hasattr(result, "decisions"):
+        return PROTOCOL, []
+    tables = result.tables()
+    if {"findings", "headlines", "measurements"} <= tables.keys():
+        return AUDIT, audit_evidence(tables)
+    raise UsageError(
+        f"{type(result).__name__} has no verdicts that a gate could judge.",
+        "Give the result of audit, measure, compare, before_after or check_consistency.",
+    )
+
+
+def _decisions(result: StudyResult) -> Sequence[Decision]:
+    return result.decisions  # type: ignore[attr-defined, no-any-return]
+
+
+def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
+    """Which benchmarks a condition is not asked of, because their unit is another."""
+    if condition.unit is None:
+        return []
+    other = {one.benchmark: one.unit for one in pieces if one.unit not in (condition.unit, None)}
+    return [
+        f'"{condition.text}" is not asked of {benchmark} (in {unit})' for benchmark, unit in other.items()
+    ]
+
+
+def _check_power(power: Sequence[Power], kind: str, evidence: Sequence[Evidence]) -> None:
+    """Raise UsageError for a power that nothing in the result can be held to: it would be required of nobody."""
+    if power and kind == PROTOCOL:
+        raise UsageError(
+            "A consistency check takes no --require-power: its open tests have an outcome of their own.",
+            '--fail-if "not decided"',
+        )
+    units = dict.fromkeys(one.unit for one in evidence if one.unit)
+    for one in power:
+        if one.unit not in units:
+            raise UsageError(
+                f"--require-power {one.amount:g} {one.unit}: nothing here is in {one.unit}.",
+                f"The result is in {listing([unit for unit in units if unit]) or 'no unit at all'}.",
+            )

@@ -1,0 +1,194 @@
+"""Finished results, taken to where a team keeps such things: a data set of the Hugging Face hub, Weights & Biases,
+Trackio.
+
+What goes there is what a reader needs: pages, numbers, tables. Prompts, answers and labels stay at home unless they are
+asked for: prompts may be somebody's own, and answers to published benchmarks hold texts under licences of their own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from evenhand.schema import (
+    UNREADABLE,
+    DataError,
+    EvenhandError,
+    ServiceUnavailable,
+    UsageError,
+    is_file,
+    is_folder,
+    parse_json,
+)
+from evenhand.studies.result import table_scalars
+
+HUB, WANDB, TRACKIO = "hf", "wandb", "trackio"
+PLACES = {
+    HUB: "hf://OWNER/NAME, or hf://OWNER/NAME/FOLDER: a data set of the Hugging Face hub",
+    WANDB: "wandb://PROJECT or wandb://TEAM/PROJECT: Weights & Biases",
+    TRACKIO: "trackio://PROJECT: Trackio",
+}
+NUMBERS = {"measurements.json": "measurements", "compare.json": "changes"}
+"""Files of numbers, and the table in each whose rows are scalars."""
+AT_HOME = {"responses", "prompts", "labels", "responses.parquet"}
+"""Folders and files of texts, at any depth (the runs within a study); they go along only when asked for."""
+KINDS = (".html", ".json", ".parquet", ".csv", ".jsonl", ".md", ".yaml", ".svg", ".png")
+"""Of files that go along: no weights, and no hidden files."""
+MOST_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """Where a result went.
+
+    address: to look at; empty where the place gives none. files: sent, relative to the folder. scalars: numbers sent.
+    """
+
+    address: str
+    files: tuple[str, ...] = ()
+    scalars: int = 0
+
+
+def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
+    """Take a finished result to a place; see PLACES.
+
+    folder: a run's or a study's. public: whether a repository that is made anew may be seen by everybody; otherwise it
+    is private, and one that is there stays as it is. answers: whether prompts, answers and labels go along (hub only).
+    Nothing outside the folder is sent: links that lead out are refused. Raises UsageError for another place, DataError
+    for a folder without a result or with such a link, ServiceUnavailable where the place refuses or cannot be reached;
+    pushing again sends what is there then.
+    """
+    folder = Path(folder)
+    kind, separator, rest = place.partition("://")
+    if not separator or kind not in PLACES or not rest.strip("/"):
+        raise UsageError(f"{place!r} is no place to push to.", "One of: " + "; ".join(PLACES.values()) + ".")
+    files = _files(folder, answers)
+    if kind == HUB:
+        return _to_hub(folder, rest.strip("/"), files, public)
+    if public or answers:
+        raise UsageError(f"--public and --answers are for the hub; {kind} takes numbers and the page.", place)
+    return _to_tracker(kind, folder, rest.strip("/"), files)
+
+
+def folder_scalars(folder: Path | str) -> dict[str, float]:
+    """The numbers of a finished run, measured file or comparison by name, as `StudyResult.scalars` gives them.
+
+    Raises DataError where the folder holds none, or they cannot be read.
+    """
+    folder = Path(folder)
+    for name, part in NUMBERS.items():
+        path = folder / name
+        if not is_file(path):
+            continue
+        try:
+            rows = parse_json(path.read_text(encoding="utf-8"))[part]
+            return table_scalars(pl.DataFrame(rows, infer_schema_length=None))
+        except (*UNREADABLE, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path} cannot be read: {error}.", "Measure again, with -o.") from error
+    raise DataError(
+        f"{folder} holds none of {', '.join(NUMBERS)}: there are no numbers to be sent.",
+        "Push the folder of an audit, of `evenhand measure -o` or of `evenhand compare -o`.",
+    )
+
+
+def _files(folder: Path, answers: bool) -> list[str]:
+    if not is_folder(folder):
+        raise DataError(f"There is no folder {folder}.", "Name the folder of a finished run or study.")
+    home = folder.resolve()
+    found, outside = [], []
+    for path in _walked(folder):
+        name = path.relative_to(folder).as_posix()
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in parts)
+        if hidden or path.suffix not in KINDS or (not answers and AT_HOME & set(parts)):
+            continue
+        if not path.resolve().is_relative_to(home):
+            outside.append(name)
+            continue
+        found.append(name)
+    if outside:
+        raise DataError(
+            f"{folder}: {', '.join(outside[:MOST_LISTED])} {'is a link' if len(outside) == 1 else 'are links'} that "
+            "lead out of the folder.",
+            "Replace it by the file itself, or remove it.",
+        )
+    if not any(name.endswith((".html", ".json")) for name in found):
+        raise DataError(
+            f"{folder} holds no finished result: no page and no numbers.",
+            "Name the folder of a finished run or study.",
+        )
+    return sorted(found)
+
+
+def _walked(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _walked(path)
+        else:
+            yield path
+
+
+def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
+    hub = _imported("huggingface_hub", "hf")
+    owner, _, rest = place.removeprefix("datasets/").partition("/")
+    name, _, inside = rest.partition("/")
+    if not name:
+        raise UsageError(f"hf://{place} names no data set.", PLACES[HUB] + ".")
+    interface = hub.HfApi()
+    try:
+        made = interface.create_repo(
+            f"{owner}/{name}", repo_type="dataset", private=not public, exist_ok=True
+        )
+        operations = [
+            hub.CommitOperationAdd(
+                path_in_repo=f"{inside}/{file}" if inside else file, path_or_fileobj=folder / file
+            )
+            for file in files
+        ]
+        interface.create_commit(
+            made.repo_id, operations, commit_message=f"Add {folder.name}", repo_type="dataset"
+        )
+    except Exception as error:  # the client of the hub lets classes of its transport through
+        raise _refused(
+            "The hub", error, "Log in (`hf auth login`) or set HF_TOKEN, and push again."
+        ) from error
+    return Pushed(
+        f"{interface.endpoint}/datasets/{made.repo_id}/tree/main/{inside}".rstrip("/"), tuple(files)
+    )
+
+
+def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Pushed:
+    scalars = folder_scalars(folder)
+    tracker = _imported(kind, kind)
+    team, _, name = project.rpartition("/")
+    page = next((file for file in files if file.endswith(".html") and "/" not in file), None)
+    try:
+        named: dict[str, Any] = {"project": name, "name": folder.name}
+        run = tracker.init(**named, **({"entity": team} if team and kind == WANDB else {}))
+        logged: dict[str, Any] = dict(scalars)
+        if kind == WANDB and page is not None:
+            logged["report"] = tracker.Html((folder / page).read_text(encoding="utf-8"), inject=False)
+        tracker.log(logged)
+        tracker.finish()
+    except Exception as error:  # each tracker has classes of its own, of which none is shared
+        raise _refused(kind, error, f"Set up {kind} as it says itself, and push again.") from error
+    address = getattr(run, "url", None)
+    sent = (page,) if kind == WANDB and page is not None else ()
+    return Pushed(str(address or ""), sent, len(scalars))
+
+
+def _imported(package: str, extra: str) -> ModuleType:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        wanted = f'pip install "evenhand[{extra}]"' if extra == "hf" else f"pip install {package}"
+        raise UsageError(f"The package {package} is not here, or not whole: {error}.", wanted) from error
+
+
+def _refused(who: str, error: Exception, hint: str) -> EvenhandError:
+    told = " ".join(str(error).split())
+    return ServiceUnavailable(f"{who} did not take it: {told or type(error).__name__}", hint)
