@@ -32,8 +32,25 @@ NOTICE = (
     "<!-- Written by docs/generate.py from the package: edit the card or the docstring, not this page. -->"
 )
 FIRST = (
-    *("audit", "Run", "open_run", "rescore", "compare", "ComparisonReport", "before_after", "BeforeAfterReport"),
-    *("measure", "FileMeasurements", "gate", "check_consistency", "Checked", "search_instruction", "Revision"),
+    *(
+        "audit",
+        "Run",
+        "open_run",
+        "rescore",
+        "compare",
+        "ComparisonReport",
+        "before_after",
+        "BeforeAfterReport",
+    ),
+    *(
+        "measure",
+        "FileMeasurements",
+        "gate",
+        "check_consistency",
+        "Checked",
+        "search_instruction",
+        "Revision",
+    ),
     *("search_trigger", "debias", "Debiased", "counterfactuals", "push", "load_model", "load_classifier"),
 )
 """What one looks for first in Python: the page of the package begins with it."""

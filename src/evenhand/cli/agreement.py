@@ -34,7 +34,9 @@ def agreement(
     from evenhand.studies.audit import open_run
 
     if output is not None and output.suffix == ".json":
-        raise UsageError(f"-o names a folder, for a page and the numbers, and {output} reads like a file.", "-o FOLDER")
+        raise UsageError(
+            f"-o names a folder, for a page and the numbers, and {output} reads like a file.", "-o FOLDER"
+        )
     study: StudyResult
     if all(map(is_file, places)):
         study = agreement_of_raters(places, measurement)  # type: ignore[arg-type]  # checked there
