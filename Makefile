@@ -17,7 +17,7 @@ help:           ## show what there is
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing evenhand into $(VENV) (about a minute) ..."
+	@echo "Installing evenhand into $(VENV) (the light core: 124 MB to download) ..."
 	$(PIP) --editable .
 	@touch $@
 

@@ -124,6 +124,9 @@ def main() -> None:
     # Read when torch is first imported: threads that wait for each other sleep instead of spinning, which
     # on a machine that others use as well is several times faster, and on a quiet one no slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # Read when numpy is first imported: matrices here are small, and threads that share one cost more than they save,
+    # several times so on a machine that others use as well.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Without a network the hub's client reports each of its attempts; our own error says what to do.
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:

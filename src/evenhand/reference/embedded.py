@@ -7,6 +7,7 @@ from evenhand.models import LanguageModel
 from evenhand.reference.world import World
 from evenhand.reference.worlds import NULL_AXES, PLANTS, planted_world
 from evenhand.schema import Card, DataError
+from evenhand.weights import check_device, has_hugging_face, need_hugging_face
 
 WEIGHTS = Path(__file__).parent / "weights"
 
@@ -14,8 +15,11 @@ WEIGHTS = Path(__file__).parent / "weights"
 def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = None) -> LanguageModel:
     """The small GPT-2-shaped model that learned the planted World.
 
+    Where torch and transformers are installed they compute it, as any Hugging Face model, which mitigations and
+    training need; where they are not, numpy does, with the same numbers but for rounding (`NumpyModel`).
+
     device, dtype, options: as for any Hugging Face model. Raises DataError if the weights are not
-    installed with the package.
+    installed with the package, HuggingFaceMissing for another device or precision where torch is not installed.
     """
     from evenhand.models import as_language_model
     from evenhand.models.huggingface import load_pretrained
@@ -25,6 +29,13 @@ def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = 
             f"The reference model's weights are missing from {WEIGHTS}.",
             f"Install evenhand again, or rebuild them: python -m evenhand.reference.training.train --out {WEIGHTS}",
         )
+    if not has_hugging_face():
+        from evenhand.reference.in_numpy import NumpyModel
+
+        check_device(device)
+        if device not in ("auto", "cpu") or dtype not in ("auto", "float32"):
+            need_hugging_face(f"evenhand/reference with device {device!r} and dtype {dtype!r}")
+        return NumpyModel(WEIGHTS, "evenhand/reference", options)
     loaded = load_pretrained(str(WEIGHTS), "causal", device=device, dtype=dtype)
     identity = {**loaded.identity, "name": "evenhand/reference"}
     return as_language_model(loaded.model, loaded.tokenizer, "causal", identity, options)

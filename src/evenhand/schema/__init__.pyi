@@ -14,6 +14,7 @@ from .errors import (
     DatasetMissing as DatasetMissing,
     EvenhandError as EvenhandError,
     GateFailed as GateFailed,
+    HuggingFaceMissing as HuggingFaceMissing,
     Interrupted as Interrupted,
     ModelError as ModelError,
     ResumeRefused as ResumeRefused,

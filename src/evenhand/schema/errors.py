@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+HF_COMMAND = 'Install what models and classifiers of Hugging Face need: pip install "evenhand[hf]"'
+
+
 @dataclass(frozen=True)
 class AnsweredBefore:
     """What a model or classifier had settled of a batch when an error ended its work."""
@@ -71,6 +74,16 @@ class ChecksumMismatch(DataError):
 
 class ModelError(EvenhandError):
     """A model cannot be loaded or cannot run: unknown, gated, too large, wrong architecture."""
+
+
+class HuggingFaceMissing(ModelError):
+    """What was asked for needs torch and transformers, and only evenhand's light core is installed.
+
+    message: what needs them.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(message, HF_COMMAND)
 
 
 class Unsupported(ModelError):

@@ -23,6 +23,11 @@ from .devices import (
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
 )
+from .extra import (
+    has_hugging_face as has_hugging_face,
+    need_hugging_face as need_hugging_face,
+    refuse_light as refuse_light,
+)
 from .fast_layers import (
     FastLayers as FastLayers,
 )

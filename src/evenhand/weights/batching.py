@@ -1,5 +1,6 @@
 """Batches filled by tokens, longest first; when memory runs out the budget halves and the run goes on."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -82,8 +83,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     """
     if isinstance(error, MemoryError):
         return True
-    import torch
-
+    torch = sys.modules.get("torch")  # where it was never loaded, nothing of it ran out
+    if torch is None:
+        return False
     # The processor's allocator raises a plain RuntimeError.
     plain = isinstance(error, RuntimeError) and any(sign in str(error).lower() for sign in SIGNS)
     return isinstance(error, torch.OutOfMemoryError) or plain
@@ -102,7 +104,6 @@ def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:
 
 def release_memory() -> None:
     """Give back what a device's allocator keeps for later; nothing on the processor."""
-    import torch
-
-    if torch.cuda.is_available():
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()

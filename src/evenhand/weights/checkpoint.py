@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
+from evenhand.weights.extra import need_hugging_face
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.soundness import check_finite, check_layers, check_loaded
 from evenhand.weights.tokenizer import load_tokenizer
@@ -66,8 +67,6 @@ def load_config(
     kind: what messages call it. advice: how to give a local copy instead, for messages. Raises ModelError where
     there is none.
     """
-    from transformers import AutoConfig
-
     folder = Path(name).expanduser()
     if is_folder(folder):
         _check_folder(folder, kind, advice)
@@ -77,6 +76,9 @@ def load_config(
             advice
             or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
         )
+    need_hugging_face(f"The {kind} {name!r}")
+    from transformers import AutoConfig
+
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         return AutoConfig.from_pretrained(
             str(folder) if is_folder(folder) else name,
@@ -103,6 +105,7 @@ def find_checkpoint(
     whether the tokenizer must say where in the text a token lies. advice: how to give a local copy instead, for
     messages. Raises ModelError for whatever is missing, unreachable or damaged.
     """
+    need_hugging_face(f"The {kind} {name!r}")
     folder, commit = Path(name).expanduser(), None
     if is_folder(folder):
         name = str(folder)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.schema import ModelError, is_folder
+from evenhand.weights.extra import need_hugging_face
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.pieces import PieceBackend
 
@@ -27,6 +28,7 @@ def load_tokenizer(
     give a local copy instead, for messages. Raises ModelError if there is none, if it has an empty vocabulary (which
     is what transformers makes, silently, of a folder without tokenizer files), or if it cannot do what it must.
     """
+    need_hugging_face(f"The tokenizer of {str(name)!r}")
     from transformers import AutoTokenizer
 
     folder = Path(name)

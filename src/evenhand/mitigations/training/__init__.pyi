@@ -62,6 +62,7 @@ from .methods import (
     method_options as method_options,
 )
 from .objective import (
+    Diverged as Diverged,
     LanguageModelling as LanguageModelling,
     Logits as Logits,
     Objective as Objective,
@@ -82,7 +83,6 @@ from .replacement import (
     TrainableModel as TrainableModel,
 )
 from .trainer import (
-    Diverged as Diverged,
     Trained as Trained,
     train as train,
 )

@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from evenhand.schema import DataError, atomic_write, parse_json
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
 OF_BASE = "base.safetensors"
@@ -113,6 +114,8 @@ def kept_values(
         tensors, stored = _read(path)
         if stored == told:
             return {name: value.numpy() for name, value in tensors.items()}
+    import torch
+
     values = {name: np.ascontiguousarray(value) for name, value in found().items()}
     _write(path, {name: torch.from_numpy(value) for name, value in values.items()}, told)
     return values
@@ -125,7 +128,7 @@ def drop_checkpoints(folder: Path) -> None:
             path.unlink()
 
 
-def trained(model: Any) -> dict[str, Tensor]:
+def trained(model: Any) -> dict[str, "Tensor"]:
     """The weights of a model that are trained, by name."""
     return {name: parameter.detach() for name, parameter in _parameters(model).items()}
 
@@ -134,7 +137,7 @@ def _parameters(model: Any) -> dict[str, Any]:
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 
 
-def _write(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
+def _write(path: Path, tensors: Mapping[str, "Tensor"], told: Mapping[str, Any]) -> None:
     from safetensors.torch import save
 
     whole = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
@@ -143,7 +146,7 @@ def _write(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any]) -
         handle.write(content)
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _read(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -158,7 +161,9 @@ def _damaged(path: Path, why: str) -> DataError:
     return DataError(f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then begins anew.")
 
 
-def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, "Tensor"]) -> None:
+    import torch
+
     stored = {name.removeprefix("weight:"): t for name, t in tensors.items() if name.startswith("weight:")}
     found = {name: (t.shape, t.dtype) for name, t in stored.items()}
     if found != {name: (p.shape, p.dtype) for name, p in parameters.items()}:
@@ -170,7 +175,7 @@ def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Te
             parameter.copy_(stored[name])
 
 
-def _state(tensors: Mapping[str, Tensor], name: str, parameter: Any) -> dict[str, Tensor]:
+def _state(tensors: Mapping[str, "Tensor"], name: str, parameter: Any) -> dict[str, "Tensor"]:
     """What the optimiser knows of a parameter, none where it never had a gradient; ValueError where it is not that."""
     state = {key: tensors[f"{key}:{name}"] for key in OF_OPTIMISER if f"{key}:{name}" in tensors}
     if state and state.keys() != set(OF_OPTIMISER):

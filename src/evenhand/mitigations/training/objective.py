@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.mitigations.training.examples import IGNORED, Batch
-from evenhand.schema import Unsupported
+from evenhand.schema import ModelError, Unsupported
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,6 +24,10 @@ OTHERS = (
 )
 COMPARED = 16
 """States by which it is found what a model makes of products."""
+
+
+class Diverged(ModelError):
+    """The loss or the gradient is no number any more; the last good checkpoint is still there."""
 
 
 @runtime_checkable

@@ -32,7 +32,7 @@ from evenhand.mitigations.training.checkpoints import (
 )
 from evenhand.mitigations.training.curves import CURVES, CurveWriter, read_curves
 from evenhand.mitigations.training.examples import Batch, Examples
-from evenhand.mitigations.training.objective import Objective
+from evenhand.mitigations.training.objective import Diverged, Objective
 from evenhand.mitigations.training.options import TrainingOptions
 from evenhand.mitigations.training.preparing import needed
 from evenhand.runs import refuse_differences
@@ -43,10 +43,6 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 """Values of a model that is being trained; called in eval mode, without gradients."""
 Windows = list[list[list[int]]]
 """Rows of examples, by step and by batch."""
-
-
-class Diverged(ModelError):
-    """The loss or the gradient is no number any more; the last good checkpoint is still there."""
 
 
 @dataclass(frozen=True)

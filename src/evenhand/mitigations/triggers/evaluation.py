@@ -12,6 +12,7 @@ from evenhand.mitigations.triggers.tokens import Trigger, encode_examples
 from evenhand.models.huggingface import CausalModel
 from evenhand.models.scoring import TokenSequences
 from evenhand.schema import DataError, ModelError, Unsupported
+from evenhand.weights import refuse_light
 
 MOST_TOKENS = 1 << 18  # handed to the scoring engine at once; its batches are smaller
 
@@ -148,6 +149,7 @@ def searchable(model: Any) -> CausalModel:
     """
     name = getattr(model, "fingerprint", {}).get("name", type(model).__name__)
     if not isinstance(model, CausalModel):
+        refuse_light(model, f"Searching a trigger in {name}")
         raise Unsupported(
             f"A trigger is searched by gradients, and {name} ({type(model).__name__}) has none to give: only a causal "
             "Hugging Face model on this machine, without a mitigation on top, does.",

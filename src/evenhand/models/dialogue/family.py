@@ -159,14 +159,19 @@ def _telling(model: TextGenerator, name: FormatName, options: DialogueOptions, l
 def _in_tokens(
     model: TokenModel, name: FormatName, options: DialogueOptions, label: str | None, called: str
 ) -> Telling:
-    from evenhand.models.writing import KeptStates, tokens_around
+    from evenhand.models.writing import tokens_around
+    from evenhand.weights import has_hugging_face
 
     cutter = Cutter(model.tokenizer, called)
     if label:
         cutter.check_label(label)
     causal = model.architecture == "causal"
     most = READ.get(name) if options.truncate is None else options.truncate
-    kept = KeptStates() if causal else None
+    kept = None
+    if causal and has_hugging_face():  # states are torch's; without it there are none to keep
+        from evenhand.models.writing import KeptStates
+
+        kept = KeptStates()
     if name == "chat":
         _check_kind(model, "causal", name, called)
         template = ChatTemplate(cutter, getattr(getattr(model, "options", None), "system", None))

@@ -12,6 +12,12 @@ from .pairs import (
     TextPairs as TextPairs,
     text_pairs as text_pairs,
 )
+from .prefix_tree import (
+    build_tree as build_tree,
+    cut_segments as cut_segments,
+    owned_edges as owned_edges,
+    packed_segments as packed_segments,
+)
 from .scorer import (
     Scorer as Scorer,
     ScoringPath as ScoringPath,

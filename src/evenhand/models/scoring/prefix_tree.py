@@ -3,10 +3,11 @@
 Templated sentences share most of their beginnings. Here each distinct prefix becomes one node; nodes
 below which nothing is scored (the leaves, mostly) are never run. Nodes are numbered depth first, so the
 descendants of node u are exactly the nodes u+1 .. end[u]-1, which makes the attention mask of a segment
-one comparison: query v may look at key u iff u <= v < end[u]. The mask itself is built in `scorer.py`.
+one comparison: query v may look at key u iff u <= v < end[u]. The mask itself is built by who runs the decoder
+(`scorer.py`; the network in numpy of reference/).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,3 +139,51 @@ def cut_segments(tree: PrefixTree, size: int) -> Iterator[Segment]:
             ancestor = int(tree.parents[ancestor])
         yield Segment(np.concatenate([path[::-1], np.arange(first, last)]).astype(np.int64), last - first)
         first = last
+
+
+@dataclass(frozen=True)
+class PackedSegments:
+    """b segments side by side, padded to the longest of them (size); padding is node -1."""
+
+    nodes: Ints  # (b, size) run numbers, ascending in each row
+    ends: Ints  # (b, size) one past the last descendant; query v may look at key u iff u <= v < end[u]
+    tokens: NDArray[np.int32]  # (b, size)
+    depths: Ints  # (b, size) positions in the sequence
+    rows: Ints  # (r,) flat positions (row * size + column) with a next-token distribution, ascending
+    edges: Ints  # (e,) edges of the tree that these segments score
+    edge_rows: Ints  # (e,) ascending; which of `rows` scores each
+    edge_tokens: NDArray[np.int32]  # (e,)
+
+
+def owned_edges(tree: PrefixTree, segment: Segment) -> tuple[int, int]:
+    """The edges, from one to before another, that the segment's own nodes score."""
+    first = int(segment.nodes[len(segment) - segment.owned])
+    low, high = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
+    return int(low), int(high)
+
+
+def packed_segments(tree: PrefixTree, segments: Sequence[Segment]) -> PackedSegments:
+    """What a decoder is given for some segments, and where in its answer the scored tokens lie."""
+    size = max(map(len, segments))
+    nodes = np.full((len(segments), size), -1, dtype=np.int64)
+    rows, edges, edge_rows, seen = [], [], [], 0
+    for b, segment in enumerate(segments):
+        nodes[b, : len(segment)] = segment.nodes
+        first = int(segment.nodes[len(segment) - segment.owned])
+        low, high = owned_edges(tree, segment)
+        parents, edge_row = np.unique(tree.edge_parents[low:high], return_inverse=True)
+        rows.append(b * size + (len(segment) - segment.owned) + parents - first)
+        edges.append(np.arange(low, high))
+        edge_rows.append(edge_row + seen)
+        seen += len(parents)
+    real, edge = nodes >= 0, np.concatenate(edges)
+    return PackedSegments(
+        nodes=nodes,
+        ends=np.where(real, tree.ends[nodes], -1),
+        tokens=np.where(real, tree.tokens[nodes], 0),
+        depths=np.where(real, tree.depths[nodes], 0),
+        rows=np.concatenate(rows),
+        edges=edge,
+        edge_rows=np.concatenate(edge_rows),
+        edge_tokens=tree.edge_tokens[edge],
+    )

@@ -16,7 +16,14 @@ import torch
 from numpy.typing import NDArray
 
 from evenhand.models.scoring.head import MOST_LOGITS, Head
-from evenhand.models.scoring.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
+from evenhand.models.scoring.prefix_tree import (
+    PrefixTree,
+    Segment,
+    build_tree,
+    cut_segments,
+    owned_edges,
+    packed_segments,
+)
 from evenhand.models.scoring.tokens import TokenSequences
 from evenhand.weights import Budget, FastLayers, Ints, available_memory, run_batches
 
@@ -117,52 +124,31 @@ class Scorer:
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
         self.budget.most_targets = len(scores)  # the head takes a few rows at a time whatever the batch
         for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
-            unfit[slice(*self._edges_of(tree, segments[i]))] = True
+            unfit[slice(*owned_edges(tree, segments[i]))] = True
         return scores[tree.score_of], unfit[tree.score_of]
 
-    def _edges_of(self, tree: PrefixTree, segment: Segment) -> tuple[int, int]:
-        first = int(segment.nodes[len(segment) - segment.owned])
-        low, high = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
-        return int(low), int(high)
-
     def _run_segments(self, tree: PrefixTree, segments: list[Segment]) -> tuple[NDArray[np.int64], Floats]:
-        size = max(map(len, segments))
-        nodes = np.full((len(segments), size), -1, dtype=np.int64)
-        rows, edges, edge_rows, seen = [], [], [], 0
-        for b, segment in enumerate(segments):
-            nodes[b, : len(segment)] = segment.nodes
-            first = int(segment.nodes[len(segment) - segment.owned])
-            lo, hi = self._edges_of(tree, segment)
-            parents, edge_row = np.unique(tree.edge_parents[lo:hi], return_inverse=True)
-            rows.append(b * size + (len(segment) - segment.owned) + parents - first)
-            edges.append(np.arange(lo, hi))
-            edge_rows.append(edge_row + seen)
-            seen += len(parents)
-        real = nodes >= 0
-        tokens = np.where(real, tree.tokens[nodes], 0)
-        depths = np.where(real, tree.depths[nodes], 0)
-        key = self._tensor(nodes)
-        end = self._tensor(np.where(real, tree.ends[nodes], -1))
+        packed = packed_segments(tree, segments)
+        key, end = self._tensor(packed.nodes), self._tensor(packed.ends)
         sees = (key[:, None, :] <= key[:, :, None]) & (key[:, :, None] < end[:, None, :])
         sees |= (key < 0)[:, :, None]  # padding may look anywhere; nobody looks at it
         # A float mask: boolean ones are silently wrong under eager attention.
         mask = torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.dtype).min)
         hidden = self.decoder(
-            input_ids=self._tensor(tokens),
+            input_ids=self._tensor(packed.tokens),
             attention_mask=mask[:, None],
-            position_ids=self._tensor(depths),
+            position_ids=self._tensor(packed.depths),
             use_cache=False,
         ).last_hidden_state
-        edge = np.concatenate(edges)
         assert self.head is not None, "the prefix tree is only chosen with a known head"
         values = self.head.log_probs(
             hidden.flatten(0, 1),
-            self._tensor(np.concatenate(rows)),
-            self._tensor(np.concatenate(edge_rows)),
-            self._tensor(tree.edge_tokens[edge].astype(np.int64)),
+            self._tensor(packed.rows),
+            self._tensor(packed.edge_rows),
+            self._tensor(packed.edge_tokens.astype(np.int64)),
         )
-        return edge, values.cpu().numpy()
+        return packed.edges, values.cpu().numpy()
 
     def _score_padded(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         bounds = sequences.offsets

@@ -17,7 +17,9 @@ from .kept_states import (
     KeptStates as KeptStates,
 )
 from .rows import (
+    Reader as Reader,
     Row as Row,
+    RowRules as RowRules,
     collected as collected,
     continuation_key as continuation_key,
     first_stop as first_stop,

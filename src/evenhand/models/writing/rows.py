@@ -133,6 +133,45 @@ class Reader:
         return text
 
 
+@dataclass(frozen=True)
+class RowRules:
+    """What continuations of some prompts are begun and ended by, whoever computes their distributions."""
+
+    prompts: Prompts
+    decoding: Decoding
+    reader: Reader
+    ends: frozenset[int]
+    """Token ids that end a text."""
+    end_is_forced: bool = False
+    """Whether the model demands an end token where a text is cut: it then says nothing of the text."""
+
+    def begun(self, prompt: int, sample: int) -> Row:
+        """A continuation without a token, with the uniform numbers that it will be drawn by."""
+        rule, row = self.decoding, Row(prompt, sample)
+        if not rule.is_greedy:
+            row.uniforms = row_uniforms(rule.seed, self.prompts.texts[prompt], sample, rule.max_new_tokens)
+        row.ngrams = self.reader.ngrams(rule, self.prompts.ids[prompt])
+        return row
+
+    def append(self, row: Row, token: int, value: float) -> None:
+        """Give a row its next token, value nats likely, and end it where it ends."""
+        row.tokens.append(token)
+        row.log_likelihood += value
+        row.broken = not np.isfinite(row.log_likelihood)
+        if row.ngrams is not None:
+            row.ngrams.append(token)
+        full = len(row.tokens) == self.decoding.max_new_tokens
+        ended = token in self.ends and not (full and self.end_is_forced)
+        if not (ended or full or self.decoding.stop):
+            return
+        text = self.reader.text(self.prompts.ids[row.prompt], row.tokens)
+        place = None if ended else first_stop(text, self.decoding.stop)
+        if place is not None:
+            row.finish, row.text = "stop", text[:place]
+        elif ended or full:
+            row.finish, row.text = ("end" if ended else "length"), text
+
+
 def first_stop(text: str, stops: Sequence[str]) -> int | None:
     """Where the first of some strings begins in a text, or None.
 

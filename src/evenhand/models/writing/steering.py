@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.schema import Unsupported, UsageError
+from evenhand.weights import refuse_light
 
 if TYPE_CHECKING:
     import torch
@@ -111,6 +112,7 @@ def steerable(model: LanguageModel) -> SteerableModel:
             f"{name} fills in masks; steering combines next-token distributions, which it does not have.",
             "Use a causal or encoder-decoder model.",
         )
+    refuse_light(model, f"Steering {name}")
     raise Unsupported(
         f"{name} ({type(model).__name__}) cannot be steered: that takes whole next-token distributions behind several "
         "contexts at every step, which servers, vLLM and models known by their answers alone do not give.",

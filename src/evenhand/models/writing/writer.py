@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +21,7 @@ from evenhand.models.scoring import most_targets
 from evenhand.models.writing.constraints import Constraints, not_applied
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.kept_states import KeepingState, KeptStates
-from evenhand.models.writing.rows import Reader, Row, collected, first_stop, row_uniforms
+from evenhand.models.writing.rows import Reader, Row, RowRules, collected
 from evenhand.models.writing.sampling import sampled
 from evenhand.models.writing.self_check import why_not_behind_beginnings
 from evenhand.models.writing.state import DecoderState
@@ -254,6 +253,8 @@ class _Session:
         self.prompts, self.decoding = task.prompts, task.decoding
         self.waiting, self.done = waiting, done
         self.seats: list[Row | None] = []
+        forced = bool(writer.constraints.last)
+        self.rules = RowRules(task.prompts, task.decoding, writer.reader, writer.end_ids, forced)
 
     def run(self) -> None:
         while True:
@@ -288,7 +289,7 @@ class _Session:
 
     def _join(self, joining: list[Unit]) -> None:
         began = time.perf_counter()
-        rows = [self._row(i, sample) for i, samples in joining for sample in samples]
+        rows = [self.rules.begun(i, sample) for i, samples in joining for sample in samples]
         branch = [k for k, (_, samples) in enumerate(joining) for _ in samples]
         if not any(self.seats):
             self.seats = []
@@ -326,13 +327,6 @@ class _Session:
     def waiting_for_seats(self) -> bool:
         return bool(self.waiting) and self.writer.staggers
 
-    def _row(self, prompt: int, sample: int) -> Row:
-        rule, row = self.decoding, Row(prompt, sample)
-        if not rule.is_greedy:
-            row.uniforms = row_uniforms(rule.seed, self.prompts.texts[prompt], sample, rule.max_new_tokens)
-        row.ngrams = self.writer.reader.ngrams(rule, self.prompts.ids[prompt])
-        return row
-
     def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:
         """Append to each row its next token; rows that are done leave their seats."""
         scores = self._allowed(rows, logits)
@@ -342,7 +336,7 @@ class _Session:
         values = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
         finished = []
         for place, row, token, value in zip(places, rows, tokens.tolist(), values.tolist(), strict=True):
-            self._append(row, token, value)
+            self.rules.append(row, token, value)
             if row.is_done:
                 self.done[row.prompt, row.sample] = row
                 self.seats[place] = None
@@ -375,21 +369,3 @@ class _Session:
         if not drawn:
             return scores.argmax(-1)
         return sampled(scores, self.decoding, torch.tensor(drawn, dtype=torch.float64))
-
-    def _append(self, row: Row, token: int, value: float) -> None:
-        row.tokens.append(token)
-        row.log_likelihood += value
-        row.broken = not np.isfinite(row.log_likelihood)
-        if row.ngrams is not None:
-            row.ngrams.append(token)
-        full = len(row.tokens) == self.decoding.max_new_tokens
-        # an end that was forced where the text is cut says nothing of the text
-        ended = token in self.writer.end_ids and not (full and self.writer.constraints.last)
-        if not (ended or full or self.decoding.stop):
-            return
-        text = self.writer.reader.text(self.prompts.ids[row.prompt], row.tokens)
-        place = None if ended else first_stop(text, self.decoding.stop)
-        if place is not None:
-            row.finish, row.text = "stop", text[:place]
-        elif ended or full:
-            row.finish, row.text = ("end" if ended else "length"), text

@@ -24,7 +24,7 @@ from evenhand.studies.debias.given import given_texts, specification_of
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.training import DebiasStudy, Ground, train_into
 from evenhand.studies.debias.trials import search_into
-from evenhand.weights import load_config
+from evenhand.weights import load_config, refuse_light
 
 LONGEST_DIALOGUE = 1024
 """Tokens of a history and its reply, for models that read any number."""
@@ -94,6 +94,7 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
             "dialogues (docs/dialogue_debiasing.md).",
         )
     use = f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations."
+    refuse_light(model, f"Training {_called(model)}")
     if model.architecture not in able:
         raise Unsupported(
             f"{_called(model)} cannot be trained: it is of the kind {model.architecture}, and {method.name} trains "

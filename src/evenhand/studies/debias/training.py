@@ -33,7 +33,6 @@ from evenhand.mitigations.training import (
     read_curves,
     read_lineage,
     settled,
-    train,
     tried,
     write_model,
 )
@@ -152,6 +151,8 @@ class _Session:
 
     def trained(self, model: Any, method: TrainingMethod, lesson: Lesson) -> tuple[dict[str, Any], Any]:
         """Train a model and write the folder; returns lineage and curves."""
+        from evenhand.mitigations.training import train
+
         pad, options = pad_token(self.base.tokenizer), self.config.training
         self.progress.note(f"{method.name} against {self.ground.material.bias}: {_told(lesson.facts)}")
         before = self._evaluator()(model.eval())

@@ -33,6 +33,7 @@ from evenhand.studies.redditbias.dialogue import (
 from evenhand.studies.redditbias.language import Lines, left_out, lines_of, perplexity_cells, read_lines
 from evenhand.studies.redditbias.options import BASE, OWN, Made, RedditBiasConfig
 from evenhand.studies.redditbias.record import begin
+from evenhand.weights import refuse_light
 
 CELLS_FILE = "cells.parquet"
 
@@ -202,6 +203,7 @@ class _Session:
             batch_tokens=config.batch_tokens,
         )
         if not isinstance(model, CausalModel):
+            refuse_light(model, f"Training {config.model}")
             raise Unsupported(
                 f"{config.model} cannot be taught here: the study trains models that read from left to right, with "
                 "their weights in this process.",

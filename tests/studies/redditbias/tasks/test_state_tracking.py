@@ -13,8 +13,8 @@ from evenhand.mitigations.training import TrainingOptions
 from evenhand.models import load_model
 from evenhand.prompts.dialogue_tasks import StatePair, classification_pairs, read_multiwoz
 from evenhand.studies.redditbias.tasks import TrackingOptions, track_states
+from evenhand.studies.redditbias.tasks.state_classifier import StateClassifier
 from evenhand.studies.redditbias.tasks.state_tracking import (
-    StateClassifier,
     YesOrNo,
     encoded_questions,
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.mitigations.training.examples import IGNORED, Batch, Examples
-from evenhand.models.writing import EncoderDecoderState, ways_of_causal
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,6 +52,8 @@ def own_replies(model: Any, batch: Batch, share: float, ends: Sequence[int], max
 
 
 def _behind_texts(model: Any, texts: Sequence[list[int]], ends: Sequence[int], most: int) -> list[list[int]]:
+    from evenhand.models.writing import ways_of_causal
+
     state, _ = ways_of_causal(model)
     together = [list(range(len(texts)))] if state.pads else [[row] for row in range(len(texts))]
     written: list[list[int]] = []
@@ -69,6 +70,8 @@ def _behind_contexts(
 ) -> list[list[int]]:
     """begun: what the decoder has of each, all equally long, the token that it begins with first."""
     import torch
+
+    from evenhand.models.writing import EncoderDecoderState
 
     state = EncoderDecoderState(model, begun[0][0])
     places = _places(len(contexts), state.device)

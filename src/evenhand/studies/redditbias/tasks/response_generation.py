@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from torch import Tensor, zeros_like
 
 from evenhand.mitigations.training import (
     IGNORED,
@@ -24,13 +23,15 @@ from evenhand.mitigations.training import (
     pad_token,
     prepared_model,
     token_losses,
-    train,
 )
 from evenhand.models import Decoding, as_language_model, text_generator
 from evenhand.models.writing import tokens_around
 from evenhand.prompts.dialogue_tasks import Asked, Exchange
 from evenhand.schema import DataError, ModelError, ResponseError
 from evenhand.studies.redditbias.tasks.state_tracking import most_tokens
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LONGEST = 128
 TURN, START = " EOS ", "START EOS "
@@ -75,8 +76,10 @@ class Responses:
         """The tokens of responses and the ends behind them."""
         return {"response": batch.learned}
 
-    def sums(self, model: Any, batch: Batch) -> Mapping[str, Tensor]:
+    def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
         """Their surprise."""
+        from torch import zeros_like
+
         types = {}
         if self.typed and "token_type_ids" in signature(model.forward).parameters:
             types = {"token_type_ids": zeros_like(batch.input_ids)}
@@ -102,6 +105,8 @@ def generate_responses(
     per key: key, conversation, reply (null: failed), references. Raises DataError where no exchange fits, ModelError
     for a tokenizer without an end token and where more than one reply in 20 failed, and what `train` raises.
     """
+    from evenhand.mitigations.training import train
+
     causal, tokenizer = language_model.model, language_model.tokenizer
     if tokenizer.eos_token_id is None:
         raise ModelError(

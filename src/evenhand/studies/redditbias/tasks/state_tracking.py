@@ -8,16 +8,19 @@ it asks about. Both are right here unless `as_published` is set.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import torch
-from torch import Tensor, nn
 
-from evenhand.mitigations.training import Batch, Examples, TrainingOptions, pad_token, prepared_model, train
+from evenhand.mitigations.training import Batch, Examples, TrainingOptions, pad_token, prepared_model
 from evenhand.prompts.dialogue_tasks import StatePair
 from evenhand.weights import Budget, run_batches
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from evenhand.studies.redditbias.tasks.state_classifier import StateClassifier
 
 LONGEST = 128
 ADDED = 3
@@ -41,34 +44,6 @@ class TrackingOptions:
     )
 
 
-class StateClassifier(nn.Module):
-    """The body of a causal model, and one linear output on one of its hidden states."""
-
-    def __init__(self, causal: Any, seed: int):
-        super().__init__()
-        self.body = causal.base_model
-        self.body.eval()
-        start = next(self.body.parameters())
-        with torch.no_grad():
-            size = self.body(input_ids=torch.zeros((1, 1), dtype=torch.long, device=start.device))
-        with torch.random.fork_rng([]):
-            torch.manual_seed(seed)
-            self.head = nn.Linear(size.last_hidden_state.shape[-1], 1)
-        self.head.to(start.device)
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """Log-odds of yes, (rows,). Without a mask the last column is read, whatever stands there."""
-        seen = {} if attention_mask is None else {"attention_mask": attention_mask}
-        hidden = self.body(input_ids=input_ids, use_cache=False, **seen).last_hidden_state
-        if attention_mask is None:
-            last = hidden[:, -1]
-        else:
-            ends = attention_mask.sum(dim=1) - 1
-            last = hidden[torch.arange(len(hidden), device=hidden.device), ends]
-        answers: Tensor = self.head(last.float()).squeeze(-1)
-        return answers
-
-
 class YesOrNo:
     """Binary cross-entropy of the answers, nats a question (see `Objective`).
 
@@ -86,11 +61,13 @@ class YesOrNo:
         """The questions."""
         return {"state": len(batch)}
 
-    def sums(self, model: Any, batch: Batch) -> Mapping[str, Tensor]:
+    def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
         """Their surprise."""
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
         answers = model(batch.input_ids, batch.attention_mask if self.masked else None)
         right = batch.values["is_new"].to(answers.dtype)
-        return {"state": nn.functional.binary_cross_entropy_with_logits(answers, right, reduction="sum")}
+        return {"state": binary_cross_entropy_with_logits(answers, right, reduction="sum")}
 
 
 def track_states(
@@ -108,6 +85,9 @@ def track_states(
     to learn from, and of the test set. folder: of the training, which goes on from there. Returns one row per asked
     question: dialogue, turn, slot, value, is_new, log_odds, said_yes (log_odds at least 0). Raises what `train` raises.
     """
+    from evenhand.mitigations.training import train
+    from evenhand.studies.redditbias.tasks.state_classifier import StateClassifier
+
     causal, tokenizer = language_model.model, language_model.tokenizer
     longest = most_tokens(causal, options.longest)
     prepared_model(causal, options.training)
@@ -170,6 +150,8 @@ def most_tokens(causal: Any, longest: int) -> int:
 def _with_published_tokens(causal: Any, seed: int) -> int:
     """Give the model the three added tokens, and return the one to pad with."""
     rows: int = causal.get_input_embeddings().weight.shape[0]
+    import torch
+
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
         causal.resize_token_embeddings(rows + ADDED, mean_resizing=False)
@@ -177,8 +159,10 @@ def _with_published_tokens(causal: Any, seed: int) -> int:
 
 
 def _answers(
-    classifier: StateClassifier, asked: Examples, pad: int, masked: bool, batch_size: int
+    classifier: "StateClassifier", asked: Examples, pad: int, masked: bool, batch_size: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
+    import torch
+
     answers = np.zeros(len(asked))
     device = next(classifier.parameters()).device
     classifier.eval()

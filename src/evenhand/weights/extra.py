@@ -1,0 +1,36 @@
+"""The extra that models of Hugging Face need: whether it is installed, and the one error where it is not."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from evenhand.schema import HuggingFaceMissing
+
+PACKAGES = ("torch", "transformers")
+
+
+def has_hugging_face() -> bool:
+    """Whether torch and transformers are installed; neither is imported."""
+    return not _missing()
+
+
+def need_hugging_face(what: str) -> None:
+    """Raise HuggingFaceMissing where torch or transformers is not installed.
+
+    what: needs them; the beginning of the message.
+    """
+    if missing := _missing():
+        more = "are not installed" if len(missing) > 1 else "is not installed"
+        raise HuggingFaceMissing(f"{what} needs {' and '.join(missing)}, which {more}.")
+
+
+def refuse_light(model: Any, what: str) -> None:
+    """Raise HuggingFaceMissing for a model that runs without torch only because torch is not installed.
+
+    model: as it was loaded. what: is asked of its weights in torch; the beginning of the message.
+    """
+    if getattr(model, "is_light", False):
+        need_hugging_face(what)
+
+
+def _missing() -> list[str]:
+    return [package for package in PACKAGES if find_spec(package) is None]
