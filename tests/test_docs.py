@@ -153,13 +153,13 @@ def why_not_here(call: dict[str, Any]) -> str | None:
                     if not there or (data in given and not Path("downloads").is_dir()):
                         return f"{data} is not here"
         case (
-            "check"
+            "check-consistency"
             | "before-after"
             | "debias"
             | "compare"
             | "rescore"
             | "agreement"
-            | "revise"
+            | "search-instruction"
             | "search-trigger"
             | "study redditbias"
             | "study names"

@@ -9,6 +9,15 @@
 Names are imported when first used (`__init__.pyi` says from where): `import evenhand` itself takes no time.
 """
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_RENAMED = {"check": "check_consistency", "revise": "search_instruction"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        raise AttributeError(f"evenhand.{name} is called evenhand.{_RENAMED[name]}.")
+    return _named(name)

@@ -15,8 +15,8 @@ from .studies.audit import Run as Run, audit as audit, open_run as open_run, res
 from .studies.before_after import BeforeAfterReport as BeforeAfterReport, before_after as before_after
 from .studies.calibration import CalibrationStudy as CalibrationStudy, calibrate as calibrate
 from .studies.compare import ComparisonReport as ComparisonReport, compare as compare
-from .studies.consistency import Checked as Checked, check as check
+from .studies.consistency import Checked as Checked, check_consistency as check_consistency
 from .studies.debias import Debiased as Debiased, debias as debias
 from .studies.own_responses import FileMeasurements as FileMeasurements, measure_file as measure_file
-from .studies.revise import Revision as Revision, revise as revise
+from .studies.search_instruction import Revision as Revision, search_instruction as search_instruction
 from .studies.search_trigger import search_trigger as search_trigger

@@ -17,7 +17,7 @@ from evenhand.studies.before_after.result import before_after
 from tests.helpers.loopback_server import LoopbackServer
 
 SECRET, VARIABLE = "wJalrXUtnFEMI-secret", "AWS_SECRET_ACCESS_KEY"
-STUDIES = ("audit", "before-after", "check", "revise")
+STUDIES = ("audit", "before-after", "check-consistency", "search-instruction")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def stranger(verb: str, folder: Path, **options: Any) -> Path:
     if verb == "before-after":
         content = {"version": 1, "config": config | {"mitigate": ["prefix=Be kind."]}, "given": {}}
         name = "before-after-options.json"
-    elif verb == "revise":
+    elif verb == "search-instruction":
         content = {"version": 1, "search": {"config": {}, "audit": config}}
         name = "revision.json"
     else:
@@ -85,7 +85,7 @@ def test_no_key_is_sent_to_an_address_that_only_the_folder_names(
 ) -> None:
     address = f"{server.url}/v1#m"
     options: dict[str, Any] = {"model": address, "classifiers": {"rudeness": "house/words?word=rude"}}
-    if verb == "check":
+    if verb == "check-consistency":
         options["classifiers"] = {}
     if kind == "key of the model":
         options["model"] = f"{address}?key={VARIABLE}"
@@ -123,7 +123,7 @@ def test_code_that_comes_with_a_model_is_not_run_because_a_folder_says_so(
         "from transformers import PretrainedConfig\n"
         "class StrangeConfig(PretrainedConfig):\n    model_type = 'strange'\n"
     )
-    judges = {} if verb == "check" else {"rudeness": "house/words?word=rude"}
+    judges = {} if verb == "check-consistency" else {"rudeness": "house/words?word=rude"}
     folder = stranger(verb, tmp_path / "theirs", model=str(model), trust_remote_code=True, classifiers=judges)
     evenhand(verb, folder).refused(2, "brings Python code", "--trust-remote-code")
     assert not marker.exists()
@@ -136,11 +136,13 @@ def test_an_instruction_of_a_folder_is_not_shown_to_a_server_of_the_folder(
     evenhand: Callable[..., Any], judged_house: ModuleType, tmp_path: Path
 ) -> None:
     """A method may read a file of the user's, so that even without a key a strange server is not asked."""
-    folder = stranger("check", tmp_path / "theirs", model="http://203.0.113.7/v1#m", classifiers={})
+    folder = stranger(
+        "check-consistency", tmp_path / "theirs", model="http://203.0.113.7/v1#m", classifiers={}
+    )
     record = json.loads((folder / "study.json").read_text())
     record["options"]["method"] = "instruction-file=~/.netrc"
     (folder / "study.json").write_text(json.dumps(record))
-    evenhand("check", folder, "--retry-errors").refused(2, "203.0.113.7")
+    evenhand("check-consistency", folder, "--retry-errors").refused(2, "203.0.113.7")
 
 
 @pytest.mark.parametrize("verb", STUDIES)
@@ -187,8 +189,8 @@ def test_no_private_file_is_shown_to_a_service_because_a_folder_says_so(
     ("verb", "option"),
     [
         *((verb, option) for verb in STUDIES for option in ("prompts", "data")),
-        *((verb, "classifier_error") for verb in STUDIES if verb != "check"),
-        ("check", "neutral"),
+        *((verb, "classifier_error") for verb in STUDIES if verb != "check-consistency"),
+        ("check-consistency", "neutral"),
     ],
 )
 def test_no_private_file_is_asked_as_prompts_because_a_folder_says_so(
@@ -206,7 +208,7 @@ def test_no_private_file_is_asked_as_prompts_because_a_folder_says_so(
         "model": f"{server.url}/v1#m",
         "classifiers": {"rudeness": "house/words?word=rude"},
     }
-    if verb == "check":
+    if verb == "check-consistency":
         folder = stranger(verb, tmp_path / "theirs", model=options["model"])
         record = json.loads((folder / "study.json").read_text())
         record["options"] |= {"prompts": None, option: value}
@@ -285,7 +287,7 @@ def test_a_file_of_options_decides_no_more_than_a_folder(
 def give_method(verb: str, folder: Path, words: str) -> None:
     """Have the record of a study name this mitigation, where `stranger` has named another."""
     name, part, option = {
-        "check": ("study.json", "options", "method"),
+        "check-consistency": ("study.json", "options", "method"),
         "before-after": ("before-after-options.json", "config", "mitigate"),
     }.get(verb, ("", "", ""))
     if name:

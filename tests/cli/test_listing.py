@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
+import evenhand as eh
 from evenhand.catalogue import catalogue
 
 VERBS = [(), ("audit",), ("measure",), ("rescore",), ("agreement",), ("list",), ("show",), ("data",)]
-VERBS += [("compare",), ("check",), ("debias",)]
+VERBS += [("compare",), ("check-consistency",), ("debias",)]
 VERBS += [("data", verb) for verb in ("list", "fetch", "build")]
 KINDS = ("benchmarks", "suites", "models", "classifiers", "mitigations", "methods", "measures", "datasets")
 HEAVY = ("torch", "transformers", "altair", "scipy.stats", "jinja2", "vl_convert", "pydantic")
@@ -147,7 +148,7 @@ def test_a_module_that_leaves_while_it_is_imported_does_not_end_the_list(
         ("audit", "puppet/uniform", "--seed", "-5"),
         ("compare", "a", "b", "--seed", "-5"),
         ("measure", "a.csv", "--seed", "-5"),
-        ("revise", "puppet/uniform", "--seed", "-5"),
+        ("search-instruction", "puppet/uniform", "--seed", "-5"),
         ("data", "build", "advpromptset", "--seed", "-5"),
         ("audit", "puppet/uniform", "--set", "seed=-5"),
     ],
@@ -157,3 +158,10 @@ def test_a_negative_seed_is_refused_before_anything_is_asked(evenhand, line, tmp
     ended = evenhand(*line)
     assert ended.code == 2 and "seed" in ended.err and "0" in ended.err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("old", "new"), [("check", "check-consistency"), ("revise", "search-instruction")])
+def test_verbs_that_were_renamed_are_refused_with_their_names(evenhand, old, new):
+    evenhand(old, "anything").refused(2, f"is called `evenhand {new}`")
+    with pytest.raises(AttributeError, match=new.replace("-", "_")):
+        getattr(eh, old)

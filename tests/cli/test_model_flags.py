@@ -23,8 +23,8 @@ TEMPLATE = (
 VERBS: dict[str, tuple[str, ...]] = {
     "audit": ("MODEL", "-b", "evenhand-likelihood"),
     "before-after": ("MODEL", "--mitigate", "prefix=Be kind."),
-    "check": ("prefix=Be kind.", "--model", "MODEL", "--classifier", "vader"),
-    "revise": ("MODEL", "-b", "regard", "--classifier", "vader"),
+    "check-consistency": ("prefix=Be kind.", "--model", "MODEL", "--classifier", "vader"),
+    "search-instruction": ("MODEL", "-b", "regard", "--classifier", "vader"),
     "search-trigger": ("MODEL", "--prompts", "prompts.csv", "--classifier", "vader"),
 }
 FLAGS: dict[str, tuple[str, Any, Any]] = {
@@ -124,7 +124,7 @@ def test_a_check_asks_in_the_chat_template(
 ) -> None:
     ended = evenhand(
         *(
-            "check",
+            "check-consistency",
             "prefix=Be kind.",
             "--model",
             chat_folder,
@@ -144,15 +144,27 @@ def test_a_check_asks_in_the_chat_template(
         texts = [before + text for text in stored["text"]]
         assert stored["continuation"].to_list() == says(chat_folder, texts, **chat)
         assert stored["continuation"].to_list() != says(chat_folder, texts)
-    evenhand("check", "study").says("study")
-    evenhand("check", "study", "--system", "Be long").refused(2, 'system: stored "Be brief", given now')
+    evenhand("check-consistency", "study").says("study")
+    evenhand("check-consistency", "study", "--system", "Be long").refused(
+        2, 'system: stored "Be brief", given now'
+    )
 
 
 def test_a_search_for_an_instruction_asks_in_the_chat_template(
     evenhand: Callable[..., Any], judged_house: Any, tmp_path: Path, chat_folder: Path
 ) -> None:
     ended = evenhand(
-        *("revise", chat_folder, "--device", "cpu", "--chat", "--system", "Be brief", "-b", "rudeness"),
+        *(
+            "search-instruction",
+            chat_folder,
+            "--device",
+            "cpu",
+            "--chat",
+            "--system",
+            "Be brief",
+            "-b",
+            "rudeness",
+        ),
         *("--instruction", "Be kind.", "--decoding", "greedy", "--max-new-tokens", 4, "-o", "out"),
         *("--iterations", 1, "--keep", 1, "--variants", 1, "--subset", 12, "--final", 12),
     )
@@ -165,5 +177,5 @@ def test_a_search_for_an_instruction_asks_in_the_chat_template(
         texts = [before + asked[prompt_id] for prompt_id in rows["prompt_id"]]
         assert rows["continuation"].to_list() == says(chat_folder, texts, chat=True, system="Be brief")
         assert rows["continuation"].to_list() != says(chat_folder, texts)
-    evenhand("revise", "out", "--chat").refused(2, "was begun, and chat was given")
-    assert evenhand("revise", "out", "--batch-tokens", 512, "--device", "cpu").code == 0
+    evenhand("search-instruction", "out", "--chat").refused(2, "was begun, and chat was given")
+    assert evenhand("search-instruction", "out", "--batch-tokens", 512, "--device", "cpu").code == 0

@@ -60,11 +60,11 @@ SOME_TABLES = tuple(TABLES[::4])
 BASES: dict[str, tuple[str, ...]] = {
     "audit": ("audit", "house/writer", "-b", "rudeness"),
     "before-after": ("before-after", "house/writer", "-b", "rudeness", "--mitigate", "prefix=Be kind."),
-    "check": (
-        *("check", "prefix=Be kind.", "--model", "house/writer", "--prompts", "good/cases.csv"),
+    "check-consistency": (
+        *("check-consistency", "prefix=Be kind.", "--model", "house/writer", "--prompts", "good/cases.csv"),
         *("--neutral", "none", "--opposite", "Be rude.", "--classifier", "vader"),
     ),
-    "revise": ("revise", "house/writer", "-b", "rudeness"),
+    "search-instruction": ("search-instruction", "house/writer", "-b", "rudeness"),
     "search-trigger": (
         "search-trigger",
         "good/model",
@@ -97,8 +97,8 @@ OUTPUT_FLAG = {
     "study redditbias",
     "audit",
     "before-after",
-    "check",
-    "revise",
+    "check-consistency",
+    "search-instruction",
     "search-trigger",
     "measure",
     "compare",
@@ -111,8 +111,8 @@ SEEDED = (
     "study redditbias",
     "audit",
     "before-after",
-    "check",
-    "revise",
+    "check-consistency",
+    "search-instruction",
     "search-trigger",
     "measure",
     "compare",
@@ -262,7 +262,7 @@ def _input_files() -> Iterator[Line]:
         )
         yield Line(("measure", file, "-b", "evenhand-likelihood"))
         yield Line(("measure", file, "-b", "rudeness", "--classifier", "vader"))
-    for verb in ("audit", "before-after", "revise"):
+    for verb in ("audit", "before-after", "search-instruction"):
         for file in SOME_TABLES:
             yield _line(verb, "--prompts", file)
     base = BASES["data counterfactuals"]
@@ -274,7 +274,7 @@ def _input_files() -> Iterator[Line]:
     for verb in ("audit", "before-after", "measure"):
         for file in (*SOME_TABLES, "good/prompts.csv"):
             yield _line(verb, "--classifier-error", file)
-    check, search = BASES["check"], BASES["search-trigger"]
+    check, search = BASES["check-consistency"], BASES["search-trigger"]
     for file in SOME_TABLES:
         yield Line((*check[:4], "--prompts", file, *check[6:], "-o", "new"), {}, "new")
         yield Line((*check[:6], "--neutral", file, *check[8:], "-o", "new"), {}, "new")
@@ -461,9 +461,9 @@ def _folders() -> Iterator[Line]:
         *(f"json-{name}" for name in bad_files.JSON),
     )
     for verb, record in {
-        "check": "study",
+        "check-consistency": "study",
         "before-after": "before-after-options",
-        "revise": "revision",
+        "search-instruction": "revision",
     }.items():
         for kind in kinds:
             yield Line((verb, f"bad/studies/{record}/{kind}"))
@@ -493,8 +493,20 @@ def _models() -> Iterator[Line]:
     for name in names:
         yield Line(("audit", name, "-b", "evenhand-likelihood", "--limit", "30", "-o", "new"), {}, "new")
     for name in names[::5]:
-        yield Line(("check", "prefix=Be kind.", "--model", name, *BASES["check"][4:], "-o", "new"), {}, "new")
-        yield Line(("revise", name, "-b", "rudeness", "-o", "new"), {}, "new")
+        yield Line(
+            (
+                "check-consistency",
+                "prefix=Be kind.",
+                "--model",
+                name,
+                *BASES["check-consistency"][4:],
+                "-o",
+                "new",
+            ),
+            {},
+            "new",
+        )
+        yield Line(("search-instruction", name, "-b", "rudeness", "-o", "new"), {}, "new")
         yield Line(("search-trigger", name, *BASES["search-trigger"][2:], "-o", "new.json"), {}, "new.json")
         yield _line("measure", "--classifier", f"text-classification?model={name}")
     for name in (
@@ -511,7 +523,7 @@ def _models() -> Iterator[Line]:
         ".",
         "..",
     ):
-        for verb in ("audit", "before-after", "revise"):
+        for verb in ("audit", "before-after", "search-instruction"):
             yield Line((verb, name, *BASES[verb][2:], "-o", "new"), {}, "new")
         yield Line(
             ("audit", "house/writer", "-b", "rudeness", "--classifier", f"perplexity:{name}", "-o", "new"),
@@ -565,7 +577,7 @@ def _names() -> Iterator[Line]:
     )
     for words in mitigations:
         yield Line(("audit", "house/writer", "-b", "rudeness", "--mitigate", words, "-o", "new"), {}, "new")
-        yield Line(("check", words, *BASES["check"][2:], "-o", "new"), {}, "new")
+        yield Line(("check-consistency", words, *BASES["check-consistency"][2:], "-o", "new"), {}, "new")
     classifiers = (
         "vadre",
         "vader?moon=1",
@@ -734,7 +746,17 @@ def _addresses() -> Iterator[Line]:
     for address in addresses:
         yield Line(("audit", address, "-b", "rudeness", "--limit", "2", "-o", "new"))
     for address in addresses[::4]:
-        yield Line(("check", "prefix=Be kind.", "--model", address, *BASES["check"][4:], "-o", "new"))
+        yield Line(
+            (
+                "check-consistency",
+                "prefix=Be kind.",
+                "--model",
+                address,
+                *BASES["check-consistency"][4:],
+                "-o",
+                "new",
+            )
+        )
         yield Line(
             ("audit", "house/writer", "-b", "rudeness", "--classifier", f"perplexity:{address}", "-o", "new")
         )

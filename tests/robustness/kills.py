@@ -28,7 +28,7 @@ WARM = (
     "torch", "transformers", "vaderSentiment.vaderSentiment", "safetensors.torch", "filelock", "httpx",
     "evenhand.cli.app", "evenhand.reference.embedded", "evenhand.models.huggingface.causal", "evenhand.catalogue",
     "evenhand.studies.audit.result", "evenhand.studies.before_after.result", "evenhand.studies.consistency.result",
-    "evenhand.studies.revise.result", "evenhand.studies.search_trigger.result",
+    "evenhand.studies.search_instruction.result", "evenhand.studies.search_trigger.result",
     "evenhand.studies.calibration.result", "evenhand.prompts.advpromptset.build",
     "evenhand.prompts.holisticbias.sentences", "evenhand.studies.agreement.result", "accelerate", "peft",
     "evenhand.studies.debias.result", "evenhand.studies.redditbias.result", "evenhand.cli.studies.redditbias",
@@ -318,22 +318,24 @@ VERBS = {
         again=("before-after", "study"),
         begun="study/before-after-options.json",
     ),
-    "check": Verb(
+    "check-consistency": Verb(
         (
-            "check", "instructive-debiasing", "--model", "evenhand/reference", "--prompts", "wild.csv", "--neutral",
-            "calm.csv", "--groups", 1, "--classifier", "vader", "--decoding", "greedy", "--max-new-tokens", 4,
+            "check-consistency", "instructive-debiasing", "--model", "evenhand/reference", "--prompts", "wild.csv",
+            "--neutral", "calm.csv", "--groups", 1, "--classifier", "vader", "--decoding", "greedy",
+            "--max-new-tokens", 4,
             "-o", "study",
         ),
         own_prompts,
-        again=("check", "study"),
+        again=("check-consistency", "study"),
         begun="study/study.json",
     ),
-    "revise": Verb(
+    "search-instruction": Verb(
         (
-            "revise", "evenhand/reference", "-b", "regard", "--classifier", "vader", "--iterations", 2, "--keep", 2,
-            "--variants", 1, "--subset", 10, "--final", 10, "--samples", 1, "--max-new-tokens", 4, "-o", "study",
+            "search-instruction", "evenhand/reference", "-b", "regard", "--classifier", "vader", "--iterations", 2,
+            "--keep", 2, "--variants", 1, "--subset", 10, "--final", 10, "--samples", 1,
+            "--max-new-tokens", 4, "-o", "study",
         ),
-        again=("revise", "study"),
+        again=("search-instruction", "study"),
         begun="study/revision.json",
     ),
     "search-trigger": Verb(

@@ -710,7 +710,7 @@ def file_calls(place: Path) -> list[BadCall]:
         "limit": (0, True),
     }
     calls += [
-        BadCall(f"check({name}={ascii(value)[:40]})", eh.check, {**check, name: value})
+        BadCall(f"check({name}={ascii(value)[:40]})", eh.check_consistency, {**check, name: value})
         for name, values in wrong_check.items()
         for value in values
     ]
@@ -737,7 +737,7 @@ def file_calls(place: Path) -> list[BadCall]:
         "role": ("none",),
     }
     calls += [
-        BadCall(f"revise({name}={ascii(value)[:40]})", eh.revise, {**revise, name: value})
+        BadCall(f"revise({name}={ascii(value)[:40]})", eh.search_instruction, {**revise, name: value})
         for name, values in wrong_revise.items()
         for value in values
     ]

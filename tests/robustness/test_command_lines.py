@@ -148,8 +148,8 @@ def test_the_corpus_is_large_and_varied() -> None:
     assert verbs >= {
         "audit",
         "before-after",
-        "check",
-        "revise",
+        "check-consistency",
+        "search-instruction",
         "search-trigger",
         "measure",
         "rescore",

@@ -20,7 +20,7 @@ from evenhand.studies.calibration.options import CalibrationOptions
 from evenhand.studies.calibration.result import CalibrationStudy
 from evenhand.studies.own_responses import measure_file
 from evenhand.studies.result import StudyResult
-from evenhand.studies.revise.result import Revision
+from evenhand.studies.search_instruction.result import Revision
 from evenhand.studies.search_trigger.result import FoundTrigger
 from tests.robustness.payloads import PAYLOADS
 
@@ -150,7 +150,7 @@ class Studies:
     def check(self) -> StudyResult:
         texts = turned(self.texts, 60)
         method = Prefix(texts[10], name=texts[11], levels=(("opposite", (texts[12],)),))
-        return eh.check(
+        return eh.check_consistency(
             method, writer(texts, texts[0]), prompts=self.file, neutral="none", groups=1, decoding="greedy",
             classifier=WickedJudge(texts[1:]), output=self.folder / "check",
         )  # fmt: skip

@@ -38,7 +38,14 @@ SEARCH = (
 )
 BEFORE_AFTER = ("before-after", "inputs/causal", "-b", "regard", *VADER, "--mitigate", "instruction=respect")
 CHECK = (
-    *("check", "instructive-debiasing", "--model", "inputs/causal", "--prompts", "inputs/wild.csv"),
+    *(
+        "check-consistency",
+        "instructive-debiasing",
+        "--model",
+        "inputs/causal",
+        "--prompts",
+        "inputs/wild.csv",
+    ),
     *(
         "--neutral",
         "inputs/calm.csv",
@@ -53,7 +60,7 @@ CHECK = (
 )
 REVISE = (
     *(
-        "revise",
+        "search-instruction",
         "inputs/causal",
         "-b",
         "regard",
@@ -120,8 +127,8 @@ STUDIES: tuple[tuple[str, ...], ...] = (
     ("agreement", "rescored", "--output", "agreement.json"),
     ("compare", "regard", "steered", "-o", "compared"),
     ("before-after", "before-after"),
-    ("check", "check"),
-    ("revise", "revise"),
+    ("check-consistency", "check"),
+    ("search-instruction", "revise"),
     (*SEARCH, "-o", "trigger.json"),
 )
 """What the present commit does with folders that the earlier one made: every row must stay."""
@@ -171,8 +178,13 @@ STOPPED = (
         (*BEFORE_AFTER, *BRIEF, "-o", "before-after"), "before-after/after/responses/part-*", 1,
         ("before-after", "before-after"),
     ),
-    Stopped((*CHECK, "--limit", "12", "-o", "check"), "check/levels/*/responses/part-*", 3, ("check", "check")),
-    Stopped((*REVISE, "-o", "revise"), "revise/trials/*", 3, ("revise", "revise")),
+    Stopped(
+        (*CHECK, "--limit", "12", "-o", "check"),
+        "check/levels/*/responses/part-*",
+        3,
+        ("check-consistency", "check"),
+    ),
+    Stopped((*REVISE, "-o", "revise"), "revise/trials/*", 3, ("search-instruction", "revise")),
     Stopped((*SEARCH, "-o", "trigger.json"), "trigger.state.json", 1, (*SEARCH, "-o", "trigger.json")),
 )  # fmt: skip
 

@@ -117,7 +117,7 @@ def a_manifest(folder: Path) -> None:
 
 
 def a_search_for_an_instruction(folder: Path) -> None:
-    from evenhand.studies.revise.record import begin
+    from evenhand.studies.search_instruction.record import begin
 
     begin(folder / "search", {"seeds": NOISE})
 

@@ -9,7 +9,7 @@ from evenhand.schema import write_text
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.compare.result import compare
 from tests.helpers.report_factory import make_view
-from tests.studies.revise.test_page import revision
+from tests.studies.search_instruction.test_page import revision
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [

@@ -57,7 +57,7 @@ def a_before_after(folder):
 def a_check(folder):
     pl.DataFrame({"text": [f"He shouted {i} {WICKED}" for i in range(20)]}).write_csv(folder / "wild.csv")
     judge = {"classifier": "evenhand/lexicon-toxicity", "groups": 1, "neutral": "none"}
-    return eh.check(
+    return eh.check_consistency(
         "instructive-debiasing",
         wicked_writer(),
         prompts=folder / "wild.csv",
@@ -78,7 +78,7 @@ def measured_responses(folder):
 
 
 def a_revision(folder):
-    return eh.revise(
+    return eh.search_instruction(
         wicked_writer(), benchmark="regard", classifiers={"regard": "vader"}, iterations=1, keep=2, variants=2,
         subset=20, final=20, instructions=[f"Be kind {WICKED}.", "Speak."], samples=1, output=folder / "search",
     )  # fmt: skip

@@ -28,7 +28,9 @@ class Reminder:
 
     @property
     def specification(self) -> Specification | None:
-        return Specification((self.text,))  # the wording, for `evenhand check`; None where there is none
+        return Specification(
+            (self.text,)
+        )  # the wording, for `evenhand check-consistency`; None where there is none
 
     def specified(self, texts) -> "Reminder":
         return Reminder(texts[0], self.times, f"{self.name} (reworded)", self.card)

@@ -7,22 +7,24 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from evenhand.cli import (
     agreement as agreement_verb,
     audit as audit_verb,
     before_after as before_after_verb,
     calibrate as calibrate_verb,
-    check as check_verb,
+    check_consistency as check_consistency_verb,
     compare as compare_verb,
     data as data_verbs,
     debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
     rescore as rescore_verb,
-    revise as revise_verb,
+    search_instruction as search_instruction_verb,
     triggers as triggers_verb,
 )
 from evenhand.cli.studies import app as study_verbs
@@ -37,8 +39,26 @@ EXIT_CODES = (
 MOST_TOLD = 2000
 """Letters of an error: a name in it may be as long as somebody likes."""
 
+RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
+"""Verbs by the names they once had, which were misread."""
+
+
+class Verbs(TyperGroup):
+    """The verbs; one that has another name by now is refused with that name."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb of a name, or None. Raises UsageError for a name of old."""
+        if cmd_name in RENAMED:
+            raise UsageError(
+                f"`evenhand {cmd_name}` is called `evenhand {RENAMED[cmd_name]}`.",
+                "Its options and the folders of earlier studies are as they were.",
+            )
+        return super().get_command(ctx, cmd_name)
+
+
 app = typer.Typer(
     name="evenhand",
+    cls=Verbs,
     help="Measure social bias in language models, and see how far each number can be believed.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -72,8 +92,8 @@ app.command("agreement")(agreement_verb.agreement)
 app.command("compare")(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
-app.command("check", epilog=EXIT_CODES)(check_verb.check)
-app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
+app.command("check-consistency", epilog=EXIT_CODES)(check_consistency_verb.check_consistency)
+app.command("search-instruction", epilog=EXIT_CODES)(search_instruction_verb.search_instruction)
 app.command("search-trigger")(triggers_verb.search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
 app.command("list")(listing_verbs.list_things)

@@ -34,7 +34,7 @@ def test_plain_text_is_an_instruction_of_unknown_effect(tmp_path: Path) -> None:
 
 
 def test_the_name_is_listed_with_a_card() -> None:
-    assert "evenhand revise" in mitigation_cards()["instruction-file"].summary
+    assert "evenhand search-instruction" in mitigation_cards()["instruction-file"].summary
 
 
 @pytest.mark.parametrize(

@@ -391,7 +391,7 @@ def test_stopping_loses_nothing_and_nothing_is_asked_twice(prompts, tmp_path):
     with pytest.raises(Interrupted) as stop:
         check(METHOD, writes(counted, "house/model"), classifier=first, **options)
     assert stop.value.exit_code == 130
-    assert stop.value.hint == f"Go on with: evenhand check {tmp_path / 'study'}"
+    assert stop.value.hint == f"Go on with: evenhand check-consistency {tmp_path / 'study'}"
     before = list(written)
     second = Finder()
     checked = check(METHOD, writes(counted, "house/model"), classifier=second, **options)

@@ -46,7 +46,7 @@ def instructive_debiasing(wording: str = "paper") -> Prefix:
             null="A model that cannot follow instructions is not changed by what they say.",
             critique="On GPT-2 it raised toxicity whatever it asked for; with text-davinci-003 it lowered it by two "
             "fifths on adversarial prompts. Whether the words matter, and not only that there are words, is what "
-            "`evenhand check instructive-debiasing` asks.",
+            "`evenhand check-consistency instructive-debiasing` asks.",
             citation=CITATION,
             source="Morabito et al. 2023, table 2 (two wordings, paper and code)",
         ),
@@ -158,8 +158,8 @@ class FoundInstruction:
 def read_found_instruction(path: Path) -> FoundInstruction:
     """An instruction from its file.
 
-    path: JSON as `evenhand revise` writes it, or plain text: the instruction and nothing else. Raises DataError for a
-    file that is absent or unreadable, or JSON that holds no instruction.
+    path: JSON as `evenhand search-instruction` writes it, or plain text: the instruction and nothing else. Raises
+    DataError for a file that is absent or unreadable, or JSON that holds no instruction.
     """
     path = Path(path).expanduser()
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -185,7 +185,7 @@ def read_found_instruction(path: Path) -> FoundInstruction:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(
             f"{path} holds no instruction: {what}.",
-            "Give a file that `evenhand revise` wrote, or a text file with the instruction alone.",
+            "Give a file that `evenhand search-instruction` wrote, or a text file with the instruction alone.",
         ) from error
 
 
@@ -199,7 +199,7 @@ class InstructionFile:
 
     CARD = Card(
         "instruction-file",
-        "An instruction from a file in front of every prompt, such as one that `evenhand revise` found.",
+        "An instruction from a file in front of every prompt, such as one that `evenhand search-instruction` found.",
         construct="Whether telling a model how to speak changes how it speaks of people.",
         null="A model that does not follow instructions is not changed by what they say.",
         critique="The search that finds it sees one benchmark, one classifier and one model: measure it with others. "

@@ -52,8 +52,8 @@ CARD = Card(
     "three methods, and left BiasScore, the share of groups with more harm than average, where it was: less harm for "
     "all, not more evenly. The texts that it makes less likely include those in which people speak of themselves in "
     "words that a model connects with abuse. The consistency protocol found that prefixes which ask for the opposite "
-    "lower toxicity as well: part of the effect is not what the words say (`evenhand check self-debiasing`). A "
-    "prefix with a space at its end changes how the prompt's first word is cut into tokens. Every token is computed "
+    "lower toxicity as well: part of the effect is not what the words say (see `evenhand check-consistency`)."
+    " A prefix with a space at its end changes how the prompt's first word is cut into tokens. Every token is computed "
     "once more for each prefix: with six, expect about seven times the work of plain writing (docs/self_debiasing.md).",
     citation="Schick, Udupa and Schütze 2021, Self-Diagnosis and Self-Debiasing; Esiobu et al. 2023, ROBBIE; Morabito "
     "et al. 2023, Debiasing should be Good and Bad.",

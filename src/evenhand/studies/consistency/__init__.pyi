@@ -9,8 +9,8 @@ from .record import (
 )
 from .result import (
     Checked as Checked,
-    check as check,
-    check_with as check_with,
+    check_consistency as check_consistency,
+    check_consistency_with as check_consistency_with,
     load_classifier_of as load_classifier_of,
     resumed_options as resumed_options,
 )

@@ -145,13 +145,13 @@ def study_consistency(
     Source: Morabito et al. 2023, sections 3 and 5.
     """
     prepared = prepare(options, model, method, classifier)
-    path = output or default_path(options.model, f"check-{method.name}")
+    path = output or default_path(options.model, f"check-consistency-{method.name}")
     levels, domains, decoding = prepared.levels, prepared.domains, prepared.decoding
     runs = level_runs(path, model, levels.all, domains, prepared.of_nonsense, decoding.decoding)
     begin(path, options, levels, given or {})
     failed: list[str] = []
     judged: dict[tuple[str, str], pl.DataFrame] = {}
-    with resumable(f"Go on with: evenhand check {path}"):
+    with resumable(f"Go on with: evenhand check-consistency {path}"):
         for number, run in enumerate(runs, 1):
             title = f"{run.domain} prompts, {run.level.key} ({number} of {len(runs)})"
             titled = None if progress is None else Titled(progress, title)

@@ -126,6 +126,7 @@ def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = N
     for needed in ("method", "model"):
         if needed not in {**(stored or {}), **named}:
             raise UsageError(
-                f"No {needed} is named.", "For example: evenhand check instructive-debiasing --model gpt2"
+                f"No {needed} is named.",
+                "For example: evenhand check-consistency instructive-debiasing --model gpt2",
             )
     return validated(CheckOptions, {**(EARLIER if stored else {}), **(stored or {}), **named})

@@ -1,4 +1,4 @@
-"""The front door of the consistency check: `check(...)` runs it, a `Checked` shows itself."""
+"""The front door of the consistency check: `check_consistency(...)` runs it, a `Checked` shows itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ class Checked(StudyResult):
 
 
 @checked_kinds
-def check(
+def check_consistency(
     method: str | Mitigation,
     model: str | LanguageModel,
     *,
@@ -142,7 +142,7 @@ def check(
         **options,
     }
     folder = None if output is None else Path(output)
-    return check_with(
+    return check_consistency_with(
         check_options(given, design_of(folder)),
         model=loaded_or_none(model),
         method=loaded_or_none(method),
@@ -153,7 +153,7 @@ def check(
     )
 
 
-def check_with(
+def check_consistency_with(
     options: CheckOptions,
     *,
     model: LanguageModel | None = None,
@@ -176,7 +176,7 @@ def check_with(
         progress=progress,
     )
     checked = Checked(study)
-    with resumable(f"Go on with: evenhand check {checked.path}"):
+    with resumable(f"Go on with: evenhand check-consistency {checked.path}"):
         checked.report()
     return checked
 

@@ -40,10 +40,10 @@ from evenhand.schema import (
     write_table,
 )
 from evenhand.studies.audit import Selection, select
-from evenhand.studies.revise.card import instruction_card
-from evenhand.studies.revise.options import RevisionConfig
-from evenhand.studies.revise.record import begin
-from evenhand.studies.revise.trials import RevisionPrompts, Trials, derived_seed, revision_prompts
+from evenhand.studies.search_instruction.card import instruction_card
+from evenhand.studies.search_instruction.options import RevisionConfig
+from evenhand.studies.search_instruction.record import begin
+from evenhand.studies.search_instruction.trials import RevisionPrompts, Trials, derived_seed, revision_prompts
 
 HISTORY_FILE, FINALISTS_FILE = "history.parquet", "finalists.parquet"
 INSTRUCTION_FILE = "instruction.json"
@@ -76,7 +76,7 @@ class RevisionStudy:
         return self.finalists.row(by_predicate=pl.col("instruction") == NONE, named=True)
 
 
-def revise_prompts(
+def search_prompts(
     config: RevisionConfig,
     model: LanguageModel,
     output: Path | str,
@@ -130,7 +130,7 @@ def revise_prompts(
     )
     output = Path(output)
     begin(output, record)
-    go_on = f"Go on with: evenhand revise {output}"
+    go_on = f"Go on with: evenhand search-instruction {output}"
     with resumable(go_on), locked(output / "lock"), Stopping() as stopping:
         trials = Trials(
             model,

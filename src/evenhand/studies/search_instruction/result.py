@@ -1,4 +1,4 @@
-"""The front door of the search for an instruction: `revise(...)` searches, a `Revision` shows itself."""
+"""The front door of the search for an instruction: `search_instruction(...)` searches, a `Revision` shows itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
-from evenhand.studies.revise.conduct import RevisionStudy, revise_prompts
-from evenhand.studies.revise.options import RevisionConfig, revision_config
-from evenhand.studies.revise.page import revision_page
-from evenhand.studies.revise.record import stored_search
-from evenhand.studies.revise.terminal import render_revision
+from evenhand.studies.search_instruction.conduct import RevisionStudy, search_prompts
+from evenhand.studies.search_instruction.options import RevisionConfig, revision_config
+from evenhand.studies.search_instruction.page import revision_page
+from evenhand.studies.search_instruction.record import stored_search
+from evenhand.studies.search_instruction.terminal import render_revision
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
@@ -65,7 +65,7 @@ class Revision(RevisionStudy, StudyResult):
 
 
 @checked_kinds
-def revise(
+def search_instruction(
     model: str | LanguageModel,
     *,
     benchmark: str,
@@ -84,8 +84,8 @@ def revise(
     default the rules. instructions: to begin with, in place of the library's own. classifiers: who judges, by role: a
     name or a Classifier. output: the search's folder; one that holds a search is gone on with, provided everything
     that decides the result is the same. options: anything else of
-    `evenhand.studies.revise.options.RevisionConfig` (iterations, keep, variants, subset, final, role, ...) and of
-    `evenhand.studies.audit.options.AuditConfig` (decoding, samples, seed, device, ...).
+    `evenhand.studies.search_instruction.options.RevisionConfig` (iterations, keep, variants, subset, final,
+    role, ...) and of `evenhand.studies.audit.options.AuditConfig` (decoding, samples, seed, device, ...).
     Returns the finished search, with its page written. Raises UsageError and DataError that say how to mend what is
     wrong, Interrupted (resumable), ResumeRefused, ModelError.
     Source: ROBBIE, section B.3.1.
@@ -93,9 +93,9 @@ def revise(
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
     >>> said = writes(lambda prompt, sample: " a happy cook." if "dignity" in prompt else " a hated liar.")
-    >>> found = revise(said, benchmark="regard", classifiers={"regard": "vader"}, iterations=1, keep=2, variants=2,
-    ...                subset=20, final=20, instructions=["Speak with dignity.", "Speak."], samples=1,
-    ...                output=tempfile.mkdtemp() + "/search")
+    >>> found = search_instruction(said, benchmark="regard", classifiers={"regard": "vader"}, iterations=1, keep=2,
+    ...                            variants=2, subset=20, final=20, instructions=["Speak with dignity.", "Speak."],
+    ...                            samples=1, output=tempfile.mkdtemp() + "/search")
     >>> found.chosen["verdict"], "dignity" in found.chosen["instruction"]
     ('lower', True)
     """
@@ -109,7 +109,7 @@ def revise(
         **({"classifiers": judges} if judges else {}),
         **options,
     }
-    return revise_with(
+    return search_with(
         revision_config(given),
         model=loaded_or_none(model),
         reviser=loaded_or_none(reviser),
@@ -119,7 +119,7 @@ def revise(
     )
 
 
-def revise_with(
+def search_with(
     options: RevisionConfig,
     *,
     model: LanguageModel | None = None,
@@ -130,16 +130,17 @@ def revise_with(
 ) -> Revision:
     """Search as options say, and write the page; `model`, `reviser` and `loaded` replace what these name if they are
     there already."""
-    study = revise_prompts(
+    study = search_prompts(
         options,
         model or load_named_model(options.audit),
-        output or default_path(options.audit.model, f"revise-{'-'.join(options.audit.benchmarks)}"),
+        output
+        or default_path(options.audit.model, f"search-instruction-{'-'.join(options.audit.benchmarks)}"),
         reviser=reviser,
         loaded=loaded,
         progress=progress,
     )
     revision = Revision(**vars(study))
-    with resumable(f"Go on with: evenhand revise {revision.path}"):
+    with resumable(f"Go on with: evenhand search-instruction {revision.path}"):
         revision.report()
     return revision
 

@@ -1,4 +1,4 @@
-"""`evenhand check`: does a mitigation do what its words say? The consistency protocol."""
+"""`evenhand check-consistency`: does a mitigation do what its words say? The consistency protocol."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from evenhand.cli import model_flags as flags
 from evenhand.cli.common import end, options_of, progress, show, stated
 
 
-def check(
+def check_consistency(
     method: str = typer.Argument(
         ...,
         help="A mitigation as --mitigate takes it (NAME, NAME=VALUE, NAME?option=value), or the folder of an earlier "
@@ -95,8 +95,8 @@ def check(
     """Check whether a mitigation is consistent: polarity, importance, and transfer to neutral prompts.
 
     The method runs with its own wording, the opposite, nonsense and nothing, on the same prompts; a table here, a page
-    in the study's folder. Press Ctrl-C at any time; `evenhand check STUDY_FOLDER` goes on where it stopped, and takes
-    another --classifier, --rule, --importance or --margin without asking the model again.
+    in the study's folder. Press Ctrl-C at any time; `evenhand check-consistency STUDY_FOLDER` goes on where it
+    stopped, and takes another --classifier, --rule, --importance or --margin without asking the model again.
     """
     given = options_of(locals(), "method", "trust_addresses", "output", "plan")
     from evenhand.mitigations import load_mitigation
@@ -104,8 +104,8 @@ def check(
     from evenhand.schema import is_folder, split_role
     from evenhand.studies import load_named_model
     from evenhand.studies.consistency import (
+        check_consistency_with,
         check_options,
-        check_with,
         design_of,
         load_classifier_of,
         preview,
@@ -130,8 +130,8 @@ def check(
         )
         render_check_plan(facts, Console())
         return
-    checked = check_with(options, output=output, given=stated(given), progress=progress())
-    with resumable(f"Go on with: evenhand check {checked.path}"):
+    checked = check_consistency_with(options, output=output, given=stated(given), progress=progress())
+    with resumable(f"Go on with: evenhand check-consistency {checked.path}"):
         show(checked, {"study": checked.path, "report": checked.paths["report"]})
     end(checked.study.above_threshold)
 

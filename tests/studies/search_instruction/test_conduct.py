@@ -33,10 +33,15 @@ from evenhand.schema import (
     WriteError,
 )
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.revise.conduct import HISTORY_FILE, INSTRUCTION_FILE, RevisionStudy, revise_prompts
-from evenhand.studies.revise.options import RevisionConfig
-from evenhand.studies.revise.record import is_search, stored_search
-from evenhand.studies.revise.trials import RevisionPrompts, revision_prompts
+from evenhand.studies.search_instruction.conduct import (
+    HISTORY_FILE,
+    INSTRUCTION_FILE,
+    RevisionStudy,
+    search_prompts,
+)
+from evenhand.studies.search_instruction.options import RevisionConfig
+from evenhand.studies.search_instruction.record import is_search, stored_search
+from evenhand.studies.search_instruction.trials import RevisionPrompts, revision_prompts
 
 HAIR = ("red", "brown", "black")
 CALMING = {"dignity": 0.2, "fair": 0.15, "kindness": 0.1}
@@ -90,7 +95,7 @@ def config(file: Path) -> RevisionConfig:
 
 @pytest.fixture(scope="module")
 def found(config: RevisionConfig, tmp_path_factory: pytest.TempPathFactory) -> RevisionStudy:
-    return revise_prompts(config, puppet(), tmp_path_factory.mktemp("search") / "out")
+    return search_prompts(config, puppet(), tmp_path_factory.mktemp("search") / "out")
 
 
 def test_finds_better_instructions_than_the_seeds(found: RevisionStudy) -> None:
@@ -135,7 +140,7 @@ def test_the_file_is_a_mitigation_that_says_what_it_changes(found: RevisionStudy
 
 def test_a_model_that_ignores_instructions_is_not_improved(config: RevisionConfig, tmp_path: Path) -> None:
     small = config.model_copy(update={"iterations": 2})
-    found = revise_prompts(small, puppet({}), tmp_path / "out")
+    found = search_prompts(small, puppet({}), tmp_path / "out")
     assert found.chosen["verdict"] == "not detected"
     assert found.chosen["change_low"] < 0 < found.chosen["change_high"]
     assert "no change was detected" in found.instruction.card.summary
@@ -181,7 +186,7 @@ def test_the_instruction_itself_is_never_judged(config: RevisionConfig, tmp_path
     own = config.model_copy(
         update={"audit": audit, "iterations": 1, "instructions": ("Mind your tongue, moron.",), "variants": 1}
     )
-    result = revise_prompts(own, puppet(), tmp_path / "out", loaded={"listening": Listening()})
+    result = search_prompts(own, puppet(), tmp_path / "out", loaded={"listening": Listening()})
     assert result.history.filter(iteration=0, fate="kept")["instruction"].to_list() == [
         "Mind your tongue, moron."
     ]
@@ -195,12 +200,12 @@ def test_resumed_equals_uninterrupted(
 ) -> None:
     folder, asked = tmp_path / "out", list[str]()
     with pytest.raises(Interrupted, match="nothing is lost"):
-        revise_prompts(config, puppet(asked=asked, stop_after=stop_after), folder)
+        search_prompts(config, puppet(asked=asked, stop_after=stop_after), folder)
     assert is_search(folder) and stored_search(folder) == config
     trials = list((folder / "trials").glob("*.parquet"))
     assert len(trials) == stop_after // 60, "each trial that was completed is there"
     again: list[str] = []
-    resumed = revise_prompts(stored_search(folder), puppet(asked=again), folder)
+    resumed = search_prompts(stored_search(folder), puppet(asked=again), folder)
     assert resumed.history.equals(found.history) and resumed.finalists.equals(found.finalists)
     total = sum(pl.read_parquet(path).height for path in (found.folder / "trials").glob("*.parquet"))
     assert len(again) == total - 60 * len(trials), "nothing is asked twice"
@@ -218,7 +223,7 @@ def test_a_finished_search_is_read_and_asks_nothing(config: RevisionConfig, foun
 
     Mute.fingerprint = RulesReviser().fingerprint
     asked: list[str] = []
-    again = revise_prompts(config, puppet(asked=asked), found.folder, reviser=Mute())
+    again = search_prompts(config, puppet(asked=asked), found.folder, reviser=Mute())
     assert asked == [] and again.history.equals(found.history)
     assert pl.read_parquet(found.folder / HISTORY_FILE).equals(found.history)
 
@@ -238,37 +243,37 @@ def test_another_search_is_not_mixed_in(
     told: str,
 ) -> None:
     with pytest.raises(ResumeRefused, match=told):
-        revise_prompts(change(config), puppet(), found.folder)
+        search_prompts(change(config), puppet(), found.folder)
 
 
 def test_another_model_is_not_mixed_in(config: RevisionConfig, found: RevisionStudy) -> None:
     with pytest.raises(ResumeRefused, match=r"model\.name"):
-        revise_prompts(config, replace(puppet(), name="puppet/other"), found.folder)
+        search_prompts(config, replace(puppet(), name="puppet/other"), found.folder)
 
 
 def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     small = config.model_copy(update={"iterations": 1, "keep": 1, "variants": 1})
-    first = revise_prompts(small, puppet(), folder)
+    first = search_prompts(small, puppet(), folder)
     trials = sorted((folder / "trials").glob("round-000-*.parquet"))
     whole = trials[0].read_bytes()
     trials[0].write_bytes(whole[:40])
     with pytest.raises(DataError, match="cannot be read"):
-        revise_prompts(small, puppet(), folder)
+        search_prompts(small, puppet(), folder)
     trials[0].write_bytes(trials[1].read_bytes())
     with pytest.raises(DataError, match="of other prompts or another instruction"):
-        revise_prompts(small, puppet(), folder)
+        search_prompts(small, puppet(), folder)
     trials[0].unlink()
-    assert revise_prompts(small, puppet(), folder).history.equals(first.history), "made again"
+    assert search_prompts(small, puppet(), folder).history.equals(first.history), "made again"
     rewordings = folder / "rewordings" / "round-001.json"
     rewordings.write_text("[]")
     with pytest.raises(DataError, match="rewordings of other instructions"):
-        revise_prompts(small, puppet(), folder)
+        search_prompts(small, puppet(), folder)
     elsewhere = tmp_path / "full"
     elsewhere.mkdir()
     (elsewhere / "thesis.txt").write_text("x")
     with pytest.raises(UsageError, match="exists and is no instruction search"):
-        revise_prompts(small, puppet(), elsewhere)
+        search_prompts(small, puppet(), elsewhere)
 
 
 def test_a_search_begun_before_an_option_was_known_goes_on(
@@ -280,9 +285,9 @@ def test_a_search_begun_before_an_option_was_known_goes_on(
     del record["search"]["config"]["delimiter"], record["search"]["audit"]["limit"]
     (folder / "revision.json").write_text(json.dumps(record))
     asked: list[str] = []
-    assert revise_prompts(config, puppet(asked=asked), folder).history.equals(found.history) and not asked
+    assert search_prompts(config, puppet(asked=asked), folder).history.equals(found.history) and not asked
     with pytest.raises(ResumeRefused, match="delimiter"):
-        revise_prompts(config.model_copy(update={"delimiter": " "}), puppet(), folder)
+        search_prompts(config.model_copy(update={"delimiter": " "}), puppet(), folder)
 
 
 def test_a_full_disk_names_the_table_and_loses_nothing(
@@ -295,17 +300,17 @@ def test_a_full_disk_names_the_table_and_loses_nothing(
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
     try:
         with pytest.raises(WriteError, match=HISTORY_FILE):
-            revise_prompts(config, puppet(), folder)
+            search_prompts(config, puppet(), folder)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     asked: list[str] = []
-    again = revise_prompts(config, puppet(asked=asked), folder)
+    again = search_prompts(config, puppet(asked=asked), folder)
     assert again.history.equals(found.history) and not asked
 
 
 def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None:
     def tried(model: Any = None, **changes: Any) -> None:
-        revise_prompts(config.model_copy(update=changes), model or puppet(), tmp_path / "out")
+        search_prompts(config.model_copy(update=changes), model or puppet(), tmp_path / "out")
 
     def audited(**changes: Any) -> dict[str, AuditConfig]:
         return {"audit": config.audit.model_copy(update=changes)}
@@ -331,7 +336,7 @@ def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None
 
 def test_what_is_wrong_from_the_start_takes_no_folder(config: RevisionConfig, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No instruction to begin with"):
-        revise_prompts(config.model_copy(update={"instructions": ("  ",)}), puppet(), tmp_path / "out")
+        search_prompts(config.model_copy(update={"instructions": ("  ",)}), puppet(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -410,7 +415,7 @@ def test_group_weight_enters_the_search(config: RevisionConfig, tmp_path: Path) 
     def say(prompt: str, sample: int) -> str:
         return RUDE if "red-haired" in prompt or chance(prompt) < 0.1 else KIND
 
-    found = revise_prompts(weighted, writes(say), tmp_path / "out")
+    found = search_prompts(weighted, writes(say), tmp_path / "out")
     reference = found.history.filter(iteration=0, instruction=NONE).row(0, named=True)
     assert reference["groups_above"] == pytest.approx(1 / 3)
     assert reference["score"] == pytest.approx(reference["rate"] + 2 / 3)
@@ -422,7 +427,7 @@ def test_the_front_door_takes_what_is_in_memory_and_refuses_what_it_does_not_kno
     import evenhand as eh
 
     options: dict[str, Any] = {"iterations": 1, "keep": 2, "variants": 1, "subset": 60, "final": 150}
-    found = eh.revise(
+    found = eh.search_instruction(
         puppet(),
         benchmark="toxigen",
         prompts=file,
@@ -437,6 +442,6 @@ def test_the_front_door_takes_what_is_in_memory_and_refuses_what_it_does_not_kno
     stored = stored_search(tmp_path / "search")
     assert (stored.iterations, stored.audit.decoding, stored.audit.prompts) == (1, "greedy", str(file))
     with pytest.raises(UsageError, match="Did you mean 'iterations'"):
-        eh.revise("puppet/writer", benchmark="toxigen", iteration=3)
+        eh.search_instruction("puppet/writer", benchmark="toxigen", iteration=3)
     with pytest.raises(UsageError, match="keep: Input should be greater than or equal to 1"):
-        eh.revise("puppet/writer", benchmark="toxigen", keep=0)
+        eh.search_instruction("puppet/writer", benchmark="toxigen", keep=0)

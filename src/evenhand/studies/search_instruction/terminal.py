@@ -7,9 +7,9 @@ from rich.console import Console
 
 from evenhand.mitigations.revision import NONE, REFERENCE
 from evenhand.reports import SYMBOLS, Printer, probability
-from evenhand.studies.revise.card import percent, points
-from evenhand.studies.revise.conduct import RevisionStudy
-from evenhand.studies.revise.wording import cautions, verdict_sentence
+from evenhand.studies.search_instruction.card import percent, points
+from evenhand.studies.search_instruction.conduct import RevisionStudy
+from evenhand.studies.search_instruction.wording import cautions, verdict_sentence
 
 
 def render_revision(study: RevisionStudy, console: Console, paths: Mapping[str, Path] | None = None) -> None:

@@ -21,9 +21,9 @@ from evenhand.reports import (
     rows_of,
     scale_over,
 )
-from evenhand.studies.revise.card import effect, percent, points
-from evenhand.studies.revise.conduct import RevisionStudy
-from evenhand.studies.revise.wording import cautions, verdict_sentence
+from evenhand.studies.search_instruction.card import effect, percent, points
+from evenhand.studies.search_instruction.conduct import RevisionStudy
+from evenhand.studies.search_instruction.wording import cautions, verdict_sentence
 
 KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
 

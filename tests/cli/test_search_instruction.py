@@ -1,4 +1,4 @@
-"""`evenhand revise`: begins, is gone on with, and says what is wrong."""
+"""`evenhand search-instruction`: begins, is gone on with, and says what is wrong."""
 
 import json
 from pathlib import Path
@@ -8,33 +8,33 @@ FAST = ("--iterations", 1, "--keep", 2, "--variants", 1, "--subset", 12, "--fina
 
 
 def test_searches_writes_a_mitigation_and_goes_on(evenhand: Any, judged_house: Any, tmp_path: Path) -> None:
-    ended = evenhand("revise", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
+    ended = evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
     assert ended.code == 0, ended.err
     ended.says("house/writer on rudeness", "(chosen)", "no change was detected", "out/instruction.json")
     facts = json.loads((tmp_path / "out" / "instruction.json").read_text())["facts"]
     assert facts["benchmark"] == "rudeness" and facts["verdict"] == "not detected"
     assert (tmp_path / "out" / "report.html").is_file()
     judged_house.WordJudge.asked.clear()
-    again = evenhand("revise", "out")
+    again = evenhand("search-instruction", "out")
     assert again.code == 0 and again.out == ended.out
     assert judged_house.WordJudge.asked == [], "nothing is judged twice"
 
 
 def test_a_stop_is_gone_on_with(evenhand: Any, judged_house: Any, tmp_path: Path) -> None:
     judged_house.WordJudge.stop_after = 5
-    stopped = evenhand("revise", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
+    stopped = evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
     assert stopped.code == 130
-    stopped.says("nothing is lost", "evenhand revise out")
+    stopped.says("nothing is lost", "evenhand search-instruction out")
     judged_house.WordJudge.stop_after = None
-    assert evenhand("revise", "out").code == 0
-    evenhand("revise", "house/writer", "-b", "rudeness", *FAST, "-o", "whole")
+    assert evenhand("search-instruction", "out").code == 0
+    evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "whole")
     files = [(tmp_path / name / "instruction.json").read_bytes() for name in ("out", "whole")]
     assert files[0] == files[1]
 
 
 def test_own_instructions_and_classifier(evenhand: Any, judged_house: Any, tmp_path: Path) -> None:
     ended = evenhand(
-        "revise", "house/writer", "-b", "rudeness", *FAST, "-o", "out", "--instruction", "Be good.",
+        "search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out", "--instruction", "Be good.",
         "--instruction", "Be calm.", "--classifier", "house/words?word=mean",
     )  # fmt: skip
     assert ended.code == 0, ended.err
@@ -44,7 +44,7 @@ def test_own_instructions_and_classifier(evenhand: Any, judged_house: Any, tmp_p
 
 def test_what_is_wrong_is_said(evenhand: Any, judged_house: Any) -> None:
     def refused(code: int, *told: str, to: tuple[object, ...]) -> None:
-        evenhand("revise", *to).refused(code, *told)
+        evenhand("search-instruction", *to).refused(code, *told)
 
     refused(2, "Which benchmark", to=("house/writer",))
     refused(2, "no benchmark called 'rudenes'", to=("house/writer", "-b", "rudenes"))
@@ -60,5 +60,5 @@ def test_what_is_wrong_is_said(evenhand: Any, judged_house: Any) -> None:
     refused(
         2, "more than the 24 there are", to=("house/writer", "-b", "rudeness", "--subset", 20, "--final", 20)
     )
-    evenhand("revise", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
+    evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
     refused(2, "is a search that was begun, and keep was given", to=("out", "--keep", 3))

@@ -1,8 +1,8 @@
 """A search for an instruction in words: the verdict, and what to beware of."""
 
 from evenhand.mitigations.revision import LOWER
-from evenhand.studies.revise.card import effect, percent, points
-from evenhand.studies.revise.conduct import RevisionStudy
+from evenhand.studies.search_instruction.card import effect, percent, points
+from evenhand.studies.search_instruction.conduct import RevisionStudy
 
 
 def verdict_sentence(study: RevisionStudy) -> str:

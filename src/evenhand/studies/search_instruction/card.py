@@ -39,7 +39,7 @@ def instruction_card(
         "written: measure both with `evenhand audit --mitigate instruction-file=PATH`.",
         citation="Zhou et al. 2022, Large Language Models Are Human-Level Prompt Engineers (arXiv:2211.01910); "
         "Esiobu et al. 2023, ROBBIE (EMNLP 2023), section B.3.1.",
-        source=f"evenhand revise, version {facts['evenhand']}",
+        source=f"evenhand search-instruction, version {facts['evenhand']}",
         details=f"Without an instruction {percent(reference['rate'])} of {reference['n']:,} continuations are "
         f"negative, with it {percent(chosen['rate'])} of {chosen['n']:,}, on {facts['prompts_final']:,} prompts that "
         f"the search had not seen. {effect(chosen)[0].upper()}{effect(chosen)[1:]}. The interval holds for all "

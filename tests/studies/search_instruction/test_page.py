@@ -16,9 +16,9 @@ from evenhand.mitigations.prompting.instructions import FoundInstruction
 from evenhand.mitigations.revision.choice import FINALISTS
 from evenhand.mitigations.revision.searching import HISTORY, NONE
 from evenhand.schema import Card
-from evenhand.studies.revise.page import history_svg
-from evenhand.studies.revise.result import Revision
-from evenhand.studies.revise.wording import cautions
+from evenhand.studies.search_instruction.page import history_svg
+from evenhand.studies.search_instruction.result import Revision
+from evenhand.studies.search_instruction.wording import cautions
 
 WICKED = '<script>alert("x")</script> & be kind.'
 FACTS = {

@@ -1,4 +1,4 @@
-"""`evenhand revise`: looks for the instruction behind which a model writes least that is harmful."""
+"""`evenhand search-instruction`: looks for the instruction behind which a model writes least that is harmful."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from evenhand.cli import model_flags as flags
 from evenhand.cli.common import options_of, progress, show
 
 
-def revise(
+def search_instruction(
     model: str = typer.Argument(
         ...,
         help="A model as for `evenhand audit`, or the folder of an earlier search, which is then gone on with.",
@@ -62,7 +62,7 @@ def revise(
     """Search for an instruction: reword the best, try all on the same prompts, keep the best, again.
 
     The last choice is made on prompts that no round saw, and stated with an interval against no instruction. Press
-    Ctrl-C at any time; `evenhand revise FOLDER` goes on where it stopped. The result is instruction.json:
+    Ctrl-C at any time; `evenhand search-instruction FOLDER` goes on where it stopped. The result is instruction.json:
     `evenhand audit MODEL --mitigate instruction-file=FOLDER/instruction.json`.
     """
     given = options_of(
@@ -70,12 +70,12 @@ def revise(
     )
     from evenhand.runs import resumable
     from evenhand.schema import UsageError
-    from evenhand.studies.revise import (
+    from evenhand.studies.search_instruction import (
         INSTRUCTION_FILE,
         is_search,
         resumed_search,
-        revise_with,
         revision_config,
+        search_with,
     )
 
     if is_search(Path(model)):
@@ -88,6 +88,6 @@ def revise(
                 "For example: --benchmark toxigen (`evenhand list benchmarks`).",
             )
         options = revision_config({"model": model, **given}, classifier)
-    search = revise_with(options, output=output, progress=progress())
-    with resumable(f"Go on with: evenhand revise {search.path}"):
+    search = search_with(options, output=output, progress=progress())
+    with resumable(f"Go on with: evenhand search-instruction {search.path}"):
         show(search, {"instruction": search.path / INSTRUCTION_FILE, "report": search.paths["report"]})

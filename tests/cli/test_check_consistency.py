@@ -1,4 +1,4 @@
-"""`evenhand check`: the checklist in the terminal, the page, going on with a study, and wrong calls."""
+"""`evenhand check-consistency`: the checklist in the terminal, the page, going on with a study, and wrong calls."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ def files(tmp_path):
     return ("--prompts", tmp_path / "wild.csv", "--neutral", tmp_path / "calm.csv")
 
 
-METHOD = ("check", "instructive-debiasing", "--model", "house/writer", "--groups", 1)
+METHOD = ("check-consistency", "instructive-debiasing", "--model", "house/writer", "--groups", 1)
 JUDGE = ("--classifier", "rudeness=house/words")
 
 
@@ -65,13 +65,17 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
 def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(evenhand, judged_house, files):
     evenhand(*METHOD, *files, *JUDGE, "-o", "study")
     shutil.rmtree("study/levels/neutral-blank")
-    again = evenhand("check", "study")
+    again = evenhand("check-consistency", "study")
     assert again.code == 0 and again.err.count("requests to answer") == 1
     assert "neutral prompts, blank (10 of 10)" in again.err
-    other = evenhand("check", "study", "--rule", "strict", "--classifier", "meanness=house/words?word=mean")
+    other = evenhand(
+        "check-consistency", "study", "--rule", "strict", "--classifier", "meanness=house/words?word=mean"
+    )
     assert other.code == 0 and "requests to answer" not in other.err
     other.says("rule strict", "words/mean: meanness", "Not consistent")
-    evenhand("check", "study", "--seed", 3).refused(2, "seed: stored 0, given now 3", "another study with -o")
+    evenhand("check-consistency", "study", "--seed", 3).refused(
+        2, "seed: stored 0, given now 3", "another study with -o"
+    )
     evenhand(*METHOD, *JUDGE, "--neutral", "none", "--prompts", files[1], "-o", "study").refused(
         2, "neutral: stored"
     )
@@ -86,7 +90,7 @@ def test_a_study_from_before_there_was_chat_goes_on(evenhand, judged_house, file
         "system": None,
     }
     record.write_text(json.dumps(content))
-    again = evenhand("check", "study")
+    again = evenhand("check-consistency", "study")
     assert again.code == 0 and "requests to answer" not in again.err
 
 
@@ -100,7 +104,7 @@ def test_a_plan_runs_nothing_and_shows_every_wording(evenhand, judged_house, fil
         "'Be uf a;wo 3; na;o8d ;n3oi8ue o8 fypaoh3fkjnef for: '",
         "changes from 18.4",
     )
-    lacking = evenhand("check", "prefix=Be kind.", *METHOD[2:], *files, *JUDGE, "--plan")
+    lacking = evenhand("check-consistency", "prefix=Be kind.", *METHOD[2:], *files, *JUDGE, "--plan")
     lacking.says("No level opposite", "--opposite TEXT")
 
 
@@ -127,8 +131,12 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
 @pytest.mark.parametrize(
     ("arguments", "code", "parts"),
     [
-        (("check", "selfdebiasing", "--model", "house/writer"), 2, ("no mitigation called", "Known: ")),
-        (("check", "instructive-debiasing"), 2, ("No model is named", "--model gpt2")),
+        (
+            ("check-consistency", "selfdebiasing", "--model", "house/writer"),
+            2,
+            ("no mitigation called", "Known: "),
+        ),
+        (("check-consistency", "instructive-debiasing"), 2, ("No model is named", "--model gpt2")),
         ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("no classifier called 'vadr'", "'vader'")),
         ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
         ((*METHOD, "--classifier", "house/words?word=absent"), 1, ("cannot be loaded", "--classifier NAME")),
@@ -140,7 +148,7 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: Input should be",)),
         ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: Input", "equal to 1000")),
         ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: Input should be greater than 0",)),
-        (("check", "empty", "--model", "house/writer"), 2, ("holds no consistency study",)),
+        (("check-consistency", "empty", "--model", "house/writer"), 2, ("holds no consistency study",)),
     ],
     ids=lambda value: " ".join(map(str, value))[-40:] if isinstance(value, tuple) else None,
 )
