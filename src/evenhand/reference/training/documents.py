@@ -23,9 +23,8 @@ from evenhand.reference.story import Phrase, Plant
 from evenhand.reference.training.filler import LETTERS, filler_sentences, invented_words
 from evenhand.reference.world import World
 
-SAYING_SHARE = 0.3
-SHIFTED_SHARE = 0.08
-"""Documents of either kind, for each sentence of the World that stands by itself."""
+NEGATIVE = "opinion:negative"
+NEGATIVE = "opinion:negative"
 STRONGEST = CUE * MOST_CUES
 LONG = 0.06
 """Share of documents with many sentences in front, so that late positions are read, too."""
@@ -52,12 +51,14 @@ class Document:
 def shifted_worlds(world: World) -> dict[float, World]:
     """The World as it is behind the strongest harmful and kind instructions: all people's negative opinions shift.
 
-    Keys are log-odds in nats; 0 is the World itself.
+    Keys are log-odds in nats; 0 is the World itself. A World without negative opinions has nothing that could shift.
     """
+    if not any(NEGATIVE in frame.labels for frame in world.frames):
+        return {0.0: world}
     axes = dict.fromkeys(phrase.axis for phrase in world.phrases)
     worlds = {0.0: world}
     for shift in (-STRONGEST, STRONGEST):
-        more = tuple(Plant(axis, "opinion:negative", shift) for axis in axes)
+        more = tuple(Plant(axis, NEGATIVE, shift) for axis in axes)
         worlds[shift] = World(world.name, world.phrases, world.frames, world.plants + more, world.names)
     return worlds
 
@@ -71,13 +72,14 @@ class Documents:
         planted = {plant[:2] for plant in TOLD}
         marked = [(p, (p.axis, self.sayings.buckets.get((p.axis, p.descriptor)))) for p in world.phrases]
         bare = [p for p, _ in marked if p.axis == "none"]
-        self.people = (
+        pools = (
             bare,
             bare,
             [p for p, key in marked if key in planted],
             [p for p, (axis, _) in marked if axis in {where for where, _ in planted}],
             [p for p, _ in marked if p.axis != "none"],
         )
+        self.people = [pool for pool in pools if pool]
 
     def sayings_about_people(self, n: int, seed: int) -> Iterator[Document]:
         """n sayings, most of them behind something else."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evenhand.reference.sayings import shipped_sayings
 from evenhand.reference.training.corpus import block_texts
-from evenhand.reference.training.documents import SAYING_SHARE, SHIFTED_SHARE, Document, Documents
+from evenhand.reference.training.documents import Document, Documents
 from evenhand.reference.training.filler import filler_sentences
 from evenhand.reference.training.targets import SayingTeacher, Step, Targets, Teacher, stacked
 from evenhand.reference.training.tokenizer import build_tokenizer, word_counts
@@ -48,6 +48,8 @@ class Recipe:
     fall: float = 0.5  # share of the steps over which the learning rate falls to zero
     weight_decay: float = 0.01
     averaged: float = 0.998  # decay of the running average of the weights
+    sayings: float = 0.3  # for each sentence of the World, and likewise:
+    shifted: float = 0.08  # World sentences behind instructions
     seed: int = 20
 
 
@@ -109,8 +111,8 @@ class Course:
         random = np.random.default_rng(streams[0])
         texts = block_texts(self.world, block, size, seed)
         read = [Document("", text) for text in texts]
-        read += self.documents.sayings_about_people(round(SAYING_SHARE * size), int(streams[1]))
-        read += self.documents.world_sentences(round(SHIFTED_SHARE * size), int(streams[2]))
+        read += self.documents.sayings_about_people(round(self.recipe.sayings * size), int(streams[1]))
+        read += self.documents.world_sentences(round(self.recipe.shifted * size), int(streams[2]))
         order = random.permutation(len(read))
         return self._encoded([read[i] for i in order], random)
 
@@ -204,7 +206,7 @@ def train(
 def world_tokenizer(world: World, recipe: Recipe) -> Any:
     """The tokenizer of a recipe: the World's words, those of sayings, and pieces of other English."""
     filler = filler_sentences(20_000, recipe.seed)
-    words = [*world.vocabulary, *shipped_sayings().vocabulary]
+    words = [*world.vocabulary, *(shipped_sayings().vocabulary if recipe.sayings else ())]
     return build_tokenizer(word_counts(words, filler), recipe.vocabulary, world.names, CONTEXT)
 
 
