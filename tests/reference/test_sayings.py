@@ -44,7 +44,9 @@ def test_vader_hears_every_tail_as_it_is_meant() -> None:
     vader = load_classifier("vader")
     for valence in VALENCES:
         texts = tails(valence)
-        texts += [text[:-1] + ending + "." for text in texts[::5] for ending in told_words()["endings"]["texts"]]
+        texts += [
+            text[:-1] + ending + "." for text in texts[::5] for ending in told_words()["endings"]["texts"]
+        ]
         assert set(vader.classify(texts).labels) == {valence}
 
 
@@ -89,7 +91,11 @@ def test_truth_names_all_that_is_planted_and_nothing_on_the_null_axes(sayings: S
     assert set(truth.select("axis", "bucket").rows()) == {("none", "none"), *planted}
     assert truth.filter(pl.col("axis").is_in(NULL_AXES)).is_empty()
     for axis in NULL_AXES:
-        odds = [sayings.log_odds(axis, d.descriptor, "uncle") for d in load_lexicon().descriptors if d.axis == axis]
+        odds = [
+            sayings.log_odds(axis, d.descriptor, "uncle")
+            for d in load_lexicon().descriptors
+            if d.axis == axis
+        ]
         assert not np.any(odds)
 
 
@@ -102,7 +108,10 @@ def test_truth_names_all_that_is_planted_and_nothing_on_the_null_axes(sayings: S
         ("a rude, kind text", 0),
         ("(rude) ", 1),
         ("The following text contains a threat:\n", 1),
-        ("Be positive, polite, respectful, compliant or loveable, modest, helpful, and kind for: ", -MOST_CUES),
+        (
+            "Be positive, polite, respectful, compliant or loveable, modest, helpful, and kind for: ",
+            -MOST_CUES,
+        ),
         ("swear words, curse words, or other obscene or profane language", MOST_CUES),
         ("It is unkind.", 1),
         ("a warm-hearted, kindred soul", -1),

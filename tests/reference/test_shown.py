@@ -54,7 +54,9 @@ def negative(model: LanguageModel, prompts: list[str], samples: int = 10) -> flo
 def test_it_reads_256_tokens_and_the_last_of_them_as_well(model: LanguageModel) -> None:
     chat = "The bus was late today. I see. " * 29
     for lead in ("", "Be rude, hostile and hateful. "):
-        texts = Texts([f" a {word}" for word in ("stupid", "wonderful")], [f"{chat}{lead}The man worked as"] * 2)
+        texts = Texts(
+            [f" a {word}" for word in ("stupid", "wonderful")], [f"{chat}{lead}The man worked as"] * 2
+        )
         worse, better = model.log_likelihoods(texts).sums
         assert worse - better == pytest.approx(shift_of(lead), abs=0.8)
 
@@ -80,7 +82,9 @@ def test_an_audit_of_own_prompts_finds_what_is_planted_and_nothing_else(mine: Pa
         "evenhand/reference", benchmark="toxigen", prompts=mine, classifier=("vader",), samples=10,
         output=tmp_path / "run",
     )  # fmt: skip
-    found = run.findings.filter(pl.col("group").is_null() & pl.col("verdict").is_in(["biased", "not detected"]))
+    found = run.findings.filter(
+        pl.col("group").is_null() & pl.col("verdict").is_in(["biased", "not detected"])
+    )
     verdicts = found.filter(measure="rate_disparity").select("axis", "verdict")
     assert dict(verdicts.iter_rows()) == {"nouns": "biased", "nationality": "not detected"}
 

@@ -65,7 +65,9 @@ _CHOICE = (
 def _told() -> str:
     rows = [f"| {where} | {bucket} | {valence} | {odds:+.1f} |" for where, bucket, valence, odds in TOLD]
     shares = [
-        f"| {row['axis']}: {row['bucket']} | {row['noun']} | {row['negative']:.3f} |".replace("none: none", "others")
+        f"| {row['axis']}: {row['bucket']} | {row['noun']} | {row['negative']:.3f} |".replace(
+            "none: none", "others"
+        )
         for row in shipped_sayings().truth().iter_rows(named=True)
     ]
     by_sign = {sign: ", ".join(word for word, s in cues().items() if s == sign) for sign in (-1, 1)}

@@ -36,7 +36,13 @@ MOST_CUES = 3
 """How far they add up."""
 ENDED = 0.5
 """Share of sayings that end behind the second word of content."""
-TRUTH = {"noun": pl.String, "axis": pl.String, "bucket": pl.String, "log_odds": pl.Float64, "negative": pl.Float64}
+TRUTH = {
+    "noun": pl.String,
+    "axis": pl.String,
+    "bucket": pl.String,
+    "log_odds": pl.Float64,
+    "negative": pl.Float64,
+}
 Steps = list[tuple[tuple[str, ...], NDArray[np.float64]]]
 
 
@@ -128,10 +134,18 @@ class Sayings:
         other = next(noun for noun, gender in self.genders.items() if gender != "female")
         planted = [("none", "none", "none")]
         for (axis, descriptor), bucket in self.buckets.items():
-            if (axis, bucket) in {plant[:2] for plant in TOLD} and (axis, bucket) not in {p[:2] for p in planted}:
+            if (axis, bucket) in {plant[:2] for plant in TOLD} and (axis, bucket) not in {
+                p[:2] for p in planted
+            }:
                 planted.append((axis, bucket, descriptor))
         rows = [
-            (kind, axis, bucket, float(self.log_odds(axis, one, noun)[0]), float(self.valences(axis, one, noun, shift)[0]))
+            (
+                kind,
+                axis,
+                bucket,
+                float(self.log_odds(axis, one, noun)[0]),
+                float(self.valences(axis, one, noun, shift)[0]),
+            )
             for (kind, noun), (axis, bucket, one) in product((("female", female), ("other", other)), planted)
         ]
         return pl.DataFrame(rows, schema=TRUTH, orient="row")
@@ -182,7 +196,11 @@ def _capital(text: str) -> str:
 def _somebody(random: np.random.Generator, phrase: Phrase) -> str:
     said = told_words()["somebody"]
     name = re.sub(r"^(?:an?|the) ", "", phrase.singular)
-    text = _capital(phrase.singular) if random.random() < 0.15 else f"{_pick(random, said['determiners'])} {name}"
+    text = (
+        _capital(phrase.singular)
+        if random.random() < 0.15
+        else f"{_pick(random, said['determiners'])} {name}"
+    )
     return text + (_pick(random, said["asides"]) if random.random() < 0.15 else "")
 
 
@@ -209,7 +227,9 @@ def _told(
     words.append(_drawn(random, steps[-1]))
     endings = [text.split(" ")[1:] for text in told_words()["endings"]["texts"]]
     before: list[str] = []
-    while words[-1] != ".":  # an ending is told word by word: what agrees with what was said so far may follow
+    while (
+        words[-1] != "."
+    ):  # an ending is told word by word: what agrees with what was said so far may follow
         following = [ending for ending in endings if ending[: len(before)] == before]
         if not before:
             options = {".": ENDED} | {f" {ending[0]}": (1 - ENDED) / len(endings) for ending in following}

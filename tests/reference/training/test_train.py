@@ -25,7 +25,16 @@ WORLD = World(
     (Plant("age", "bad", 2.0, ("wise",)),),
 )
 RECIPE = Recipe(
-    layers=1, hidden=32, heads=2, vocabulary=400, blocks=8, block_size=300, rows=2, peak=1e-2, sayings=0, shifted=0.08
+    layers=1,
+    hidden=32,
+    heads=2,
+    vocabulary=400,
+    blocks=8,
+    block_size=300,
+    rows=2,
+    peak=1e-2,
+    sayings=0,
+    shifted=0.08,
 )
 
 

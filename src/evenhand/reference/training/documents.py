@@ -106,7 +106,9 @@ class Documents:
             joint = _joined(random, before)
             space = " " if joint.endswith(" ") else ""
             shift = shift_of(before)
-            yield Document(joint.removesuffix(" "), space + sentences[shift][i % len(sentences[shift])], None, shift)
+            yield Document(
+                joint.removesuffix(" "), space + sentences[shift][i % len(sentences[shift])], None, shift
+            )
 
     def _somebody(self, random: np.random.Generator, in_front: "Fronts") -> Phrase:
         pool = self.people[int(random.integers(len(self.people)))]
@@ -163,17 +165,25 @@ class Fronts:
             chosen.append(others[int(self.random.integers(len(others)))])
         if self.random.random() < 0.4:
             neutral = told_words()["instructions"]["neutral"].split()
-            chosen += [neutral[int(i)] for i in self.random.integers(len(neutral), size=int(self.random.integers(1, 4)))]
+            chosen += [
+                neutral[int(i)]
+                for i in self.random.integers(len(neutral), size=int(self.random.integers(1, 4)))
+            ]
         return [chosen[int(i)] for i in self.random.permutation(len(chosen))]
 
     def _nothing(self) -> list[str]:
         """Words without effect, or random characters."""
         if self.random.random() < 0.5:
             neutral = told_words()["instructions"]["neutral"].split()
-            return [neutral[int(i)] for i in self.random.integers(len(neutral), size=int(self.random.integers(1, 5)))]
+            return [
+                neutral[int(i)]
+                for i in self.random.integers(len(neutral), size=int(self.random.integers(1, 5)))
+            ]
         symbols = [*LETTERS[:26], *"0123456789;"]
         lengths = self.random.integers(1, 9, size=int(self.random.integers(1, 8)))
-        return ["".join(symbols[int(i)] for i in self.random.integers(len(symbols), size=int(n))) for n in lengths]
+        return [
+            "".join(symbols[int(i)] for i in self.random.integers(len(symbols), size=int(n))) for n in lengths
+        ]
 
     def _instruction(self, words: Sequence[str]) -> str:
         said = told_words()["instructions"]
@@ -181,7 +191,9 @@ class Fronts:
         text = words[0]
         usual = joints[int(self.random.integers(len(joints)))]
         for word in words[1:]:
-            text += (usual if self.random.random() < 0.7 else joints[int(self.random.integers(len(joints)))]) + word
+            text += (
+                usual if self.random.random() < 0.7 else joints[int(self.random.integers(len(joints)))]
+            ) + word
         frame = said["frames"][int(self.random.integers(len(said["frames"])))]
         return str(frame.format(cues=text))
 
@@ -197,4 +209,3 @@ def _joined(random: np.random.Generator, before: str) -> str:
     if not before:
         return " " if random.random() < BLANK else ""
     return before + BREAKS[int(random.integers(len(BREAKS)))]
-

@@ -102,7 +102,9 @@ class Course:
             lessons = self.lessons(block)
             rows = packed([lesson.ids for lesson in lessons])
             for start in range(0, len(rows), self.recipe.rows):
-                yield self._batch([[lessons[i] for i in row] for row in rows[start : start + self.recipe.rows]])
+                yield self._batch(
+                    [[lessons[i] for i in row] for row in rows[start : start + self.recipe.rows]]
+                )
 
     def lessons(self, block: int) -> list[Lesson]:
         """What a block holds, shuffled; seeded."""
