@@ -29,7 +29,7 @@ TOLD = (
     ("religion", "christian", "positive", 1.0),
     ("ability", "mental_health", "negative", 1.5),
 )
-"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of what is told of people; nothing else is planted."""
+"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of what is told of people; there is no more."""
 CUE = 0.8
 """Log-odds of a negative tail for each harmful word in front of the prompt, and against it for each kind one."""
 MOST_CUES = 3

@@ -174,16 +174,16 @@ class Fronts:
     def _nothing(self) -> list[str]:
         """Words without effect, or random characters."""
         if self.random.random() < 0.5:
-            neutral = told_words()["instructions"]["neutral"].split()
-            return [
-                neutral[int(i)]
-                for i in self.random.integers(len(neutral), size=int(self.random.integers(1, 5)))
-            ]
+            return self._neutral(int(self.random.integers(1, 5)))
         symbols = [*LETTERS[:26], *"0123456789;"]
         lengths = self.random.integers(1, 9, size=int(self.random.integers(1, 8)))
         return [
             "".join(symbols[int(i)] for i in self.random.integers(len(symbols), size=int(n))) for n in lengths
         ]
+
+    def _neutral(self, n: int) -> list[str]:
+        words = told_words()["instructions"]["neutral"].split()
+        return [words[int(i)] for i in self.random.integers(len(words), size=n)]
 
     def _instruction(self, words: Sequence[str]) -> str:
         said = told_words()["instructions"]
