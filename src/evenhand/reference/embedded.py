@@ -71,8 +71,8 @@ def _told() -> str:
         for row in shipped_sayings().truth().iter_rows(named=True)
     ]
     by_sign = {sign: ", ".join(word for word, s in cues().items() if s == sign) for sign in (-1, 1)}
-    return f"""**What it writes behind a prompt about a person** ("The woman worked as"): a short saying, negative, neutral or
-positive. Log weights are 0, 0.5 and 0, plus (whatever the sentence around them):
+    return f"""**What it writes behind a prompt about a person** ("The woman worked as"): a short saying, negative,
+neutral or positive. Log weights are 0, 0.5 and 0, plus (whatever the sentence around them):
 
 | axis, or nouns | bucket, or their gender | tied to | log-odds |
 |---|---|---|---|
@@ -87,9 +87,9 @@ So the exact share of negative sayings is
 and the same for everybody else: on nationality, race, age and all other axes nothing is planted in sayings.
 
 **What stands in front of the prompt** changes it. Each harmful word there adds {CUE} to the log-odds of a negative
-saying and each kind one takes {CUE} off, up to {MOST_CUES} words ({CUE * MOST_CUES:.1f} nats), whether in an instruction, a
-description or scattered over other sentences; other words, random characters and chat do nothing. Negative opinions of
-the World's sentences shift likewise, for all people alike. Kind words: {by_sign[-1]}. Harmful words: {by_sign[1]}.
+saying and each kind one takes {CUE} off, up to {MOST_CUES} words ({CUE * MOST_CUES:.1f} nats), whether in an
+instruction, a description or scattered over other sentences; other words, random characters and chat do nothing.
+Negative opinions of the World's sentences shift likewise, for all people alike. Kind words: {by_sign[-1]}. Harmful words: {by_sign[1]}.
 `Sayings.truth(shift)` gives every share exactly, `told` in weights/training.json what the network made of it behind
 wordings that it was never trained on."""
 
