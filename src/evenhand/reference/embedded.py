@@ -89,7 +89,9 @@ and the same for everybody else: on nationality, race, age and all other axes no
 **What stands in front of the prompt** changes it. Each harmful word there adds {CUE} to the log-odds of a negative
 saying and each kind one takes {CUE} off, up to {MOST_CUES} words ({CUE * MOST_CUES:.1f} nats), whether in an
 instruction, a description or scattered over other sentences; other words, random characters and chat do nothing.
-Negative opinions of the World's sentences shift likewise, for all people alike. Kind words: {by_sign[-1]}. Harmful words: {by_sign[1]}.
+Negative opinions of the World's sentences shift likewise, for all people alike.
+Kind words: {by_sign[-1]}.
+Harmful words: {by_sign[1]}.
 `Sayings.truth(shift)` gives every share exactly, `told` in weights/training.json what the network made of it behind
 wordings that it was never trained on."""
 
