@@ -74,3 +74,8 @@ def test_files_that_share_a_prefix_become_a_folder() -> None:
 def test_no_file_is_long() -> None:
     lines = {dotted(path): path.read_text(encoding="utf-8").count("\n") for path in FILES}
     assert {file: n for file, n in lines.items() if n > MOST_LINES} == {}
+
+
+def test_sources_are_named_that_a_reader_can_find() -> None:
+    """Cards and docstrings cite papers, published code and pages of ours, never notes outside of the project."""
+    assert [dotted(path) for path in FILES if "methods/" in path.read_text(encoding="utf-8")] == []

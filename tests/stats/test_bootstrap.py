@@ -58,7 +58,7 @@ def test_one_way_interval_covers_with_unequal_clusters_and_skewed_values(groups,
 
 
 def test_pretending_independence_covers_half_the_time():
-    # methods/statistics.md: 40 prompts × 25 generations, correlation .3: 48 % against 89 % or more
+    # by simulation: 40 prompts × 25 generations, correlation .3: 48 % against 89 % or more
     values = clustered(2000, 40, 25, 0.3, seed=11)
     flat = values.reshape(2000, -1)
     half = 1.96 * flat.std(axis=1, ddof=1) / math.sqrt(1000)  # what resampling rows tends to

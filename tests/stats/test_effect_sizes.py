@@ -57,7 +57,7 @@ def test_superiority_of_normals_has_a_closed_form():
 
 @pytest.mark.parametrize("n", [90, 900, 9000])
 def test_dz_stays_while_t_grows(n):
-    # methods/statistics.md: a shift of 0.05 standard deviations
+    # of two normal distributions: a shift of 0.05 standard deviations
     from scipy.stats import ttest_rel
 
     generator = np.random.default_rng(n)

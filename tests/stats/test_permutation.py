@@ -75,7 +75,7 @@ def test_labels_stay_in_their_block():
     ("groups", "n", "points"), [(2, 100, 3.4), (13, 25, 19.2), (13, 100, 10.0), (50, 100, 13.3)]
 )
 def test_gap_without_bias_is_the_published_one(groups, n, points):
-    # methods/statistics.md: expected max-min gap, base rate 10 %, in percentage points
+    # by simulation: expected max-min gap, base rate 10 %, in percentage points
     generator = np.random.default_rng(groups + n)
     labels = np.repeat(np.arange(groups), n)
     means = [

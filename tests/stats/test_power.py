@@ -23,7 +23,7 @@ from evenhand.stats import (
     [("none", [6.9, 4.2, 3.0]), ("benjamini-hochberg", [9.3, 5.4, 3.6]), ("bonferroni", [10.0, 5.7, 3.8])],
 )
 def test_the_published_table(correction, published):
-    # methods/statistics.md: 600 descriptors, 80 % power, base rate 2 %, n = 100, 400, 1600
+    # by simulation: 600 descriptors, 80 % power, base rate 2 %, n = 100, 400, 1600
     rates = detectable_rate(0.02, [100, 400, 1600], tests=600, correction=correction)
     np.testing.assert_allclose(100 * rates, published, atol=0.051)
 
@@ -67,7 +67,7 @@ def test_smaller_samples_and_more_tests_see_less():
 
 
 def test_pair_preference():
-    # null bands of CrowS-Pairs in methods/statistics.md are 1.96 × 0.5 / √n: at a power of 1/2 that is all
+    # null bands of CrowS-Pairs are 1.96 × 0.5 / √n: at a power of 1/2 that is all
     bands = detectable_preference([60, 57, 63, 1508], power=0.5)
     np.testing.assert_allclose(100 * bands, [12.7, 13.0, 12.3, 2.5], atol=0.06)
     assert float(detectable_preference(1508)) == pytest.approx(0.0360, abs=2e-4)

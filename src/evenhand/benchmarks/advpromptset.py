@@ -152,8 +152,7 @@ BENCHMARK = Benchmark(
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
         "2023.",
         licence="The terms of the two Kaggle competitions that the comments come from.",
-        source="ROBBIE §2.3.2, §3.1.1, Tables 4, 8 and 10, appendix B.1.2; methods/holisticbias_robbie.md §3.8, "
-        "§3.9.",
+        source="ROBBIE §2.3.2, §3.1.1, Tables 4, 8 and 10, appendix B.1.2.",
         details="A continuation counts for every identity its prompt mentions; pieces of one comment are one "
         "cluster. The published background is the rate of all responses, each once. Intersections are shown from "
         "20 toxic and 20 benign prompts on. --limit takes prompts evenly over identities, by the rarest each "

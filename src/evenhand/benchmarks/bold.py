@@ -46,7 +46,7 @@ def load_bold(folder: Path | str, published_groups: bool = False) -> PromptSet:
     ("<domain>/<category>/<entity>/<number>"), text (ends in a space, as published), axis, group (= category),
     domain, category, entity (the Wikipedia page), cluster (= entity). An empty text stays a row: a run
     records it as an error. Raises DataError for a missing file, broken JSON or another shape.
-    Source: Dhamala et al. 2021, section 3; methods/holisticbias_robbie.md, section 3.2.
+    Source: Dhamala et al. 2021, section 3.
     """
     folder = Path(folder)
     domains = [domain for domain in DOMAINS if not (published_groups and domain == UNPUBLISHED)]
@@ -137,7 +137,7 @@ BENCHMARK = Benchmark(
         "look harmed.",
         citation=f"{dataset('bold').citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset("bold").licence,
-        source="Dhamala et al. 2021 §3; ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.2, §3.5 and §3.6.",
+        source="Dhamala et al. 2021 §3; ROBBIE appendix B.1.1.",
         details="All 43 groups are measured and judged. The published BiasScore counts the 25 of ROBBIE's tables "
         "(no occupations), beside the rate of all responses. Prompts about one Wikipedia page count as one cluster. "
         "The classifier reads the continuation alone, as the paper says; the released code gives it prompt and "

@@ -61,7 +61,7 @@ def load_crows_pairs(folder: Path) -> PromptSet:
     group; "antistereo": the other one does), sent_more, sent_less, annotations (what each of the
     annotators called the pair, a list of lists), writer, annotators. Raises DataError for a missing file
     or column, an unknown direction, unreadable annotations, or a doubled row number.
-    Source: Nangia et al. 2020, section 2; methods/stereotype_pairs.md.
+    Source: Nangia et al. 2020, section 2.
     """
     path = Path(folder) / FILE
     if not path.is_file():

@@ -78,7 +78,7 @@ BENCHMARK = Benchmark(
         "with the number of samples and compares only at the same number.",
         citation=f"{dataset(NAME).citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset(NAME).licence,
-        source="Gehman et al. 2020 §4; ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.2 and §3.5.",
+        source="Gehman et al. 2020 §4; ROBBIE appendix B.1.1.",
         details="From the owners' prompts.jsonl (--set data.realtoxicityprompts=FOLDER) the 77,272 prompts that "
         "are not toxic, as in ROBBIE, or from the extract 1,199 challenging and 1,199 neutral ones. One "
         "continuation of 30 tokens a prompt as in ROBBIE (its code writes 100); ask for --samples 25 to get the "

@@ -63,7 +63,7 @@ def load_regard() -> PromptSet:
     Columns: prompt_id ("<noun>/<template>"), text (no space at its end), noun_phrase (what a regard
     classifier masks), axis, group (the noun phrase without its article), topic ("respect" or
     "occupation"; the published field is called context), template, cluster (= template).
-    Source: Sheng et al. 2019, table 1; methods/holisticbias_robbie.md, section 3.3.
+    Source: Sheng et al. 2019, table 1.
 
     >>> prompts = load_regard()
     >>> len(prompts), prompts.frame["text"][0]
@@ -145,7 +145,7 @@ BENCHMARK = Benchmark(
         f"Models, "
         "EMNLP 2023.",
         licence="Phrases and templates are stated in the paper.",
-        source="Sheng et al. 2019, table 1; ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.3 and §3.6.",
+        source="Sheng et al. 2019, table 1; ROBBIE appendix B.1.1.",
         details="Judged: prompt and continuation up to the first full stop, the noun phrase replaced by XYZ. The "
         "published intervals rest on 1,000 continuations a group, which the released code does not make; 100 "
         "samples a prompt are the default for that reason.",

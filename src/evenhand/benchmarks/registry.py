@@ -89,7 +89,7 @@ SUITES = {
             citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, "
             "EMNLP 2023.",
             licence="That of each prompt set.",
-            source="ROBBIE §2.3 and §3.1; methods/holisticbias_robbie.md §3.",
+            source="ROBBIE §2.3 and §3.1.",
             details="More than half a million prompts in full: give --limit. Prompt sets that are not on this "
             "machine are left out, and the report says so; advpromptset is made from the user's own Kaggle "
             "downloads.",

@@ -67,8 +67,7 @@ def load_toxigen(
     judgement, 1 to 5), label, cluster (= id: a sentence about two groups stands in both). Raises DataError
     for a missing file, broken JSON, a missing field or an unknown label or group; UsageError for a
     per_group that some group cannot fill, and for ids that are unknown or not benign.
-    Source: Hosseini et al. 2023; Esiobu et al. 2023, appendix B.2; methods/holisticbias_robbie.md,
-    section 3.2.
+    Source: Hosseini et al. 2023; Esiobu et al. 2023, appendix B.2.
     """
     path = Path(folder) / FILE
     benign = _read(path).filter(pl.col("label") != "hate")
@@ -213,7 +212,7 @@ BENCHMARK = Benchmark(
         "the same origin.",
         citation=f"{dataset('toxigen-v2').citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset("toxigen-v2").licence,
-        source="ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.2, §3.5 and §3.7.",
+        source="ROBBIE appendix B.1.1.",
         details="Published intervals rest on 564 to 594 continuations a group, from sentences repeated 16 to 50 "
         "times; here 40 sentences with 15 samples each give 600, and samples of a sentence count as one cluster. "
         "The published tables count lgbtq under gender and under sexual orientation, 14 groups in all; so do the "

@@ -44,8 +44,7 @@ class ClassifiedText:
         """The judged text of one prompt and continuation; hidden: the value of the `masked` column.
 
         Raises DataError if the text does not begin with what is to be hidden, unless `everywhere`.
-        Source: ROBBIE's regard preprocessing, methods/holisticbias_robbie.md section 3.3; masking everywhere:
-        HolisticBias appendix A.7, section 2.2 there.
+        Source: ROBBIE's regard preprocessing; masking everywhere: HolisticBias, appendix A.7.
         """
         if self.removed:
             continuation = continuation.replace(self.removed, "")

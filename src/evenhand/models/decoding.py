@@ -169,7 +169,7 @@ def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed:
 
     family: "gpt2", "bloom", "opt", "bb3" or "llama". max_new_tokens: 100 for prompts judged by ToxiGen, 30
     for those judged by Perspective or Regard. Raises UsageError for other families.
-    Source: ROBBIE, appendix; methods/holisticbias_robbie.md section 3.9. The published code leaves Hugging
+    Source: ROBBIE, appendix. The published code leaves Hugging
     Face's top_k of 50 on beside top_p; the paper does not, and here it is off.
 
     >>> decoding_preset("opt", max_new_tokens=30).top_k is None

@@ -75,7 +75,7 @@ def binomial_quantile_interval(
 
     Arguments: whole counts of any shapes that broadcast; `level`, the nominal coverage.
     Returns (low, high); NaN where the total is 0. Raises UsageError for counts that cannot be.
-    Source: methods/engine.md, "Statistics"; ROBBIE (arXiv:2311.18140), section 3.1.
+    Source: ROBBIE (arXiv:2311.18140), section 3.1.
 
     >>> low, high = binomial_quantile_interval([0, 30], [100, 100])
     >>> low.tolist(), high.tolist()

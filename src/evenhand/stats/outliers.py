@@ -12,7 +12,7 @@ def outlying_pairs(first: Floats, second: Floats, *, by_value: bool = False) -> 
 
     first, second: (n,), such as the perplexities of two texts. Deviations with the divisor n. by_value: as published, a
     pair also goes where its value equals an outlying value of another pair, of either list. Returns (n,).
-    Source: the published code of Barikeri et al. 2021; methods/redditbias_selfdebias_consistency.md, section 2.2.
+    Source: the published code of Barikeri et al. 2021.
 
     >>> outlying_pairs(np.r_[np.ones(19), 100.0], np.ones(20)).nonzero()[0].tolist()
     [19]

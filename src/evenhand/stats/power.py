@@ -23,7 +23,7 @@ def per_test_level(
     be `share_affected` of the tests (at least one), so that with 600 groups and 1 % affected the
     level is alpha × 6 / 600. Arguments: `alpha`, the level or false discovery rate; `tests`;
     `correction`; `share_affected`, used by Benjamini-Hochberg only. Returns a level.
-    Raises UsageError for values that cannot be. Source: methods/statistics.md, "Minimum detectable effect".
+    Raises UsageError for values that cannot be. Source: Cohen 1988, chapter 6 (two proportions).
 
     >>> per_test_level(0.05, 600, "bonferroni") < per_test_level(0.05, 600, "benjamini-hochberg")
     True
@@ -61,7 +61,7 @@ def detectable_rate(
     of any shapes that broadcast; `alpha` (two-sided) and `power`; `tests`, `correction` and
     `share_affected` as in `per_test_level`. Returns rates, 1 where none would be enough.
     Normal approximation; for clustered outcomes give `effective_n`. Raises UsageError for rates
-    outside [0, 1]. Source: methods/statistics.md (6.9 / 9.3 / 10.0 % for 2 %, n = 100, 600 groups);
+    outside [0, 1]. Source: order statistics of the binomial (6.9 / 9.3 / 10.0 % for 2 %, n = 100, 600 groups);
     Fleiss, Levin & Paik 2003.
 
     >>> detectable_rate(0.02, [100, 400, 1600]).round(3).tolist()

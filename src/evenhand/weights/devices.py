@@ -65,7 +65,7 @@ def resolve_dtype(
     name: "float32", "bfloat16", "float16" or "auto". "auto" is float32, except on an accelerator for a
     checkpoint that is itself stored in 16 bits (checkpoint_dtype): there the stored precision is kept.
     16 bits on the processor only when asked for by name: the error of a bfloat16 body is up to 0.024 nats a
-    token (methods/engine.md), more than many effects looked for.
+    token, more than many effects looked for.
     Raises UsageError for an unknown name, ModelError where the device cannot compute in that precision.
 
     >>> import torch

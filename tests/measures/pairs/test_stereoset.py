@@ -51,7 +51,7 @@ def test_published_values(shared: Path, model: str) -> None:
             assert row[name] == pytest.approx(expected[key], abs=1e-9)
     corrected = stereoset(frame).groups.filter(pl.col("dataset_type").is_null() & pl.col("axis").is_null())
     assert corrected["estimate"][0] == pytest.approx(published["overall"]["SS Score"], abs=1e-9)
-    # methods/statistics.md: a model without preference has SS in [47.9, 52.1] per task, [38.5, 61.5] in religion
+    # by simulation: a model without preference has SS in [47.9, 52.1] per task, [38.5, 61.5] in religion
     bands = {
         axis: (low, high)
         for axis, low, high in stereoset(frame)

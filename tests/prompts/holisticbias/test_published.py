@@ -9,7 +9,7 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.prompts.holisticbias import published_holisticbias
 from evenhand.schema import ChecksumMismatch
 
-# methods/holisticbias_robbie.md, section 1.5: rows of the published Likelihood Bias.
+# counted in the released files: rows of the published Likelihood Bias.
 SENTENCES = {"v1.0": 460_980, "v1.1": 549_120}
 
 

@@ -19,7 +19,7 @@ from evenhand.prompts.holisticbias.style_variations import FLAGS, apply_variatio
 from evenhand.schema import DataError, UsageError, WriteError
 from evenhand.schema.files import sha256_of
 
-# methods/holisticbias_robbie.md, section 1.5
+# counted in the released files
 PUBLISHED = {
     "v1.0": {
         "phrases": 18_382,

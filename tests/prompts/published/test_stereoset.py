@@ -14,7 +14,7 @@ from evenhand.prompts.datasets.register import dataset
 from evenhand.prompts.published.stereoset import COLUMNS, content_sha256, load_stereoset
 from evenhand.schema import DataError
 
-# methods/stereotype_pairs.md
+# counted in the published file
 CROWS_TYPES = {
     "race-color": (473, 43), "gender": (159, 103), "socioeconomic": (157, 15), "nationality": (148, 11),
     "religion": (99, 6), "age": (73, 14), "sexual-orientation": (72, 12), "physical-appearance": (52, 11),

@@ -153,7 +153,7 @@ def published_rows(
         )
         for axis in published.by_axis["axis"]
     ]
-    # the published average is over axes, not over pairs (methods/holisticbias_robbie.md, C4)
+    # the published average is over axes, not over pairs
     rows.append(
         Measurement(
             measure=measure,

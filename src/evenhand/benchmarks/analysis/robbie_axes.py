@@ -28,7 +28,7 @@ AXIS_GROUPS: Mapping[str, tuple[int, int, int, int, int]] = MappingProxyType(
         "nationality": (0, 2, 0, 0, 26),
     }
 )
-"""Groups of each data set on each axis, as the published percentages imply; methods/holisticbias_robbie.md §3.7."""
+"""Groups of each data set on each axis, as the published percentages imply."""
 
 
 def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

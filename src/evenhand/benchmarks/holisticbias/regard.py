@@ -51,7 +51,7 @@ def load_holisticbiasr(folder: Path | str, seed: int = 0, as_published: bool = F
     lowercased (whether that changed the phrase), topic, template, cluster (= template).
     (axis, group) are the 774 published groups. Raises DataError as `HolisticBias.load`,
     and for a noun phrase without an article.
-    Source: Esiobu et al. 2023, appendix B.1; methods/holisticbias_robbie.md, section 3.4.
+    Source: Esiobu et al. 2023, appendix B.1.
     """
     source = HolisticBias.load(folder, VERSION, as_published)
     phrases = [phrase for phrase in source.phrases if phrase.noun_phrase_type != "descriptor"]
@@ -188,7 +188,7 @@ BENCHMARK = Benchmark(
         "2023. "
         f"{dataset('holisticbias').citation}",
         licence=dataset("holisticbias").licence,
-        source="ROBBIE §2.3.3, §3.1.1 and appendix B.1; methods/holisticbias_robbie.md §3.4 to §3.7.",
+        source="ROBBIE §2.3.3, §3.1.1 and appendix B.1.",
         details="Judged: prompt and continuation up to the first full stop, the noun phrase replaced by XYZ. 30 new "
         "tokens as in the paper (the released code writes 100). --limit keeps the same templates and nouns for all "
         "groups; where fewer than ten prompts would be left for each, it leaves out groups, evenly over axes.",

@@ -78,7 +78,7 @@ BENCHMARK = Benchmark(
         "and words of several tokens look likely, whoever they speak of; holisticbias-pll contrasts sentences instead.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
-        source="HolisticBias appendix B.1 and Table 7; no code was released; methods/holisticbias_robbie.md §2.2.",
+        source="HolisticBias appendix B.1 and Table 7; no code was released.",
         details="Scored is the descriptor with its noun, without article, in the phrases as published (v1.1; v1.0, "
         "on which the paper stands, where --set data.holisticbias names its folder). The paper drew 500,000 sentences "
         "of all SEAT templates and shows these two; here each descriptor stands with every noun once.",

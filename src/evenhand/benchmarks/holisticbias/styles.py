@@ -169,7 +169,7 @@ BENCHMARK = Benchmark(
         "descriptor may give the group away to the classifier.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
-        source="Smith et al. 2022, appendix A.4 to A.7; no code was released; methods/holisticbias_robbie.md §2.2.",
+        source="Smith et al. 2022, appendix A.4 to A.7; no code was released.",
         details="Sentences of HolisticBias v1.1 with a descriptor and a noun, at most 240,000 (as many replies as "
         "in the paper), the same templates and nouns for all descriptors; of v1.0 where --set data.holisticbias "
         f"names its folder. Before its style is judged, {UNSAFE} (which BlenderBot 2.0 writes) is taken out of a "

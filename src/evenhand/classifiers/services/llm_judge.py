@@ -31,7 +31,7 @@ CARD = Card(
     ),
     citation="Zheng et al. 2023, Judging LLM-as-a-Judge, arXiv:2306.05685.",
     licence="That of the model or service.",
-    source="methods/what_users_ask.md, bias toolkits, 15",
+    source="evenhand's own; biases of judges: Azure/azure-sdk-for-python issue 47524, confident-ai/deepteam pull 195",
     details="Order of the classes is swapped, and its agreement with itself is reported.",
 )
 

@@ -76,7 +76,7 @@ def agreement(
     in the columns. A response about two groups is a row in each. cluster: column of rows that hang together; prompt_id
     if None and there. alpha: of the tests whose smallest detectable difference is stated. seed: of `groups_p`.
     Raises DataError for absent columns or verdicts, UsageError if a and b are the same.
-    Source: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990; methods/statistics.md, practice 5.
+    Source: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990.
 
     >>> frame = pl.DataFrame({"x_negative": [1, 1, 1, 0, 0, 0, 1, 0], "y_negative": [1, 1, 0, 0, 0, 0, 1, 1]})
     >>> agreement(frame, "x", "y").overall.select("measure", pl.col("estimate").round(3)).head(2).rows()
@@ -241,7 +241,7 @@ CARDS = (
             null=POOLED_OTHERS,
             critique="It does not say which of the two errs.",
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales",
-            source="methods/statistics.md, best practice 5",
+            source="Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990",
             details="Fisher's exact test, two-sided; limits for clusters.",
         ),
         unit="percent of texts",

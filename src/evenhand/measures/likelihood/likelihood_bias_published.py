@@ -1,6 +1,6 @@
 """Likelihood Bias as its authors' code computes it: all pairs by Mann-Whitney at 0.05, uncorrected.
 
-Quirks kept, because the published numbers rest on them (methods/holisticbias_robbie.md §2.1):
+Quirks kept, because the published numbers rest on them:
 no correction for the number of tests, so an unbiased model scores about alpha; samples that share
 nouns are treated as independent; a missing perplexity makes all tests of its cell "not significant".
 `evenhand.measures.likelihood_bias` is the corrected form. Unlike the official code this one takes
@@ -55,7 +55,7 @@ def published_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> Publi
     frame: one row per sentence with axis, template, descriptor, perplexity (null or NaN: missing).
     alpha: significant means p < alpha. Axes with one descriptor have no pairs and do not appear.
     Returns the tables of the official analysis. Raises DataError if a column is absent.
-    Source: HolisticBias §2.3.2 and the released evaluation (methods/holisticbias_robbie.md §2.1).
+    Source: HolisticBias §2.3.2 and the released evaluation.
 
     >>> rows = [("age", "t", d, p) for d in ("old", "young") for p in (1.0, 2.0, 3.0)]
     >>> table = pl.DataFrame(rows, schema=["axis", "template", "descriptor", "perplexity"], orient="row")
@@ -152,7 +152,7 @@ def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
     lines: one JSON object each, `{"dialog": [[teacher_act, model_act]]}`, with the group columns in the
     teacher's act and `metrics.ppl` in the model's; blank lines are skipped. A `ppl` of NaN is kept.
     Raises DataError naming the line that lacks a field or is not JSON.
-    Source: methods/holisticbias_robbie.md §2.1.
+    Source: HolisticBias §2.3.2 and the released evaluation.
 
     >>> teacher = '{"axis": "age", "template": "t", "descriptor": "old"}'
     >>> line = f'{{"dialog": [[{teacher}, {{"metrics": {{"ppl": 9.5}}}}]]}}'

@@ -15,7 +15,7 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
 
     log_likelihood: summed natural log-probabilities, any shape. token_count: scored tokens, same shape.
     Returns the same shape; NaN where the log-likelihood is NaN or no token was scored.
-    Source: ParlAI's `ppl`, as read by HolisticBias §2.3.2 (methods/holisticbias_robbie.md §2.1).
+    Source: ParlAI's `ppl`, as read by HolisticBias §2.3.2.
 
     >>> perplexity([-4.0, float("nan")], [2, 3]).round(3)
     array([7.389,   nan])
@@ -28,7 +28,7 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
     """Geometric mean probability per token, the sentence score of StereoSet for causal models.
 
     Arguments and missing values as in `perplexity`; larger is more likely, at most 1.
-    Source: StereoSet's causal sentence score (methods/stereotype_pairs.md), 2 to the mean log2 probability.
+    Source: StereoSet's causal sentence score, 2 to the mean log2 probability.
 
     >>> inverse_perplexity([-4.0], [2]).round(3)
     array([0.135])

@@ -1,6 +1,6 @@
 """CrowS-Pairs: does a model prefer the more stereotyped sentence? Corrected, and as published thrice.
 
-Three incompatible numbers carry this name (methods/stereotype_pairs.md); each stands here under its own.
+Three incompatible numbers carry this name; each stands here under its own.
 All read the same table, one row per pair: `bias_type`, and for each member (`_more` is the more
 stereotyped sentence, `_less` the other) `log_likelihood_*` (summed, nats), `token_count_*`, and for
 masked models `token_ids_*` and `token_log_likelihoods_*` (pseudo-log-likelihoods, one token masked at
@@ -100,7 +100,7 @@ def crows_pairs_nangia(frame: pl.DataFrame, *, special_ids: Collection[int] = ()
     frame: see the module (token columns). Quirks kept: rounding makes ties, and ties stay in the number of
     pairs as "not stereotyped". Pairs that share no token or lack a score are missing (the official code
     has no such case). special_ids: ids of CLS, SEP and the like if they are among the tokens.
-    Source: Nangia et al. 2020 §3, released metric (methods/stereotype_pairs.md).
+    Source: Nangia et al. 2020 §3, released metric.
     """
     require_columns(frame, ["bias_type", *TOKENS], "crows_pairs_nangia")
     more, less = _by_tokens(frame, special_ids, shared=True)
@@ -117,7 +117,7 @@ def crows_pairs_bias_bench(
     3 decimals; pairs in which one sentence has none are left out (here: counted as missing). Others:
     geometric mean probability of the sentence, unrounded; the official program reads its first token behind the start
     token and all others without it (`Texts.start_token`). Ties count as not stereotyped.
-    Source: Meade et al. 2022; methods/stereotype_pairs.md (b).
+    Source: Meade et al. 2022.
     """
     if architecture == "masked":
         require_columns(frame, ["bias_type", *TOKENS], "crows_pairs_bias_bench for masked models")
@@ -139,7 +139,7 @@ def crows_pairs_lm_eval(frame: pl.DataFrame) -> PairScores:
     so longer and rarer words lose. `groups` also has `likelihood_diff`, the harness's mean absolute
     difference (nats): a model without preference has a positive value too, so it is not a measure of
     bias, and `mean_difference`, the signed one, whose null is 0.
-    Source: methods/stereotype_pairs.md (c).
+    Source: the task crows_pairs of lm-evaluation-harness.
     """
     require_columns(frame, ["bias_type", *SENTENCE], "crows_pairs_lm_eval")
     more, less = (_finite(frame, name) for name in SENTENCE)
@@ -234,8 +234,8 @@ def lint_crows_pairs(frame: pl.DataFrame) -> pl.DataFrame:
     words), `length_differs` (number of words), `agreeing` (annotators who named the pair's type),
     `unmarked` (annotators who named none), `duplicate` (copy of an earlier pair), and `flagged`: more than
     one changed span, or fewer than 3 annotators agreeing.
-    Raises DataError for annotations that cannot be read. Source: Blodgett et al. 2021; methods/statistics.md
-    ("dataset linter": 236, 213, 162, 493 and 1 of the 1,508 published pairs).
+    Raises DataError for annotations that cannot be read. Source: Blodgett et al. 2021
+    (236, 213, 162, 493 and 1 of the 1,508 published pairs).
 
     >>> frame = pl.DataFrame({"sent_more": ["Old men err."], "sent_less": ["Young women err."],
     ...                       "bias_type": ["age"], "annotations": [[["age"], ["age"], ["age"], [], []]]})

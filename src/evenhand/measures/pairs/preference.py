@@ -117,7 +117,7 @@ def shared_and_changed(
 
     first, second: token ids; the order matters, for the alignment is not symmetric. special_ids: ids of
     tokens such as CLS and SEP; if the sentences begin and end with them they take part in the alignment
-    but are never listed, otherwise stand-ins do. Source: CrowS-Pairs' metric (methods/stereotype_pairs.md):
+    but are never listed, otherwise stand-ins do. Source: CrowS-Pairs' metric:
     `difflib.SequenceMatcher` over ids, "equal" blocks, first and last shared position left out.
 
     >>> shared_and_changed([5, 6, 7], [5, 8, 9, 7])

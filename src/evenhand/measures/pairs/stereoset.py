@@ -23,7 +23,7 @@ LABELS = {"stereotype": "pro", "anti-stereotype": "anti", "unrelated": "unrelate
 
 PER_TERM_NOTE = (
     "Scores of single terms are listed for completeness only: their split-half reliability is 0.18-0.42 "
-    "and they do not agree between intra- and intersentence items (methods/statistics.md)."
+    "and they do not agree between intra- and intersentence items."
 )
 
 
@@ -51,7 +51,7 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
     "overall"), count, lms, ss, icat. Quirks kept: a tie between stereotype and anti-stereotype counts as
     anti-stereotype; scores are unweighted means over terms; `count` of a domain is three times its
     clusters. Raises DataError for missing scores or incomplete clusters.
-    Source: Nadeem et al. 2021 §4, released evaluation (methods/stereotype_pairs.md).
+    Source: Nadeem et al. 2021 §4, released evaluation.
 
     >>> rows = [("intrasentence", "c", "age", "elder", label, s) for label, s in
     ...         [("stereotype", 3.0), ("anti-stereotype", 2.0), ("unrelated", 1.0)]]
@@ -95,7 +95,7 @@ def stereoset(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> Ste
     the bootstrap that gives the language-model score its interval.
     p and interval are Student's t over terms, which are what was sampled; the smallest effect that of the noncentral
     t, with no less spread than coins tossed for the items have. Raises DataError for absent columns.
-    Source: Nadeem et al. 2021 §4; methods/statistics.md for the null bands.
+    Source: Nadeem et al. 2021 §4; the null bands are evenhand's own.
     """
     clusters = _clusters(frame)
     rows, terms = [], []

@@ -31,7 +31,7 @@ def bias_score_curves(
     groups harmed), published and corrected (mean scores), all in percent; named, the share of harmed groups found
     (power; null where none is harmed), falsely_named, that of the others, and audits_with_false, that of audits
     with at least one false verdict, in percent. Raises UsageError for values that cannot be.
-    Source: methods/statistics.md, "Planted-bias check of ROBBIE BiasScore".
+    Source: ROBBIE, section 3.1 (the score); the curves are evenhand's own.
 
     >>> bias_score_curves(harmed=[0, 5], audits=20).select(pl.col("harmed", "published", "corrected").round(0)).rows()
     [(0, 98.0, 0.0), (5, 10.0, 10.0)]

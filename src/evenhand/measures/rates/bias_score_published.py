@@ -1,6 +1,6 @@
 """ROBBIE's BiasScore as published: the share of groups not shown to be below the background rate.
 
-Quirks kept, because the published numbers rest on them (methods/holisticbias_robbie.md §3.6): the interval is at
+Quirks kept, because the published numbers rest on them: the interval is at
 97.5 % (the paper says 95 %), the *upper* limit is compared with the background, and a group without negatives has an
 interval of zero width. So the score mostly says how small the groups are: an unbiased model scores nearly 100.
 `evenhand.measures.bias_score` is the corrected form.

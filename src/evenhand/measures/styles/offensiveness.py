@@ -66,7 +66,7 @@ def offensiveness(
     column of rows that hang together in the rates; prompt_id if None and there. level: of an axis, for which the
     smallest detectable effects are stated. draws, seed: of the null and the bootstrap.
     Raises DataError for absent columns or scores outside 0 to 1, UsageError for a threshold outside.
-    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; methods/statistics.md for the noise.
+    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the noise is evenhand's own account.
 
     >>> frame = pl.DataFrame({"template": ["t", "t", "u", "u"], "descriptor": ["old", "odd"] * 2,
     ...                       "score": [0.1, 0.3, 0.5, 0.9]})

@@ -28,7 +28,7 @@ def instructive_debiasing(wording: str = "paper") -> Prefix:
     """Instructive Debiasing: the six attributes of self-debiasing, asked for in one sentence.
 
     wording: "paper" or "code"; the released code differs from the paper by two words. Raises UsageError for others.
-    Source: Morabito et al. 2023, table 2; methods/redditbias_selfdebias_consistency.md section 5.1.
+    Source: Morabito et al. 2023, table 2.
 
     >>> instructive_debiasing("code").text[-10:]
     'kind for: '

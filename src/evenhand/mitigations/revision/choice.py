@@ -21,7 +21,7 @@ def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float 
     of the interval, in which the samples of one prompt count together.
     Returns the score; its objective is rate + group_weight * groups_above, NaN where nothing was judged. Raises
     DataError for absent columns, UsageError for a negative weight, or a positive one without two groups.
-    Source: methods/names_triggers_human_evaluation.md section 4.4.
+    Source: ROBBIE, section B.3.1.
 
     >>> outcomes = pl.DataFrame({"prompt_id": range(4), "continuation": [" a", " b", " c", ""],
     ...                          "negative": [True, False, False, None]})
@@ -106,7 +106,7 @@ def compare_finalists(
     intervals of the change hold for all of them together (level 1 - alpha / number of finalists), and p is Holm's
     over them. `chosen` is the one with the smallest score among those that answer enough.
     Raises UsageError for no finalists, DataError for absent columns.
-    Source: methods/names_triggers_human_evaluation.md section 4.4 (final choice on a disjoint split).
+    Source: ROBBIE, section B.3.1; the final choice on a disjoint split is evenhand's own.
     """
     if not finalists:
         raise UsageError("There is no instruction to choose among.")

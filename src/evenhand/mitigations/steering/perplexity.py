@@ -38,7 +38,7 @@ def windowed_perplexity(
     are new. None: windows do not overlap, as published. The published program averages over too many tokens when
     they do; this one does not. Raises UsageError for windows or strides that make no sense or a text of one token,
     Unsupported for models whose tokens are not at hand.
-    Source: Schick et al. 2021, section 4.3; methods/redditbias_selfdebias_consistency.md section 4.4.
+    Source: Schick et al. 2021, section 4.3.
     """
     step = window if stride is None else stride
     if window < 2 or not 1 <= step <= window:

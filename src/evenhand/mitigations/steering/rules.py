@@ -19,7 +19,7 @@ class SelfDebiasingRule:
     d = max(0, q - p): p is multiplied by max(floor, exp(-decay d)) and normalised. Tokens that no context makes
     likelier keep their odds. decay: lambda in the paper (50 by default there; 10, 50 and 100 were published).
     floor: epsilon, the least factor. Raises UsageError for a negative decay or a floor outside 0..1.
-    Source: Schick, Udupa, Schütze 2021, equations 2-4; methods/redditbias_selfdebias_consistency.md section 4.1.
+    Source: Schick, Udupa, Schütze 2021, equations 2-4.
 
     >>> import torch
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[[0.9, 0.1]]]).log()

@@ -114,7 +114,7 @@ class SelfDebiasing(SteeredByPrefixes):
     decay, floor: see `SelfDebiasingRule`; 10, 50 and 100 were published. prefixes: texts that stand directly in front
     of a prompt, or the name of a set: "published" or "keywords". name: as it appears in reports. Raises UsageError for
     an unknown set, an empty list, an empty prefix, or constants out of range.
-    Source: Schick et al. 2021, section 4; methods/redditbias_selfdebias_consistency.md section 4.
+    Source: Schick et al. 2021, section 4.
 
     >>> SelfDebiasing().prefixes[3]
     'The following text contains a threat:\\n'
@@ -153,8 +153,7 @@ def self_diagnosis(
     P(Yes) / (P(Yes) + P(No)), NaN where the model could not answer (a text too long, for one). For a model whose
     answers are one token each, as GPT-2's, this is the softmax of two logits; where they are several, all count.
     In front of a question stands what the tokenizer puts there, as published: nothing with GPT-2. All questions of a
-    text share its reading. Source: Schick et al. 2021, section 3; methods/
-    redditbias_selfdebias_consistency.md section 4.5.
+    text share its reading. Source: Schick et al. 2021, section 3.
 
     >>> from evenhand.models.puppets import load_puppet
     >>> self_diagnosis(load_puppet("puppet/uniform"), ["You fool."], ["a threat"]).tolist()

@@ -16,7 +16,7 @@ class TrainingOptions:
     """How a model is trained. The defaults are the published ones of RedditBias where it says something.
 
     Raises UsageError for values out of range, naming the option.
-    Source: RedditBias, section 5.1; methods/redditbias_selfdebias_consistency.md, section 3.5.
+    Source: RedditBias, section 5.1.
 
     >>> TrainingOptions(batch_size=4, accumulation=5).rows_a_step
     20

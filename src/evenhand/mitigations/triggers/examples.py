@@ -152,7 +152,7 @@ def collect_examples(
     prompts: columns text and group. A classifier whose labels are negative, neutral and positive is taken at its
     word; of others a score below `desirable` makes a text neutral, one above `undesirable` negative, and what lies
     between is left out. Raises DataError if nothing is left on either side.
-    Source: ROBBIE, section B.3.3; bounds: methods/names_triggers_human_evaluation.md section 4.3.
+    Source: ROBBIE, section B.3.3.
     """
     if not 0 <= desirable <= undesirable <= 1:
         raise UsageError(

@@ -49,7 +49,7 @@ def find_trigger(
     only if the same examples come out, which they do with the same seed. Returns the trigger with the history of
     its search, the numbers it was chosen by, and its measured effect.
     Raises Unsupported for models without gradients, DataError where prompts or examples do not suffice.
-    Source: ROBBIE, section B.3.3; methods/names_triggers_human_evaluation.md section 4.3.
+    Source: ROBBIE, section B.3.3.
     """
     causal = searchable(model)
     objective, options = objective or Objective(), options or TriggerSearchOptions()

@@ -30,7 +30,7 @@ def usable_tokens(
     rows: of the model's embeddings; those beyond the tokenizer's vocabulary are not used. Special tokens, white
     space, pieces of characters and what does not print never are. words_only: no punctuation and no digits, as
     published. exclude: words, in any case of letters, of which a token may not be one.
-    Source: methods/names_triggers_human_evaluation.md section 4.2.
+    Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
     """
     usable = np.zeros(rows, dtype=bool)
     special = set(tokenizer.all_special_ids)

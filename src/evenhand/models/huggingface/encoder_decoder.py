@@ -1,7 +1,7 @@
 """Hugging Face models that read one text and write another (BlenderBot, BART, T5, ...).
 
 The context stands in the encoder, the text is the decoder's target, as in the dialogue experiments of
-HolisticBias (methods/holisticbias_robbie.md, section 2.1).
+HolisticBias.
 """
 
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ def grouped(
     contexts: tokens of each context alone. lead: tokens in front of everything. longest: tokens that the model takes.
     Where a tokenizer joins context and
     text so that other tokens would be scored, the context's own tokens stand in front of the text's, as published
-    (Schick et al. 2021; methods/redditbias_selfdebias_consistency.md, section 4.4). Returns the groups, the row each
+    (Schick et al. 2021). Returns the groups, the row each
     is of, and `regular` with the errors of all.
     """
     groups, rows = Groups(), []

@@ -145,7 +145,7 @@ class Scorer:
         end = self._tensor(np.where(real, tree.ends[nodes], -1))
         sees = (key[:, None, :] <= key[:, :, None]) & (key[:, :, None] < end[:, None, :])
         sees |= (key < 0)[:, :, None]  # padding may look anywhere; nobody looks at it
-        # A float mask: boolean ones are silently wrong under eager attention (methods/engine.md).
+        # A float mask: boolean ones are silently wrong under eager attention.
         mask = torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.dtype).min)
         hidden = self.decoder(

@@ -2,7 +2,7 @@
 
 The official programs take the first token's probability from the start token by itself and all later ones from
 a pass without it, so the second token is predicted from the first alone and positions are one lower
-(methods/stereotype_pairs.md). Both passes go through the same scoring engine, each with its own prefix tree.
+(Nadeem et al. 2021, section 4). Both passes go through the same scoring engine, each with its own prefix tree.
 """
 
 from collections.abc import Callable

@@ -95,7 +95,7 @@ def check_echo(ask: Ask, name: str) -> int:
     must get the same ones. ask: one request to /completions. name: of the model, for messages.
     Returns how many tokens must be written behind an echo (0 or 1). Raises Unsupported with the reason if the
     server cannot score or scores something else, such as each token with the value of its neighbour.
-    Source: methods/engine.md, "Servers".
+    Source: the documented `echo` and `logprobs` of the completions interface.
     """
     written = _least_written(ask, name)
     compared: list[tuple[str, float, float]] = []

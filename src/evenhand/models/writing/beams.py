@@ -154,7 +154,7 @@ def write_with_beams(writer: Writer, task: Task) -> Generations:
 
     Prompts are searched side by side in batches; a prompt whose search is over leaves. The likelihood of a
     row is that of its tokens under the model, where steered under the combined distributions.
-    Source: HolisticBias dialogues were written with 3 or 10 beams (methods/holisticbias_robbie.md).
+    Source: HolisticBias dialogues were written with 3 or 10 beams.
     """
     prompts, decoding = task.prompts, task.decoding
     rules = Rules(decoding, writer.end_ids, writer.reader)

@@ -165,7 +165,7 @@ def build_advpromptset(
     A table of terms that a person has edited is used as it stands and never overwritten. Returns what was made.
     Raises UsageError where neither embedding nor terms are given, and where an edited table would have to be made
     anew; DataError for broken downloads or tables and when no piece holds a term; WriteError.
-    Source: ROBBIE, section 2.3.2 and appendices B.1.2 and B.1.3; methods/holisticbias_robbie.md, section 3.8.
+    Source: ROBBIE, section 2.3.2 and appendices B.1.2 and B.1.3.
     """
     how, source, output = how or Build(), Path(source), Path(output)
     if output.suffix != ".jsonl":

@@ -29,7 +29,7 @@ def load_advpromptset(
     jigsaw_dat, test_set, identity_grp, the 24 identities and whatever the metadata has, and `cluster`,
     the comment. Raises DataError as those two do, and when no piece is left; UsageError for small without
     metadata.
-    Source: Esiobu et al. 2023, appendix A; methods/holisticbias_robbie.md, section 3.8.
+    Source: Esiobu et al. 2023, appendix A.
     """
     if small and metadata is None:
         raise UsageError("The small set needs the published metadata.", METADATA_HINT)

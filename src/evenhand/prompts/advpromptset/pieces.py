@@ -66,7 +66,7 @@ def extract_advpromptset(folder: Path | str) -> pl.DataFrame:
     words joined by spaces. A piece has the labels of its comment. Within each of the three parts (2018;
     2019 without and with identity labels) the first of equal texts stays; across parts equal texts stay.
     Raises DataError for a missing file or column, and for a label that is no number.
-    Source: methods/holisticbias_robbie.md, section 3.8.
+    Source: ROBBIE, appendix B.1.2.
     """
     folder = Path(folder)
     second = _comments_2019(folder / FOLDERS[2])
@@ -100,7 +100,7 @@ def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = F
     advpromptset_rowid_10k.npy. Returns pieces with row_id and the metadata's columns, which replace
     identities of the same name. Raises DataError for a missing or broken file, and when the numbers are
     not as many as the pieces: then the downloads are not those the metadata were made from.
-    Source: methods/holisticbias_robbie.md, section 3.8, step 4.
+    Source: ROBBIE, appendix B.1.2.
     """
     metadata = Path(metadata)
     numbers = _numbers(metadata / METADATA[0])
@@ -126,7 +126,7 @@ def cut_comment(comment: str) -> Iterator[str]:
 
     comment: any text. A comment, and each piece of it, is left out if it has fewer than 2 or more than 100
     words, more than 600 characters, or no letter from a to z.
-    Source: methods/holisticbias_robbie.md, section 3.8, step 3.
+    Source: ROBBIE, appendix B.1.2.
 
     >>> list(cut_comment("Don't go! Yes; they, too, stay."))
     ['don t go', 'they too stay']

@@ -1,7 +1,7 @@
 """The card of the HolisticBias prompt sets, with the quirks of the published composer.
 
 `as_published=True` keeps the quirks marked "kept"; the default mode mends those marked "mended". Section
-numbers are those of methods/holisticbias_robbie.md.
+numbers are counted in the released files.
 """
 
 from typing import NamedTuple

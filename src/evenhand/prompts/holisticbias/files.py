@@ -87,7 +87,7 @@ def read_parts(folder: Path) -> Parts:
 
     folder: holds the files named in FILES. Returns their entries in file order. Raises DataError naming
     the file and the place for a missing file, broken JSON, or an entry of the wrong shape.
-    Source: methods/holisticbias_robbie.md, section 1.1.
+    Source: the released data of Smith et al. 2022.
     """
     folder = Path(folder)
     missing = [name for name in FILES if not (folder / name).is_file()]

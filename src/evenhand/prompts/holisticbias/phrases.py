@@ -31,7 +31,7 @@ def compose_phrases(parts: Parts, as_published: bool) -> list[HolisticBiasPhrase
 
     parts: the content of the four files. as_published: choose articles by the first letter instead of by
     sound. Returns 18,382 phrases for v1.0 and 22,029 for v1.1.
-    Source: Smith et al. 2022, section 3; methods/holisticbias_robbie.md, section 1.2.
+    Source: Smith et al. 2022, section 3.
     """
     article = article_by_letter if as_published else article_by_sound
     return sorted(
@@ -42,7 +42,7 @@ def compose_phrases(parts: Parts, as_published: bool) -> list[HolisticBiasPhrase
 def article_by_letter(phrase: str) -> str:
     """The published rule: "an" before a vowel letter, else "a".
 
-    phrase: at least one character. Source: methods/holisticbias_robbie.md, section 1.2.
+    phrase: at least one character. Source: the released code of Smith et al. 2022.
 
     >>> article_by_letter("European"), article_by_letter("hour")
     ('an', 'a')

@@ -52,7 +52,7 @@ class HolisticBias:
         the quirks of the published composer (`holisticbias.card.QUIRKS`). Raises DataError for an
         unknown version, for a folder that holds the other published version, and for a file that is
         missing or of the wrong shape.
-        Source: Smith et al. 2022, section 3; methods/holisticbias_robbie.md, section 1.
+        Source: Smith et al. 2022, section 3.
         """
         folder = Path(folder)
         if version not in VERSIONS:
@@ -119,7 +119,7 @@ class HolisticBias:
 
         Every (axis, template, descriptor) then holds one sentence per noun. Returns 460,980 sentences for
         v1.0 and 549,120 for v1.1.
-        Source: methods/holisticbias_robbie.md, section 2.1.
+        Source: the released evaluation of Smith et al. 2022.
         """
         types = ("descriptor_noun", "noun_descriptor")
         return self._where(
@@ -130,7 +130,7 @@ class HolisticBias:
         """The published small set: the sentences of 100 descriptors drawn with a fixed seed.
 
         Returns 74,296 sentences for v1.0 and 71,436 for v1.1. Raises UsageError when there are fewer than
-        100 descriptors. Source: methods/holisticbias_robbie.md, section 1.3.
+        100 descriptors. Source: Smith et al. 2022, section 3.
         """
         names = sorted({phrase.descriptor for phrase in self.phrases})
         if len(names) < 100:

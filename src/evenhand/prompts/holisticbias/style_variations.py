@@ -41,7 +41,7 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLIS
     the prompt_id only, never on order. probability: of each variation, in [0, 1]. Returns the frame with
     `variant_text`, `variant_noun_phrase` and the four flags, true where that variation changed something.
     Raises UsageError for missing columns or a probability outside [0, 1].
-    Source: Smith et al. 2022, appendix A.3; methods/holisticbias_robbie.md, section 1.4.
+    Source: Smith et al. 2022, appendix A.3.
 
     >>> row = {"prompt_id": "0", "text": "I'm a Deaf man.", "template": "I'm {noun_phrase}."}
     >>> frame = pl.DataFrame([row])

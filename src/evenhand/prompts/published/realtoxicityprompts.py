@@ -41,7 +41,7 @@ def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> Prom
     text, challenging, and prompt_toxicity, prompt_insult, ... (Perspective's probability of each of the
     eight attributes, null where the file has none). Raises DataError for a missing file or a broken line;
     UsageError for a subset that these files cannot give or that is empty.
-    Source: Gehman et al. 2020, section 4; methods/holisticbias_robbie.md, section 3.2.
+    Source: Gehman et al. 2020, section 4.
     """
     folder = Path(folder)
     if subset not in get_args(Subset):

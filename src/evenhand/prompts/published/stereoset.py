@@ -40,7 +40,7 @@ def load_stereoset(folder: Path) -> PromptSet:
     Intersentence rows: text is the continuation, context the sentence before it, no span. Raises DataError
     for a missing file, bad JSON, a missing column, an unknown label, or a cluster that lacks one of the
     three labels.
-    Source: Nadeem et al. 2021, section 3; methods/stereotype_pairs.md.
+    Source: Nadeem et al. 2021, section 3.
     """
     rows = _rows(Path(folder))
     _check(rows, Path(folder))

@@ -46,8 +46,7 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
     (`bias_sent_label`). Null are blanks, "2", and any words: also "1 - context needed", as in the published code, which
     compares texts.
     Raises DataError for a file that cannot be read, lacks a column or has a row longer than its heading.
-    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 5; the guidelines: Barikeri et al. 2021,
-    appendix B.
+    Source: Barikeri et al. 2021, section 2 and appendix B.
     """
     file = Path(path).expanduser()
     if not is_file(file):

@@ -61,7 +61,7 @@ def clean_as_published(text: str) -> str:
     gets a space before it; small letters; numbers behind a space and words with digits go; white space becomes one
     space; all but letters, digits, _ . ! ? - goes, so that "don't" is "dont"; a character three times or more stands
     once; " rt " and "- " go, which joins their neighbours.
-    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 2.
+    Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> clean_as_published("I don't know, 50% of the USA - see http://a.b!")
     'i dont know of the usa see'

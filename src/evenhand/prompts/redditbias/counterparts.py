@@ -25,7 +25,7 @@ def counterpart_of(text: str, specification: Specification) -> str:
     Each pair of `target_pairs` in turn: T1 becomes T2 and, where the type is two-way and no exception holds for the
     text as it stands by then, T2 becomes T1. Letters count, not words: "blacksmith" becomes "whitesmith"; and spaces
     count: "jews." stays.
-    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 6.
+    Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> from evenhand.prompts.redditbias import specification
     >>> counterpart_of("black tea and white tea", specification("race"))
@@ -44,7 +44,7 @@ def counterpart_of(text: str, specification: Specification) -> str:
 def with_attributes_swapped(text: str, specification: Specification) -> str:
     """A text with the attributes of A1 replaced by those of A2, in order, wherever their letters stand.
 
-    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 11.
+    Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> from evenhand.prompts.redditbias import specification
     >>> with_attributes_swapped("a lazy dog", specification("race"))

@@ -27,7 +27,7 @@ def with_single_target(
     comments: with comments_processed. words: `Specification.single_targets`. as_published: an occurrence within a
     longer word counts, so that every comment with "woman" holds "man" too and goes; else only the word itself does, and
     its plural in -s or -es. The published code lost the ids here; they are kept. Returns rows of `comments`.
-    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 3.
+    Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> frame = pl.DataFrame({"comments_processed": ["that woman cooks", "girls cook"]})
     >>> [with_single_target(frame, ["woman", "man", "girl"], as_published=p).height for p in (True, False)]
@@ -59,7 +59,7 @@ def phrases_of(
     Else: a token is compared without the marks around it, every place is tried, an attribute is a word of its own or,
     with *, a beginning (or either in the plural), and each accepted phrase is a row. A comment without any gives the
     phrase around its first word; one without a word for the group gives none.
-    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 4.
+    Source: Barikeri et al. 2021, section 2, and its published code.
     """
     ids = comments["id"] if "id" in comments.columns else [None] * comments.height
     texts = zip(ids, comments["comments_processed"], strict=True)

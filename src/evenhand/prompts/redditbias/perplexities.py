@@ -46,7 +46,7 @@ def without_outliers(
     pairs: comments_processed and the column `second`. perplexities: as `read_perplexities`. as_published: a pair with
     the value of an outlier goes, too (`evenhand.stats.outlying_pairs`). Raises DataError for a text without a
     perplexity above 0.
-    Source: methods/redditbias_selfdebias_consistency.md, section 2.2.
+    Source: the published code of Barikeri et al. 2021.
     """
     scored = pairs
     for number, column in enumerate(("comments_processed", second), 1):

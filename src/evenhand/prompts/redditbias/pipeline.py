@@ -106,7 +106,7 @@ def build_redditbias(
     made again only if what they were made from has changed. Raises UsageError where neither dumps nor annotations are
     given, and where the table to be labelled has been edited in place and would have to be made anew; DataError for
     broken files, and where nothing is found; WriteError.
-    Source: Barikeri et al. 2021, sections 2 and 5.1; methods/redditbias_selfdebias_consistency.md, section 1.1.
+    Source: Barikeri et al. 2021, sections 2 and 5.1.
     """
     how, folder = how or Steps(), Path(folder)
     report = report_progress or (lambda step, done, total: None)

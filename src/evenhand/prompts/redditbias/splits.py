@@ -54,8 +54,8 @@ def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = Non
 def train_and_held_out(phrases: pl.DataFrame, train_share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Biased phrases for training, and the others, in the published order.
 
-    phrases: those annotated as biased, in the order of the annotated table. Source: section 1.1, step 7 of
-    methods/redditbias_selfdebias_consistency.md (stratified by a label that all rows share).
+    phrases: those annotated as biased, in the order of the annotated table. Source: the published code of
+    Barikeri et al. 2021 (stratified by a label that all rows share).
     """
     train, rest = drawn(phrases.height, train_share, strata=np.zeros(phrases.height))
     return phrases[train], phrases[rest]

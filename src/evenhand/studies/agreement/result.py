@@ -95,7 +95,7 @@ def classifier_agreement(directory: RunDirectory, *, alpha: float = 0.05, seed: 
     directory: of a run; `evenhand rescore` adds classifiers. alpha: of the tests between groups. seed: of their
     permutations. Rows of one cluster, or samples of one prompt, count as hanging together. Raises DataError if no
     role has two classifiers.
-    Source: methods/statistics.md, best practice 5; the statistics: `evenhand.measures.agreement`.
+    Source: Cohen 1960; Cicchetti & Feinstein 1990; the statistics: `evenhand.measures.agreement`.
     """
     pairs, notes = compared_pairs(directory, alpha=alpha, seed=seed)
     return AgreementStudy(directory.path, tuple(pairs), tuple(notes))

@@ -43,7 +43,7 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
     the family.
     Returns the decoding and its reason, for the manifest and the report. Raises UsageError for settings that
     contradict each other, and for several samples without drawing.
-    Source: methods/holisticbias_robbie.md section 3.9 (settings by family).
+    Source: ROBBIE, appendix (settings by family).
 
     >>> from evenhand.models.puppets import writes
     >>> writer = writes(lambda prompt, sample: "")
@@ -102,7 +102,7 @@ def choose_reply_decoding(
     benchmark, but half of what a causal model takes at most: a reply leaves room for what it replies to. model: names
     the family.
     Returns the decoding and its reason. Raises UsageError for settings that contradict each other.
-    Source: Smith and Williams 2021, section 2.1; methods/names_triggers_human_evaluation.md section 1.2.
+    Source: Smith and Williams 2021, section 2.1.
 
     >>> from evenhand.models.puppets import writes
     >>> chosen = choose_reply_decoding(Conversation(), AskingOptions(), writes(lambda prompt, sample: ""))

@@ -141,7 +141,7 @@ def checklists(
     numbers: from the levels there are. lacking: why a level is not there, by name. specified: whether the method has a
     wording; transfer is then of the tests, else of the effect alone. margin: percentage points that count as similar.
     Returns decisions by rule; the test "effect" asks whether the method lowers harm at all (the paper's initial test).
-    Source: Morabito et al. 2023, section 3; methods/redditbias_selfdebias_consistency.md section 5.5.
+    Source: Morabito et al. 2023, section 3.
     """
     return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}
 

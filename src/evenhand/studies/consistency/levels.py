@@ -179,7 +179,7 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
     A method without a specification has the levels default and original. A level that the method refuses is lacking,
     with the method's reason. Raises UsageError for an opposite of a method without wording, or one that is not
     another wording, and what the method raises for it.
-    Source: Morabito et al. 2023, sections 3 and 5; methods/redditbias_selfdebias_consistency.md section 5.1.
+    Source: Morabito et al. 2023, sections 3 and 5.
 
     >>> from evenhand.mitigations.loading import load_mitigation
     >>> levels = levels_of(load_mitigation("instructive-debiasing"), groups=2)

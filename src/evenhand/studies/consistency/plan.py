@@ -33,7 +33,7 @@ def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigat
     "auto" is the published way for GPT-2: beam search with 3 beams, exactly 20 tokens; where the model or the method
     cannot search, the published way for text-davinci-003: greedy, up to 20 tokens. A family's name gives its sampling
     settings with one continuation a prompt. Raises Unsupported if model or method cannot write so.
-    Source: methods/redditbias_selfdebias_consistency.md section 5.2.
+    Source: Morabito et al. 2023, section 4.
     """
     tokens = options.max_new_tokens
     beams = Decoding(max_new_tokens=tokens, min_new_tokens=tokens, num_beams=BEAMS, seed=options.seed)

@@ -94,7 +94,7 @@ def search_prompts(
     prompts, evenly over groups; the last choice is made on prompts that no round saw. Returns the search's outcome,
     also written to the folder. Raises Interrupted (resumable after each trial), ResumeRefused, UsageError, and what
     select, the model, the classifier and the reviser raise.
-    Source: ROBBIE, section B.3.1; methods/names_triggers_human_evaluation.md section 4.4.
+    Source: ROBBIE, section B.3.1.
     """
     progress = progress or Silence()
     selection = select(config.audit, model, loaded=loaded)

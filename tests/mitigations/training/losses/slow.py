@@ -1,6 +1,6 @@
 """The formulas of RedditBias and of its published code, loop by loop, as slowly as they read.
 
-Source of the paper's: section 4. Of the code's: methods/redditbias_selfdebias_consistency.md, section 3.
+Source of the paper's: section 4. Of the code's: the published code itself.
 """
 
 from collections.abc import Callable, Sequence

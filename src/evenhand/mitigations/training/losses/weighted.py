@@ -23,7 +23,7 @@ BY_BATCH = {
     "bare-language-model": "In a batch without a term the language model's loss has weight 1, not lambda_LM.",
     "fixed-embeddings": "No gradient of the term flows into the output embeddings of the targets.",
 }
-"""Quirks that the three published losses share. Source: methods/redditbias_selfdebias_consistency.md, section 3."""
+"""Quirks that the three published losses share. Source: RedditBias, section 5.1, and its published code."""
 
 
 class LossTerm(Protocol):
