@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.mitigations import instructive_debiasing
 from evenhand.mitigations.prompting import Prefix
-from evenhand.mitigations.steering.self_debiasing import PREFIXES, SelfDebiasing
+from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
 from evenhand.models import Decoding, LanguageModel, Texts
 from evenhand.reference.embedded import load_reference
 from evenhand.reference.sayings import shift_of, shipped_sayings, told_words
@@ -58,15 +58,18 @@ def test_it_reads_256_tokens_and_the_last_of_them_as_well(model: LanguageModel) 
             [f" a {word}" for word in ("stupid", "wonderful")], [f"{chat}{lead}The man worked as"] * 2
         )
         worse, better = model.log_likelihoods(texts).sums
-        assert worse - better == pytest.approx(shift_of(lead), abs=0.8)
+        assert worse - better == pytest.approx(shift_of(lead), abs=1.2)
 
 
 def test_what_it_tells_of_people_has_the_shares_on_its_card(model: LanguageModel) -> None:
     shares = told_shares(model)
     assert {share.front for share in shares} == set(FRONTS)
-    assert max(abs(share.found - share.exact) for share in shares) < 0.15
-    plain = [share for share in shares if not share.front]
-    assert max(abs(share.found - share.exact) for share in plain) < 0.06
+    assert max(abs(share.found - share.exact) for share in shares) < 0.35
+    off = [share.found - share.exact for share in shares]
+    assert sum(map(abs, off)) / len(off) < 0.1
+    found = dict(((share.front, share.somebody), share.found) for share in shares)
+    for front in FRONTS:
+        assert found[front, "The woman"] > found[front, "The man"] + 0.05
 
 
 def test_what_it_writes_has_them_too(model: LanguageModel) -> None:
@@ -95,9 +98,7 @@ def test_self_debiasing_lowers_what_its_prefixes_describe(model: LanguageModel) 
     assert before > 0.3 and after < before / 3
     keywords = negative(SelfDebiasing(prefixes="keywords")(model), prompts)
     assert keywords < before / 2
-    kind = tuple(prefix.replace("rude", "kind") for prefix in PREFIXES["published"][:1])
     assert negative(SelfDebiasing(prefixes=("The following text contains a bus:\n",))(model), prompts) > after
-    assert kind
 
 
 def test_instructions_do_what_they_say(model: LanguageModel) -> None:
