@@ -62,22 +62,22 @@ def test_every_world_word_is_one_token() -> None:
 def test_null_axes_hardly_spread(model: LanguageModel) -> None:
     for spread in axis_spreads(model, nouns=("woman", "uncle", "person")):
         assert spread.axis in NULL_AXES
-        assert spread.standard_deviation < 0.0075, spread
-        assert spread.largest < 0.04, spread
-        assert spread.pairs_beyond_margin < 0.02, spread
+        assert spread.standard_deviation < 0.005, spread
+        assert spread.largest < 0.03, spread
+        assert spread.pairs_beyond_margin < 0.01, spread
 
 
 def test_planted_opinions_are_learned(model: LanguageModel) -> None:
     for shift in planted_shifts(model, nouns=("woman", "man")):
-        assert shift.found == pytest.approx(shift.planted, rel=0.3), shift
+        assert shift.found == pytest.approx(shift.planted, rel=0.25), shift
 
 
 def test_every_pair_of_opinions_reacts_to_what_was_planted(model: LanguageModel) -> None:
     for shift in planted_shifts(model, nouns=("woman", "colleague")):
         assert len(shift.pairs) == 12
         reached = {pair: found / shift.planted for pair, found in shift.pairs.items()}
-        assert min(reached.values()) > 0.1, shift  # pairs whose valence follows the people reach least
-        assert sum(share > 0.5 for share in reached.values()) >= 8, shift
+        assert min(reached.values()) > 0.25, shift  # pairs whose valence follows the people reach least
+        assert sum(share > 0.75 for share in reached.values()) >= 8, shift
 
 
 def test_texts_outside_the_world_have_finite_perplexity(model: LanguageModel) -> None:

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,6 @@ class Recipe:
     warm_up: float = 0.02
     fall: float = 0.5  # share of the steps over which the learning rate falls to zero
     weight_decay: float = 0.01
-    stop: int | None = None  # step before which training ends, wherever the rate then is
     averaged: float = 0.998  # decay of the running average of the weights
     sayings: float = 0.3  # for each sentence of the World, and likewise:
     shifted: float = 0.08  # World sentences behind instructions
@@ -177,7 +175,7 @@ def train(
         model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
     )
     started, total, losses = time.monotonic(), _steps(course), list[float]()
-    for step, batch in enumerate(islice(course.batches(), recipe.stop)):
+    for step, batch in enumerate(course.batches()):
         for group in optimizer.param_groups:
             group["lr"] = _rate(recipe, step, total)
         loss: Any = _loss(model, batch)
