@@ -118,7 +118,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
     frame = read_table(path, RESPONSE_FORMAT)
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
     frame = with_names(frame, path)
-    counted = bool({"perplexity", "token_count"} & set(frame.columns))
+    needed = "perplexity" if {"perplexity", "token_count"} & set(frame.columns) else "log_likelihood"
     if "perplexity" not in frame.columns:
         lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
         if len(lacking) == 2:
@@ -156,9 +156,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
     worked_out = pl.when(tokens > 0).then((-logs / tokens).exp())
     frame = frame.with_columns(**numbers).with_columns(perplexity=pl.coalesce("perplexity", worked_out))
     frame = frame.with_columns(
-        error=pl.when(old.is_not_null() & (old != ""))
-        .then(old)
-        .otherwise(_error_code("perplexity" if counted else "log_likelihood"))
+        error=pl.when(old.is_not_null() & (old != "")).then(old).otherwise(_error_code(needed))
     )
     good = pl.col("error").is_null()
     usable = pl.when(logs.is_finite()).then(logs)
