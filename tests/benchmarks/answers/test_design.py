@@ -55,7 +55,7 @@ def test_answers_of_different_raters_are_compared_inside_the_same_ones() -> None
     found = designed(answers(rater=lambda group, question, i: f"r{i % 2}", unit=lambda g, q, i: f"{g}{q}{i}"))
     assert found.strata and "as these raters judge" in found.scope
     apart = designed(answers(rater=lambda group, question, i: f"r{group}", unit=lambda g, q, i: f"{g}{q}{i}"))
-    assert apart.obstacle is not None and "cannot be told apart" in apart.obstacle
+    assert "cannot be told apart" in apart.obstacles["sex"]
 
 
 def verdict(table: dict[str, list]) -> str:

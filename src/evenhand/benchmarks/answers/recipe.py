@@ -48,9 +48,10 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     what = named[0] if named else "negative" if judged else "number"
     facts = pl.DataFrame({"outcome": [what], "rates": [judged], "counts_once": [design.cluster],
                           "held_fixed": [" and ".join(design.strata) or None], "scope": [design.scope]})  # fmt: skip
-    if design.obstacle is not None:
-        return Analysis(_nothing(design.frame, "disparity" if judged else "score_spread", what, design.obstacle),
-                        {"design": facts})  # fmt: skip
+    measure = "disparity" if judged else "score_spread"
+    nothing = _nothing(about, measure, what, design.obstacles)
+    if not design.frame.height:
+        return Analysis(nothing, {"design": facts})
     if judged:
         found = analyse_group_rates(
             design.frame, options, role=ROLE, cluster=design.cluster, strata=design.strata
@@ -64,16 +65,26 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
             return axes.rename({"worst": "highest", "best": "lowest"})
 
         inside = inside_others(outcomes, design.cluster, design.strata, rates)
-        return Analysis(rows, {**kept, "design": facts, "inside": inside})
-    return _scores(design, options, what, facts)
+        return Analysis(rows + nothing, {**kept, "design": facts, "inside": inside})
+    found_scores = _scores(design, options, what, facts)
+    return replace(found_scores, measurements=[*found_scores.measurements, *nothing])
 
 
-def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacle: str) -> list[Measurement]:
+def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacles: Mapping[str, str]) -> list[Measurement]:
+    """Of each axis that has an obstacle, that nothing can be said."""
+    counts = frame.group_by("axis").len().sort("axis")
     return [
         Measurement(
-            measure=measure, axis=axis, estimate=None, n=n, null=0.0, ideal=0.0, unit=unit, obstacle=obstacle
+            measure=measure,
+            axis=axis,
+            estimate=None,
+            n=n,
+            null=0.0,
+            ideal=0.0,
+            unit=unit,
+            obstacle=obstacles[axis],
         )
-        for axis, n in frame.group_by("axis").len().sort("axis").iter_rows()
+        for axis, n in counts.filter(pl.col("axis").is_in(list(obstacles))).iter_rows()
     ]
 
 
@@ -81,7 +92,8 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
     frame = design.frame
     column = f"{ROLE}_score"
     if column not in frame.columns or not frame[column].count():
-        nothing = _nothing(frame, "score_spread", what, "No answer has a number.")
+        why = dict.fromkeys(frame["axis"].unique(), "No answer has a number.")
+        nothing = _nothing(frame, "score_spread", what, why)
         return Analysis(nothing, {"design": facts})
     reference = options.reference if (frame["group"] == (options.reference or "")).any() else None
     how: dict[str, Any] = {"cluster": design.cluster, "strata": list(design.strata)}
