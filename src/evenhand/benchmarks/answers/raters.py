@@ -27,8 +27,9 @@ def inside_raters(frame: pl.DataFrame, cluster: str, paired: bool) -> tuple[pl.D
     Otherwise units that have the same raters in equal shares are compared, if most have a counterpart; if not, a
     unit's codings by one rater: the one who judged most units of its question that have a counterpart.
 
-    >>> rows = [("sex", g, f"{g}{i}", r) for g in "ab" for i in range(4) for r in "xyz"[i % 2 + (g == "b"):][:1]]
-    >>> kept, fixed = inside_raters(pl.DataFrame(rows, ["axis", "group", "answer", "rater"], orient="row"), "answer", False)
+    >>> rows = [("sex", g, f"{g}{i}", "xyz"[i % 2 + (g == "b")]) for g in "ab" for i in range(4)]
+    >>> frame = pl.DataFrame(rows, ["axis", "group", "answer", "rater"], orient="row")
+    >>> kept, fixed = inside_raters(frame, "answer", False)
     >>> kept.group_by("rater_set").len().sort("rater_set").rows(), fixed
     ([('x', 2), ('y', 4), ('z', 2)], True)
     """
