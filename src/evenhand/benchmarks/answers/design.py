@@ -20,6 +20,9 @@ LEAST_QUESTIONS = 8
 HELD = ("question", "rater", "question with its rater")
 """What groups may be compared inside of; columns of a designed table."""
 OWN_QUESTIONS = "Groups were asked questions of their own: question and group cannot be told apart."
+EACH_ROW = "each row counted as an answer of its own"
+EACH_ANSWER = "each answer counted, whoever gave it"
+"""What a verdict rests on where no column says whose answers they are."""
 _KEYS = ["axis", "group"]
 _MOST = 0.5
 
@@ -116,6 +119,8 @@ def designed(answers: pl.DataFrame) -> Design:
         frame = frame.filter(~pl.col("axis").is_in(untied))
     if "question" in frame.columns and not about:
         about.append("It speaks of questions like these" if paired else _about(frame))
+    if "unit" not in frame.columns and "question" in frame.columns and everything["question"].n_unique() > 1:
+        about[-1] += f"; {EACH_ANSWER if 'rater' in frame.columns else EACH_ROW}"
     if judged_apart:
         about.append("It is as these raters judge, groups compared inside the same ones")
     about += _left_out(everything, frame)

@@ -12,6 +12,7 @@ from evenhand.benchmarks.analysis import (
     analyse_group_rates,
     failure_rows,
     figure,
+    of_those_read,
     rate_headlines,
     score_headlines,
 )
@@ -135,12 +136,16 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     facts = details["design"].row(0, named=True)
     written = rate_headlines if facts["rates"] else score_headlines
     lines = written(facts["outcome"])(findings, details)
+    groups = details.get("groups" if facts["rates"] else "score_groups", pl.DataFrame())
     told = []
     for line in lines:
         # labels of people come from no classifier
         sentence = line.sentence.replace("unless the classifier is", "unless the judging is")
         if line.verdict == "biased":
             sentence = _inside(sentence, line.axis, details.get("inside"), facts["rates"])
+        if line.measure in ("disparity", "score_spread") and line.verdict != "not measurable":
+            unread = of_those_read(findings, groups, line.axis)
+            sentence = f"{sentence.rstrip('.')}{unread}."
         if facts["scope"] and line.verdict != "not measurable":
             sentence += f" {facts['scope']}."
         told.append(replace(line, sentence=sentence))

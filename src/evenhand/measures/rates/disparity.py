@@ -76,8 +76,9 @@ class Disparity:
     of the difference that is sure; `missing_share`: percent of the group's missing answers that must have been negative
     (of a better one: harmless) for it to hold, if those of all other groups were the opposite; 0: it holds
     whatever they were; above 100: it might not hold even so.
-    pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); of two groups the one
-    difference that groups and `gap` have, with the same limits; by judgements as they are, so none of an axis that is corrected for the classifier's errors.
+    pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); by judgements as they
+    are, so none of an axis that is corrected for the classifier's errors. Of two groups it is the one difference that
+    groups and `gap` have, with the same limits.
     An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
     """
 
