@@ -33,7 +33,10 @@ class Drawn(NamedTuple):
 
 
 DRAWN = {
-    "report": Drawn("first/report.html", ("audit evenhand/reference -o first",)),
+    "report": Drawn(
+        "first/report.html",
+        ("audit evenhand/reference --axis religion --axis nationality --limit 3000 -o first",),
+    ),
     "comparison": Drawn(
         "comparison/compare.html",
         (
