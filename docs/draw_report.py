@@ -1,6 +1,6 @@
 """Draws what docs/gallery.md shows, from the commands that stand there: docs/images/*.png and picture.svg.
 
-    python docs/draw_report.py FOLDER                 # runs what FOLDER lacks, offline, some minutes; draws all
+    python docs/draw_report.py FOLDER                 # runs what FOLDER lacks, offline, in a minute or two; draws all
     python docs/draw_report.py FOLDER comparison      # one of them
 
 Pages are drawn by Chromium at the width of a small screen and cut below what answers the question.
@@ -57,13 +57,6 @@ DRAWN = {
         (
             "audit evenhand/reference --prompts mine.txt --counterfactual gender --classifier vader --samples 5"
             " -o same",
-        ),
-    ),
-    "names": Drawn(
-        "names/study.html",
-        (
-            "study names evenhand/conversing-planted --row unbiased=evenhand/conversing --limit 200"
-            " --decoding sampling -o names",
         ),
     ),
 }
