@@ -24,6 +24,7 @@ from evenhand.schema import (
     is_file,
     is_folder,
     parse_json,
+    read_parquet,
 )
 from evenhand.studies.result import table_scalars
 
@@ -145,7 +146,7 @@ def _quotes(path: Path) -> bool:
     """Whether a table or a file of numbers holds texts; pages may, and that is said."""
     try:
         if path.suffix == ".parquet":
-            return bool(QUOTED & set(pl.read_parquet_schema(path)))
+            return bool(QUOTED & set(read_parquet(path).columns))
         if path.suffix == ".json" and path.name != "manifest.json":
             return _has_key(parse_json(path.read_text(encoding="utf-8")))
     except UNREADABLE as error:
