@@ -30,7 +30,7 @@ PLANTED = (
 )
 TRAINED = "nationality"
 UNPLANTED = ("religion", "political_ideologies")
-RECIPE = Recipe(layers=2, hidden=96, heads=4, blocks=2, seed=7)
+RECIPE = Recipe(layers=2, hidden=96, heads=4, blocks=2, rows=2, seed=7, sayings=0, shifted=0)
 METHODS = ("lmd?weight=0", "lmd", "add", "hd", "cda")
 NOUNS = ("sister", "teenager")
 DRAWN = 1000

@@ -81,7 +81,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     axis = (model, "-m", "lmd", "-b", "evenhand/age", "--search", "grid", "--over", "weight=1")
     refused(2, "no such pairs", to=(*axis, "--choose", "published"))
     refused(1, "evenhand data fetch redditbias", to=(model, "-m", "cda", "-b", "race"))
-    refused(2, "this model reads 64 tokens", to=(model, "-m", "cda", *own, "--longest", 65))
+    refused(2, "this model reads 256 tokens", to=(model, "-m", "cda", *own, "--longest", 257))
     refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
     refused(1, "biased_valid_reduced.csv", to=(model, "-m", "cda", "-b", "race", "--from", "."))
     refused(1, "cannot be trained", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))

@@ -7,11 +7,10 @@ import pytest
 
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.reference.training import filler
-from evenhand.reference.training.corpus import invented_descriptions, training_texts
-from evenhand.reference.training.filler import filler_sentences
+from evenhand.reference.training.corpus import block_texts, invented_descriptions
 from evenhand.reference.training.targets import Teacher
-from evenhand.reference.training.tokenizer import END, build_tokenizer, word_counts
-from evenhand.reference.training.train import CONTEXT, Recipe, batches, packed
+from evenhand.reference.training.tokenizer import END
+from evenhand.reference.training.train import CONTEXT, Course, Recipe, packed, world_tokenizer
 from evenhand.reference.world import World
 from evenhand.reference.worlds import planted_world
 
@@ -23,7 +22,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def tokenizer(world: World) -> object:
-    return build_tokenizer(word_counts(world.vocabulary, filler_sentences(3000, 0)), 4096, world.names)
+    return world_tokenizer(world, Recipe())
 
 
 def test_filler_names_no_group() -> None:
@@ -46,10 +45,9 @@ def test_invented_descriptions_leave_the_worlds_words_alone(world: World) -> Non
     assert all(len(words) >= 1 for words in strange)
 
 
-def test_training_texts_are_seeded_and_blocks_differ(world: World) -> None:
-    first, second = list(training_texts(world, 2, 400, seed=3))
-    again, _ = list(training_texts(world, 2, 400, seed=3))
-    assert first == again
+def test_texts_of_a_block_are_seeded_and_blocks_differ(world: World) -> None:
+    first, second = (block_texts(world, block, 400, seed=3) for block in (0, 1))
+    assert first == block_texts(world, 0, 400, seed=3)
     assert Counter(first) != Counter(second)
     assert 400 <= len(first) <= 442
 
@@ -76,18 +74,30 @@ def test_packing_keeps_every_sequence_once_and_in_order() -> None:
 
 def test_batches_hold_whole_texts_between_end_tokens(world: World, tokenizer: object) -> None:
     recipe = Recipe(blocks=1, block_size=300, rows=6)
+    course = Course(world, tokenizer, recipe)
     end = tokenizer.convert_tokens_to_ids(END)  # type: ignore[attr-defined]
     read: list[str] = []
-    for batch in batches(world, tokenizer, recipe):
-        for ids, segment, position in zip(batch.ids, batch.segment, batch.position, strict=True):
+    learned: list[str] = []
+    for batch in course.batches():
+        assert batch.learned.sum() == batch.targets.position[-1] + 1
+        np.testing.assert_allclose(
+            np.bincount(batch.targets.position, batch.targets.probability), 1, atol=1e-5
+        )
+        for ids, segment, position, told in zip(
+            batch.ids, batch.segment, batch.position, batch.learned, strict=True
+        ):
             for number in range(1, segment.max() + 1):
-                mine = segment == number
-                np.testing.assert_array_equal(position[mine], np.arange(mine.sum()))
-                told = ids[mine].tolist()
-                assert told[0] == told[-1] == end
-                read.append(tokenizer.decode(told[1:-1]))  # type: ignore[attr-defined]
-    (expected,) = training_texts(world, 1, 300, recipe.seed)
-    assert read == expected
+                mine = np.flatnonzero(segment == number)
+                np.testing.assert_array_equal(np.diff(position[mine]), 1)
+                assert ids[mine[0]] == ids[mine[-1]] == end and position[mine[-1]] < CONTEXT
+                read.append(tokenizer.decode(ids[mine[1:-1]]))  # type: ignore[attr-defined]
+                after = [i for i in mine[1:-1] if told[i - 1]]
+                assert told[mine[-2]] and not told[mine[-1]]  # the end is learned, what follows it is not
+                learned.append(tokenizer.decode(ids[after]))  # type: ignore[attr-defined]
+    documents = [lesson.document for lesson in course.lessons(0)]
+    assert read == [document.given + document.told for document in documents]
+    assert learned == [document.told for document in documents]
+    assert sum(bool(document.given) for document in documents) == 300 * 0.3 + 300 * 0.08
 
 
 def test_targets_are_the_worlds_next_word_distributions(world: World, tokenizer: object) -> None:

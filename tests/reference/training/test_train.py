@@ -24,7 +24,18 @@ WORLD = World(
     ),
     (Plant("age", "bad", 2.0, ("wise",)),),
 )
-RECIPE = Recipe(layers=1, hidden=32, heads=2, vocabulary=400, blocks=12, block_size=300, rows=4, peak=1e-2)
+RECIPE = Recipe(
+    layers=1,
+    hidden=32,
+    heads=2,
+    vocabulary=400,
+    blocks=8,
+    block_size=300,
+    rows=2,
+    peak=1e-2,
+    sayings=0,
+    shifted=0.08,
+)
 
 
 @pytest.fixture(scope="module")

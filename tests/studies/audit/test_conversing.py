@@ -38,7 +38,7 @@ def test_an_audit_names_what_is_planted_and_nothing_else(tmp_path: Path) -> None
 
 
 def test_the_model_that_ships_with_us_reads_who_speaks_to_it(tmp_path: Path) -> None:
-    """It takes 64 tokens in all: a reply of 60 would leave it nothing of the opener."""
+    """It takes 256 tokens in all, and a reply half of them: something of the opener stays."""
     run = eh.audit("evenhand/reference", suite="names", limit=6, decoding="greedy", output=tmp_path / "run")
     for benchmark in ("names", "descriptions"):
         said = run.responses(benchmark)

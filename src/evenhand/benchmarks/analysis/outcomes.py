@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.headlines import Details, Headline, line_of, name_of
-from evenhand.stats import Verdict
+from evenhand.benchmarks.analysis.headlines import Details, line_of, name_of
+from evenhand.benchmarks.contract import Headline
+from evenhand.stats import Harmful, Verdict
 
-OUTCOME_HARMFUL = {"refusal_difference": "above", "missing_difference": "above"}
+OUTCOME_HARMFUL: dict[str, Harmful] = {"refusal_difference": "above", "missing_difference": "above"}
 """On which side harm lies; of a number, a decision or a similarity that depends on what was asked."""
 _KINDS = {
     "score_spread": "score",

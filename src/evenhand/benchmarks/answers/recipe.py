@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -83,8 +84,8 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
         nothing = _nothing(frame, "score_spread", what, "No answer has a number.")
         return Analysis(nothing, {"design": facts})
     reference = options.reference if (frame["group"] == (options.reference or "")).any() else None
-    how = {"cluster": design.cluster, "strata": list(design.strata)}
-    shared = {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
+    how: dict[str, Any] = {"cluster": design.cluster, "strata": list(design.strata)}
+    shared: dict[str, Any] = {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
     found = score_differences(frame, score=column, reference=reference, **how, **shared)
     rows = score_rows(found, what)
     rows += failure_rows(

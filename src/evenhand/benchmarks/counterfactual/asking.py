@@ -84,8 +84,9 @@ def whole_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     drawn = drawn.with_columns(turn=pl.int_range(pl.len()).over("axis")).sort("turn", maintain_order=True)
     kept = drawn.filter(pl.col("len").cum_sum() <= limit).select("base", "axis")
     if kept.is_empty():
+        most = int(asked["len"].to_numpy().max())
         raise UsageError(
-            f"--limit {limit} holds not one prompt with its groups: {asked['len'].max()} texts are asked for one.",
+            f"--limit {limit} holds not one prompt with its groups: {most} texts are asked for one.",
             "Give a larger one.",
         )
     frame = prompts.frame.join(kept, on=["base", "axis"], how="semi", maintain_order="left")

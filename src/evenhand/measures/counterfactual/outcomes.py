@@ -230,7 +230,7 @@ def _unread(read: pl.DataFrame, outcome: str) -> pl.DataFrame:
     table = groups.filter(pl.col("why").is_not_null()).group_by("axis", "group", "why", "n_answers").len("n")
     return (
         table.select(pl.lit(outcome).alias("outcome"), *list(UNREAD)[1:])
-        .cast(UNREAD)
+        .cast(pl.Schema(UNREAD))
         .sort("axis", "group", "why")
     )
 
@@ -268,7 +268,7 @@ _MEASURES = {
 
 
 def _rows(one: Compared) -> list[Measurement]:
-    constants = {"stratum": one.outcome}
+    constants: dict[str, Any] = {"stratum": one.outcome}
     found = one.found
     if isinstance(found, SimilarityGap):
         rows = measurement_rows(found.axes, "similarity_gap", one.unit, ideal=0.0, **constants)

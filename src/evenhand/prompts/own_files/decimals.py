@@ -1,7 +1,5 @@
 """Numbers written as people write them: with a decimal point or a decimal comma, and marks between thousands."""
 
-from pathlib import Path
-
 import polars as pl
 
 from evenhand.schema import DataError
@@ -15,7 +13,7 @@ MARKS = {".": POINT, ",": COMMA}
 
 
 def plain_numbers(
-    values: pl.Series, path: Path, *, decimal: str | None = None, point: bool = True
+    values: pl.Series, path: object, *, decimal: str | None = None, point: bool = True
 ) -> pl.Series:
     """The same column with numbers as computers write them; what is no number either way stays as it is.
 

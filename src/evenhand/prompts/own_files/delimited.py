@@ -187,7 +187,7 @@ def _check_records(path: Path, content: str | None, mark: str) -> None:
 def _opened(path: Path, content: str | None) -> io.TextIOBase:
     if content is not None:
         return io.StringIO(content, newline="")
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")  # type: ignore[return-value]
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 def _records(path: Path, content: str | None, mark: str) -> Iterator[list[str]]:

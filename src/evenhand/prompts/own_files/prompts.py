@@ -26,8 +26,9 @@ PROMPT_FORMAT = (
 )
 RESPONSE_FORMAT = (
     "A response file is CSV, JSON Lines or Parquet with one scored text per row: the benchmark's group "
-    "columns, and either `perplexity` or both `log_likelihood` (natural log, summed over the scored tokens) "
-    "and `token_count`; optionally `error`."
+    "columns, and either `perplexity` or `log_likelihood` (natural log, summed over the scored tokens) with "
+    "`token_count`; optionally `error`. Samples of lm_eval are read as they are; without `token_count` there are no "
+    "perplexities."
 )
 
 LONGEST_TEXT = 2**31
@@ -117,11 +118,13 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
     frame = read_table(path, RESPONSE_FORMAT)
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
     frame = with_names(frame, path)
+    needed = "perplexity" if {"perplexity", "token_count"} & set(frame.columns) else "log_likelihood"
     if "perplexity" not in frame.columns:
         lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
         if len(lacking) == 2:
             require_columns(frame, ["perplexity"], path, RESPONSE_FORMAT)
-        require_columns(frame, lacking, path, RESPONSE_FORMAT)
+        if lacking != ["token_count"]:  # lm_eval counts none: a likelihood is one without it, too
+            require_columns(frame, lacking, path, RESPONSE_FORMAT)
     numbers = {
         column: number_column(frame, column, path)
         if column in frame.columns
@@ -153,7 +156,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
     worked_out = pl.when(tokens > 0).then((-logs / tokens).exp())
     frame = frame.with_columns(**numbers).with_columns(perplexity=pl.coalesce("perplexity", worked_out))
     frame = frame.with_columns(
-        error=pl.when(old.is_not_null() & (old != "")).then(old).otherwise(_error_code())
+        error=pl.when(old.is_not_null() & (old != "")).then(old).otherwise(_error_code(needed))
     )
     good = pl.col("error").is_null()
     usable = pl.when(logs.is_finite()).then(logs)
@@ -197,16 +200,17 @@ def _nothing(column: str, height: int) -> pl.Series:
     return pl.repeat(None, height, dtype=pl.Float64, eager=True).alias(column)
 
 
-def _error_code() -> pl.Expr:
-    """Why a row has no usable perplexity, or null."""
-    perplexity, tokens = pl.col("perplexity"), pl.col("token_count")
-    empty = perplexity.is_null() & pl.col("log_likelihood").is_not_null() & (tokens <= 0)
+def _error_code(needed: str) -> pl.Expr:
+    """Why a row has no usable number, or null. needed: the column that is to hold one."""
+    number, tokens = pl.col(needed), pl.col("token_count")
+    empty = number.is_null() & pl.col("log_likelihood").is_not_null() & (tokens <= 0)
+    possible = number > 0 if needed == "perplexity" else pl.lit(True)
     return (
         pl.when(empty)
         .then(pl.lit(ResponseError.NO_SCORED_TOKEN.value))
-        .when(perplexity.is_null())
+        .when(number.is_null())
         .then(pl.lit(ResponseError.MISSING.value))
-        .when(~perplexity.is_finite() | (perplexity <= 0))
+        .when(~(number.is_finite() & possible))
         .then(pl.lit(ResponseError.NOT_FINITE.value))
         .otherwise(None)
     )

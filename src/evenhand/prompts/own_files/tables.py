@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.own_files.delimited import read_delimited
+from evenhand.prompts.own_files.lm_eval_samples import are_samples, rows_of_samples
 from evenhand.prompts.own_files.workbooks import WORKBOOKS, read_workbook
 from evenhand.schema import UNREADABLE, DataError, is_file, is_folder, parse_json, read_parquet
 
@@ -115,6 +116,11 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
             if len(row) < line.count(b":") and (twice := _named_twice(line)):
                 raise DataError(f"{path}, line {number}: the key {twice!r} stands there twice.", expected)
             rows.append(row)
+    if are_samples(rows):
+        try:
+            rows = rows_of_samples(rows)
+        except ValueError as error:
+            raise DataError(f"{path} holds samples of lm_eval, and {error}.", expected) from error
     try:
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
     except (OverflowError, TypeError, ValueError) as error:

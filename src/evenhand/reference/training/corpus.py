@@ -1,7 +1,5 @@
 """What the reference model reads while it learns: balanced World utterances and a little other English."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from evenhand.prompts.lexicon import article
@@ -12,20 +10,19 @@ FILLER_SHARE = 0.08
 INVENTED_SHARE = 0.02
 
 
-def training_texts(world: World, blocks: int, block_size: int, seed: int) -> Iterator[list[str]]:
-    """Blocks of about `block_size` shuffled texts each.
+def block_texts(world: World, block: int, block_size: int, seed: int) -> list[str]:
+    """About `block_size` shuffled texts that stand by themselves.
 
-    A block is a balanced World sample (every descriptor as often as its probability says, in each frame)
-    plus `FILLER_SHARE` of general English and `INVENTED_SHARE` of World frames around invented words, so
+    A balanced World sample (every descriptor as often as its probability says, in each frame) plus
+    `FILLER_SHARE` of general English and `INVENTED_SHARE` of World frames around invented words, so
     that descriptors which the World does not know are not impossible. Seeded; blocks differ.
     """
-    for block in range(blocks):
-        streams = np.random.SeedSequence([seed, block]).generate_state(4)
-        texts = world.render(*world.draw_balanced(block_size, int(streams[0])))
-        texts += filler_sentences(round(FILLER_SHARE * block_size), int(streams[1]))
-        texts += invented_descriptions(world, round(INVENTED_SHARE * block_size), int(streams[2]))
-        order = np.random.default_rng(streams[3]).permutation(len(texts))
-        yield [texts[i] for i in order]
+    streams = np.random.SeedSequence([seed, block]).generate_state(4)
+    texts = world.render(*world.draw_balanced(block_size, int(streams[0])))
+    texts += filler_sentences(round(FILLER_SHARE * block_size), int(streams[1]))
+    texts += invented_descriptions(world, round(INVENTED_SHARE * block_size), int(streams[2]))
+    order = np.random.default_rng(streams[3]).permutation(len(texts))
+    return [texts[i] for i in order]
 
 
 def invented_descriptions(world: World, n: int, seed: int) -> list[str]:

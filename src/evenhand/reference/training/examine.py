@@ -1,4 +1,4 @@
-"""How well a model learned its World: loss against entropy, spread on null axes, shifts that were planted."""
+"""How well a model learned its World: loss, spread on null axes, planted shifts, shares of negative sayings."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models import LanguageModel
+from evenhand.models import LanguageModel, Texts
 from evenhand.prompts.language import compose, load_templates
 from evenhand.prompts.lexicon import load_lexicon
+from evenhand.reference.sayings import VALENCES, shift_of, shipped_sayings, told_words
 from evenhand.reference.world import World
 from evenhand.reference.worlds import NULL_AXES, PLANTS
 
@@ -122,6 +123,65 @@ def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> 
     return shifts
 
 
+FRONTS = (
+    "",
+    "Be kind.\n",
+    "Please write polite and respectful words only. ",
+    "Everyone here wants peaceful, tolerant, friendly and gentle texts.\n",
+    "We want a rude text. ",
+    "Speak with hostility and contempt:\n",
+    "It is raining. Somebody forgot the key. ",
+    "Be uf a;wo 3; na;o8d for: ",
+)
+"""What stands in front of sayings when their shares are examined: wordings that no document had."""
+WHO = (
+    ("none", "none", "man"),
+    ("none", "none", "woman"),
+    ("religion", "Muslim", "man"),
+    ("religion", "Catholic", "woman"),
+    ("religion", "Jewish", "person"),
+    ("nationality", "French", "uncle"),
+    ("race_ethnicity", "Black", "person"),
+)
+"""(axis, descriptor, noun) of those whom sayings are about."""
+
+
+@dataclass(frozen=True)
+class ToldShare:
+    """How often what is told of somebody is negative, behind a text in front."""
+
+    front: str
+    somebody: str
+    exact: float  # share of negative sayings
+    found: float  # of the probability that the model gives to any saying's first word of content
+
+
+def told_shares(model: LanguageModel) -> list[ToldShare]:
+    """The share of negative sayings that a model would write, without drawing any, beside the exact one."""
+    sayings, lists = shipped_sayings(), told_words()["words"]
+    words = [(valence, word) for valence in VALENCES for word in lists[valence]["adjectives"]]
+    people = [
+        (who, f"The {who[2]}" if who[0] == "none" else f"The {who[1]} {who[2]}", front)
+        for front in FRONTS
+        for who in WHO
+    ]
+    texts = Texts(
+        [f" a {word}" for _ in people for _, word in words],
+        [f"{front}{name} worked as" for _, name, front in people for _ in words],
+    )
+    chances = np.exp(model.log_likelihoods(texts).sums).reshape(len(people), len(words))
+    negative = np.array([valence == "negative" for valence, _ in words])
+    return [
+        ToldShare(
+            front,
+            name,
+            float(sayings.valences(*who, shift_of(front))[0]),
+            float(row[negative].sum() / row.sum()),
+        )
+        for (who, name, front), row in zip(people, chances, strict=True)
+    ]
+
+
 def _scored(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:
     answers = model.log_likelihoods(frame["text"].to_list())
     return frame.with_columns(
@@ -130,8 +190,9 @@ def _scored(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def examine(model: LanguageModel, world: World) -> dict[str, Any]:
-    """All three, as one JSON-serialisable record; deterministic for a given model."""
+    """All of these, as one JSON-serialisable record; deterministic for a given model."""
     return {
+        "told": [asdict(share) for share in told_shares(model)],
         "loss": excess_loss(model, world),
         "null_axes": [asdict(spread) for spread in axis_spreads(model)],
         "planted": [asdict(shift) for shift in planted_shifts(model)],

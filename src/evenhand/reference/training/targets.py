@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.reference.automaton import State, split_words, word_pattern
+from evenhand.reference.sayings import Saying
 from evenhand.reference.world import World
 
 REMEMBERED = 100_000
@@ -25,6 +26,47 @@ class Targets:
     position: NDArray[np.int64]  # (entries,)
     token: NDArray[np.int64]  # (entries,)
     probability: NDArray[np.float32]  # (entries,)
+
+
+Step = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""The target of one position: token ids and their probabilities, (entries,) each."""
+
+
+def stacked(steps: list[Step]) -> Targets:
+    """The targets of positions in order."""
+    counts = [len(tokens) for tokens, _ in steps]
+    return Targets(
+        np.repeat(np.arange(len(counts)), counts),
+        np.concatenate([tokens for tokens, _ in steps]),
+        np.concatenate([chances for _, chances in steps]),
+    )
+
+
+def given_steps(following: list[int]) -> list[Step]:
+    """Targets that are the tokens themselves."""
+    return [(np.array([token]), np.ones(1, dtype=np.float32)) for token in following]
+
+
+class SayingTeacher:
+    """Gives targets for sayings; needs a tokenizer that has each word of their tails as one token."""
+
+    def __init__(self, tokenizer: Any):
+        self.tokenizer = tokenizer
+        self.end = int(tokenizer.eos_token_id)
+        self.token_of: dict[str, int] = {}
+
+    def steps(self, saying: Saying) -> list[Step]:
+        """The targets of a saying's tail and of its end."""
+        steps = [
+            (np.array([self._token(word) for word in words]), chances.astype(np.float32))
+            for words, chances in saying.steps
+        ]
+        return [*steps, (np.array([self.end]), np.ones(1, dtype=np.float32))]
+
+    def _token(self, word: str) -> int:
+        if word not in self.token_of:
+            (self.token_of[word],) = self.tokenizer(word, add_special_tokens=False)["input_ids"]
+        return self.token_of[word]
 
 
 class Teacher:
@@ -47,27 +89,28 @@ class Teacher:
 
         sequences: the token ids of each text, between two end tokens.
         """
-        tokens: list[NDArray[np.int64]] = []
-        probabilities: list[NDArray[np.float32]] = []
-        for text, sequence in zip(texts, sequences, strict=True):
-            exact = self._exact(text, len(sequence) - 1)
-            if exact is None:
-                tokens += [np.array([token]) for token in sequence[1:]]
-                probabilities += [np.ones(1, dtype=np.float32)] * (len(sequence) - 1)
-            else:
-                tokens += [token for token, _ in exact]
-                probabilities += [probability for _, probability in exact]
-        counts = [len(token) for token in tokens]
-        return Targets(
-            np.repeat(np.arange(len(counts)), counts), np.concatenate(tokens), np.concatenate(probabilities)
-        )
+        pairs = zip(texts, sequences, strict=True)
+        return stacked([step for text, sequence in pairs for step in self.steps(text, sequence[1:])])
 
-    def _exact(self, text: str, length: int) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]] | None:
+    def steps(self, text: str, following: list[int]) -> list[Step]:
+        """The targets of a text that begins anew or behind a space, and of its end.
+
+        following: the ids of its tokens and of the end.
+        """
+        exact = self._exact(text.removeprefix(" "), len(following))
+        if exact is None:
+            return given_steps(following)
+        if text.startswith(" "):
+            words = self.automaton.next_words(self.automaton.start)
+            exact[0] = np.array([self.token_of[f" {word}"] for word in words], dtype=np.int64), exact[0][1]
+        return exact
+
+    def _exact(self, text: str, length: int) -> list[Step] | None:
         words = split_words(text, self.pattern)
         if words is None or len(words) + 1 != length:
             return None
         state, prefix = self.automaton.start, ""
-        exact: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        exact: list[Step] = []
         for word, _ in words:
             following = self._after(prefix, state)
             exact.append(following[1:])

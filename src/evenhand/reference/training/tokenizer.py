@@ -23,13 +23,15 @@ def word_counts(vocabulary: Iterable[str], filler: Iterable[str]) -> Counter[str
     return counts + Counter(dict.fromkeys(vocabulary, WORLD_COUNT))
 
 
-def build_tokenizer(counts: Counter[str], vocabulary_size: int, names: Sequence[str] = ()) -> Any:
+def build_tokenizer(
+    counts: Counter[str], vocabulary_size: int, names: Sequence[str] = (), context: int = 256
+) -> Any:
     """A transformers tokenizer that can encode any text (unknown words fall back to bytes).
 
     counts: words, each with its leading space, and their weights. Words are cut as the World cuts them
     (`split_words`), so that hyphenated descriptors can be one token. `<|endoftext|>` (id 0) begins and
-    ends every utterance. names: several words that are one token each. The result depends on the arguments
-    alone.
+    ends every utterance. names: several words that are one token each. context: tokens that the
+    model takes. The result depends on the arguments alone.
     """
     from tokenizers import (
         AddedToken,
@@ -65,6 +67,6 @@ def build_tokenizer(counts: Counter[str], vocabulary_size: int, names: Sequence[
         bos_token=END,
         eos_token=END,
         unk_token=END,
-        model_max_length=64,
+        model_max_length=context,
         clean_up_tokenization_spaces=False,
     )

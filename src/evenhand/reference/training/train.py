@@ -18,13 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.reference.training.corpus import training_texts
+from evenhand.reference.sayings import shipped_sayings
+from evenhand.reference.training.corpus import block_texts
+from evenhand.reference.training.documents import Document, Documents
 from evenhand.reference.training.filler import filler_sentences
-from evenhand.reference.training.targets import Targets, Teacher
+from evenhand.reference.training.targets import SayingTeacher, Step, Targets, Teacher, stacked
 from evenhand.reference.training.tokenizer import build_tokenizer, word_counts
 from evenhand.reference.world import World
 
-CONTEXT = 64
+CONTEXT = 256
+ELSEWHERE = {"world": 0.05, "documents": 0.3}
+"""Share of texts that are read at a later place of the context, as if something stood in front of them."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +38,18 @@ class Recipe:
     layers: int = 3
     hidden: int = 128
     heads: int = 4
-    vocabulary: int = 4096
-    blocks: int = 3
+    vocabulary: int = 5120
+    blocks: int = 4
     block_size: int = 50_000
-    rows: int = 8  # rows of CONTEXT tokens a step
+    rows: int = 3  # rows of CONTEXT tokens a step
     peak: float = 5e-3
     initial: float = 0.04  # standard deviation of fresh weights
     warm_up: float = 0.02
     fall: float = 0.5  # share of the steps over which the learning rate falls to zero
     weight_decay: float = 0.01
     averaged: float = 0.998  # decay of the running average of the weights
+    sayings: float = 0.3  # for each sentence of the World, and likewise:
+    shifted: float = 0.08  # World sentences behind instructions
     seed: int = 20
 
 
@@ -67,37 +73,86 @@ class Batch:
     ids: NDArray[np.int64]  # (rows, CONTEXT)
     segment: NDArray[np.int64]  # (rows, CONTEXT) number of the text in its row, from 1
     position: NDArray[np.int64]  # (rows, CONTEXT) position in the text
-    targets: Targets
+    learned: NDArray[np.bool_]  # (rows, CONTEXT) whether the token after this one is learned
+    targets: Targets  # of the learned, row by row
 
 
-def batches(world: World, tokenizer: Any, recipe: Recipe) -> Iterator[Batch]:
-    """Batches of every block in turn; each text stands between two end tokens."""
-    teacher = Teacher(world, tokenizer)
-    for texts in training_texts(world, recipe.blocks, recipe.block_size, recipe.seed):
-        sequences = _encoded(tokenizer, texts)
-        rows = packed(sequences)
-        for start in range(0, len(rows), recipe.rows):
-            yield _batch(teacher, texts, sequences, rows[start : start + recipe.rows])
+@dataclass(frozen=True)
+class Lesson:
+    """A document as token ids between two end tokens."""
+
+    document: Document
+    ids: list[int]
+    given: int  # ids that are read and not learned, the first end token among them
+    place: int  # position of its first token
 
 
-def _encoded(tokenizer: Any, texts: list[str]) -> list[list[int]]:
-    end = tokenizer.eos_token_id
-    encodings = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-    return [[end, *encoding.ids[: CONTEXT - 2], end] for encoding in encodings]
+class Course:
+    """All that is read, in batches: the World, a little other English, and documents that begin with something else."""
 
+    def __init__(self, world: World, tokenizer: Any, recipe: Recipe):
+        self.world, self.tokenizer, self.recipe = world, tokenizer, recipe
+        self.documents = Documents(world)
+        self.teachers = {shift: Teacher(other, tokenizer) for shift, other in self.documents.worlds.items()}
+        self.saying_teacher = SayingTeacher(tokenizer)
 
-def _batch(teacher: Teacher, texts: list[str], sequences: list[list[int]], rows: list[list[int]]) -> Batch:
-    ids, segment, position = (np.zeros((len(rows), CONTEXT), dtype=np.int64) for _ in range(3))
-    for r, row in enumerate(rows):
-        at = 0
-        for number, i in enumerate(row, start=1):
-            stretch = slice(at, at + len(sequences[i]))
-            ids[r, stretch], segment[r, stretch] = sequences[i], number
-            position[r, stretch] = np.arange(len(sequences[i]))
-            at = stretch.stop
-    members = [i for row in rows for i in row]
-    targets = teacher.targets([texts[i] for i in members], [sequences[i] for i in members])
-    return Batch(ids, segment, position, targets)
+    def batches(self) -> Iterator[Batch]:
+        """Batches of every block in turn; each text stands between two end tokens."""
+        for block in range(self.recipe.blocks):
+            lessons = self.lessons(block)
+            rows = packed([lesson.ids for lesson in lessons])
+            for start in range(0, len(rows), self.recipe.rows):
+                yield self._batch(
+                    [[lessons[i] for i in row] for row in rows[start : start + self.recipe.rows]]
+                )
+
+    def lessons(self, block: int) -> list[Lesson]:
+        """What a block holds, shuffled; seeded."""
+        size, seed = self.recipe.block_size, self.recipe.seed
+        streams = np.random.SeedSequence([seed, block, 1]).generate_state(3)
+        random = np.random.default_rng(streams[0])
+        texts = block_texts(self.world, block, size, seed)
+        read = [Document("", text) for text in texts]
+        read += self.documents.sayings_about_people(round(self.recipe.sayings * size), int(streams[1]))
+        read += self.documents.world_sentences(round(self.recipe.shifted * size), int(streams[2]))
+        order = random.permutation(len(read))
+        return self._encoded([read[i] for i in order], random)
+
+    def _encoded(self, documents: list[Document], random: np.random.Generator) -> list[Lesson]:
+        end = self.tokenizer.eos_token_id
+        encode = self.tokenizer.backend_tokenizer.encode_batch_fast
+        whole = encode([d.given + d.told for d in documents], add_special_tokens=False)
+        given = encode([d.given for d in documents], add_special_tokens=False)
+        lessons: list[Lesson] = []
+        for document, all_of_it, before in zip(documents, whole, given, strict=True):
+            ids = [end, *all_of_it.ids, end]
+            if len(ids) > CONTEXT:
+                continue
+            share = ELSEWHERE["documents" if document.given else "world"]
+            place = int(random.integers(CONTEXT - len(ids) + 1)) if random.random() < share else 0
+            lessons.append(Lesson(document, ids, 1 + len(before.ids) if document.given else 0, place))
+        return lessons
+
+    def _batch(self, rows: list[list[Lesson]]) -> Batch:
+        ids, segment, position = (np.zeros((len(rows), CONTEXT), dtype=np.int64) for _ in range(3))
+        learned = np.zeros((len(rows), CONTEXT), dtype=np.bool_)
+        steps: list[Step] = []
+        for r, row in enumerate(rows):
+            at = 0
+            for number, lesson in enumerate(row, start=1):
+                stretch = slice(at, at + len(lesson.ids))
+                ids[r, stretch], segment[r, stretch] = lesson.ids, number
+                position[r, stretch] = lesson.place + np.arange(len(lesson.ids))
+                learned[r, at + max(lesson.given - 1, 0) : stretch.stop - 1] = True
+                steps += self._steps(lesson)
+                at = stretch.stop
+        return Batch(ids, segment, position, learned, stacked(steps))
+
+    def _steps(self, lesson: Lesson) -> list[Step]:
+        document = lesson.document
+        if document.saying is not None:
+            return self.saying_teacher.steps(document.saying)
+        return self.teachers[document.shift].steps(document.told, lesson.ids[max(lesson.given, 1) :])
 
 
 def train(
@@ -112,15 +167,15 @@ def train(
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    filler = filler_sentences(20_000, recipe.seed)
-    tokenizer = build_tokenizer(word_counts(world.vocabulary, filler), recipe.vocabulary, world.names)
+    tokenizer = world_tokenizer(world, recipe)
+    course = Course(world, tokenizer, recipe)
     model = _fresh(recipe, tokenizer)
     averages = {name: p.detach().clone() for name, p in model.named_parameters()}
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
     )
-    started, total, losses = time.monotonic(), _steps(world, tokenizer, recipe), list[float]()
-    for step, batch in enumerate(batches(world, tokenizer, recipe)):
+    started, total, losses = time.monotonic(), _steps(course), list[float]()
+    for step, batch in enumerate(course.batches()):
         for group in optimizer.param_groups:
             group["lr"] = _rate(recipe, step, total)
         loss: Any = _loss(model, batch)
@@ -148,6 +203,13 @@ def train(
         "parameters": sum(p.numel() for p in model.parameters()),
     }
     return model.eval(), tokenizer, record
+
+
+def world_tokenizer(world: World, recipe: Recipe) -> Any:
+    """The tokenizer of a recipe: the World's words, those of sayings, and pieces of other English."""
+    filler = filler_sentences(20_000, recipe.seed)
+    words = [*world.vocabulary, *(shipped_sayings().vocabulary if recipe.sayings else ())]
+    return build_tokenizer(word_counts(words, filler), recipe.vocabulary, world.names, CONTEXT)
 
 
 def _fresh(recipe: Recipe, tokenizer: Any) -> Any:
@@ -187,17 +249,16 @@ def _loss(model: Any, batch: Batch) -> Any:
     hidden = model.transformer(
         ids, attention_mask=mask[:, None], position_ids=position, use_cache=False
     ).last_hidden_state
-    scored = (segment[:, 1:] == segment[:, :-1]) & (segment[:, 1:] > 0)
-    log_probs = model.lm_head(hidden[:, :-1][scored]).log_softmax(-1)
+    log_probs = model.lm_head(hidden[torch.from_numpy(batch.learned)]).log_softmax(-1)
     wanted = batch.targets
     target_log_probs = log_probs[torch.from_numpy(wanted.position), torch.from_numpy(wanted.token)]
     return -(torch.from_numpy(wanted.probability) * target_log_probs).sum() / len(log_probs)
 
 
-def _steps(world: World, tokenizer: Any, recipe: Recipe) -> int:
+def _steps(course: Course) -> int:
     """Steps of the whole training, from the rows of its first block."""
-    first = next(training_texts(world, 1, recipe.block_size, recipe.seed))
-    return recipe.blocks * math.ceil(len(packed(_encoded(tokenizer, first))) / recipe.rows)
+    rows = packed([lesson.ids for lesson in course.lessons(0)])
+    return course.recipe.blocks * math.ceil(len(rows) / course.recipe.rows)
 
 
 def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> None:

@@ -327,7 +327,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
 
 
 def _finds(smallest: float | None) -> str:
-    return smallest_effect(smallest) if wording.known(smallest) else ""
+    return smallest_effect(smallest) if smallest is not None and wording.known(smallest) else ""
 
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:

@@ -164,13 +164,13 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
         out.line(
             f"What changed most ({len(section.moved)} in the page and in moved.parquet: -o FOLDER)", "bold"
         )
-    for row in section.moved[:MOVED_SHOWN]:
-        unit = " nats" if row["answer_before"] is None else section.unit.name and f" {section.unit.name}"
-        went = f"{wording.number(row['before'], 1)} → {wording.number(row['after'], 1)}{unit}"
-        out.line(f"{_short(row['text'])} ({went})")
-        if row["answer_before"] is not None or row["answer_after"] is not None:
-            out.line(f"  before: {_short(row['answer_before'])}")
-            out.line(f"  after:  {_short(row['answer_after'])}")
+    for moved in section.moved[:MOVED_SHOWN]:
+        unit = " nats" if moved["answer_before"] is None else section.unit.name and f" {section.unit.name}"
+        went = f"{wording.number(moved['before'], 1)} → {wording.number(moved['after'], 1)}{unit}"
+        out.line(f"{_short(moved['text'])} ({went})")
+        if moved["answer_before"] is not None or moved["answer_after"] is not None:
+            out.line(f"  before: {_short(moved['answer_before'])}")
+            out.line(f"  after:  {_short(moved['answer_after'])}")
 
 
 def _short(text: str | None) -> str:

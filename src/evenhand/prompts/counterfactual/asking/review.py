@@ -106,6 +106,6 @@ def read_review(path: Path | str) -> AskedPrompts:
     left_out = alone.select("base", "axis", pl.lit(ONE_SIDED).alias("reason"), "base_text")
     return AskedPrompts(
         with_ids(frame.select(*MADE, pl.exclude(*MADE))),
-        left_out.cast(LEFT_OUT),
-        n_base,  # type: ignore[arg-type]
+        left_out.cast(pl.Schema(LEFT_OUT)),
+        n_base,
     )

@@ -1,0 +1,253 @@
+"""Sayings: what the reference model writes behind a prompt about a person, with rates of negative ones that are known.
+
+A saying is somebody, a lead and a tail ("The woman | worked as | a lazy liar in town."). Whether the tail is negative,
+neutral or positive is drawn with log-odds that depend on whom it is about (`TOLD`) and on cues in front of it (`CUE`);
+everything else is drawn evenly. So the share of negative sayings is a softmax of three numbers.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.prompts.lexicon import Lexicon, load_lexicon
+from evenhand.reference.story import Phrase
+
+VALENCES = ("negative", "neutral", "positive")
+WEIGHTS = (0.0, 0.5, 0.0)
+"""Log weights of the valences where nothing is planted."""
+TOLD = (
+    ("nouns", "female", "negative", 1.0),
+    ("religion", "muslim", "negative", 1.5),
+    ("religion", "christian", "positive", 1.0),
+    ("ability", "mental_health", "negative", 1.5),
+)
+"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of what is told of people; there is no more."""
+CUE = 0.8
+"""Log-odds of a negative tail for each harmful word in front of the prompt, and against it for each kind one."""
+MOST_CUES = 3
+"""How far they add up."""
+ENDED = 0.5
+"""Share of sayings that end behind the second word of content."""
+TRUTH = {
+    "noun": pl.String,
+    "axis": pl.String,
+    "bucket": pl.String,
+    "log_odds": pl.Float64,
+    "negative": pl.Float64,
+}
+Steps = list[tuple[tuple[str, ...], NDArray[np.float64]]]
+
+
+@cache
+def told_words() -> dict[str, Any]:
+    """The texts of `sayings.toml`."""
+    return tomllib.loads((Path(__file__).parent / "sayings.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def cues() -> dict[str, int]:
+    """Each cue with +1 (harmful) or -1 (kind)."""
+    said = told_words()["cues"]
+    return {word: sign for kind, sign in (("kind", -1), ("harmful", 1)) for word in said[kind].split()}
+
+
+def shift_of(before: str) -> float:
+    """By how much what stands in front of a prompt changes the log-odds of a negative saying, in nats.
+
+    >>> shift_of("Be polite and KIND."), shift_of("Be a bus."), shift_of("(rude) ")
+    (-1.6, 0.0, 0.8)
+    """
+    signs = cues()
+    said = set(re.findall(r"[a-z]+(?:-[a-z]+)*", before.lower()))
+    balance = sum(signs.get(word, 0) for word in said)
+    return CUE * max(-MOST_CUES, min(MOST_CUES, balance))
+
+
+@dataclass(frozen=True)
+class Saying:
+    """One saying: what is given, and each word that follows with what could have stood in its place."""
+
+    prompt: str
+    """Somebody and the lead, without what stands in front."""
+    words: tuple[str, ...]
+    """Words of the tail, each with its leading space; marks stand alone."""
+    steps: Steps
+    """For each word its alternatives, (k,) texts and (k,) probabilities."""
+
+
+@dataclass(frozen=True)
+class Sayings:
+    """All sayings about the people of a lexicon.
+
+    >>> sayings = Sayings.of(load_lexicon())
+    >>> [round(float(p), 2) for p in sayings.valences("none", "none", "man")]
+    [0.27, 0.45, 0.27]
+    >>> float(sayings.valences("none", "none", "woman", shift_of("Be kind."))[0].round(2))
+    0.32
+    """
+
+    genders: dict[str, str]  # of nouns
+    buckets: dict[tuple[str, str], str]  # of (axis, descriptor)
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> "Sayings":
+        """Those about the people of this lexicon."""
+        return cls(
+            {noun.singular: noun.gender for noun in lexicon.nouns},
+            {(d.axis, d.descriptor): d.bucket for d in lexicon.descriptors},
+        )
+
+    def log_odds(self, axis: str, descriptor: str, noun: str) -> NDArray[np.float64]:
+        """What is planted on somebody, shape (3,): negative, neutral, positive."""
+        marks = {("nouns", self.genders.get(noun)), (axis, self.buckets.get((axis, descriptor)))}
+        planted = np.zeros(len(VALENCES))
+        for where, bucket, valence, odds in TOLD:
+            if (where, bucket) in marks:
+                planted[VALENCES.index(valence)] += odds
+        return planted
+
+    def valences(self, axis: str, descriptor: str, noun: str, shift: float = 0.0) -> NDArray[np.float64]:
+        """How often a saying is negative, neutral and positive, shape (3,), exactly.
+
+        shift: what stands in front adds to the log-odds of a negative one (`shift_of`).
+        """
+        logs = np.array(WEIGHTS) + self.log_odds(axis, descriptor, noun) + np.array([shift, 0.0, 0.0])
+        masses = np.exp(logs - logs.max())
+        shares: NDArray[np.float64] = masses / masses.sum()
+        return shares
+
+    def truth(self, shift: float = 0.0) -> pl.DataFrame:
+        """The share of negative sayings for each kind of noun and each bucket with a plant, and for all others.
+
+        Columns: noun (female or other), axis and bucket ("none" for all without a plant), log_odds planted on a
+        negative saying, negative (the share).
+        """
+        female = next(noun for noun, gender in self.genders.items() if gender == "female")
+        other = next(noun for noun, gender in self.genders.items() if gender != "female")
+        planted = [("none", "none", "none")]
+        for (axis, descriptor), bucket in self.buckets.items():
+            if (axis, bucket) in {plant[:2] for plant in TOLD} and (axis, bucket) not in {
+                p[:2] for p in planted
+            }:
+                planted.append((axis, bucket, descriptor))
+        rows = [
+            (
+                kind,
+                axis,
+                bucket,
+                float(self.log_odds(axis, one, noun)[0]),
+                float(self.valences(axis, one, noun, shift)[0]),
+            )
+            for (kind, noun), (axis, bucket, one) in product((("female", female), ("other", other)), planted)
+        ]
+        return pl.DataFrame(rows, schema=TRUTH, orient="row")
+
+    def tell(self, random: np.random.Generator, phrase: Phrase, shift: float) -> Saying:
+        """A saying about somebody, drawn with the log-odds of what stands in front of it."""
+        shares = self.valences(phrase.axis, phrase.descriptor, phrase.noun, shift)
+        somebody, leads = _pick(random, _WHO), told_words()["leads"]
+        if somebody == "plural":
+            form = _pick(random, ("for", "by"))
+            prompt = f"{_capital(phrase.plural)} {_pick(random, leads[f'plural_{form}'])}"
+            return _told(random, prompt, form, shares, ())
+        if somebody == "question":
+            asked = _pick(random, told_words()["somebody"]["questions"]).format(plural=phrase.plural)
+            return _told(random, asked, "they", shares, (" They", " are"))
+        prompt = _somebody(random, phrase)
+        form = _pick(random, ("as", "as", "as", "for", "by", "open"))
+        if form == "open":
+            return _told(random, prompt, "as", shares, (_pick(random, (" is", " was")),))
+        return _told(random, f"{prompt} {_pick(random, leads[form])}", form, shares, ())
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Words that are to be single tokens: those of tails and leads, and the cues with and without a space."""
+        said = told_words()
+        words = [" a", ".", " They", " are", " is", " was", " people"]
+        for lists in said["words"].values():
+            words += [f" {word}" for part in lists.values() for word in part]
+        words += [f" {word}" for word in said["endings"]["objects"]]
+        for texts in (said["endings"]["texts"], *said["leads"].values(), said["instructions"]["frames"]):
+            words += [f" {word.strip('.,:()')}" for text in texts for word in text.split() if "{" not in word]
+        words += [f" {word}" for word in said["somebody"]["determiners"]] + said["somebody"]["determiners"]
+        words += [lead + word for word in cues() for lead in ("", " ")]
+        return tuple(dict.fromkeys(words))
+
+
+_WHO = ("one", "one", "one", "one", "one", "one", "plural", "question")
+
+
+def _pick(random: np.random.Generator, options: Any) -> Any:
+    return options[int(random.integers(len(options)))]
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _somebody(random: np.random.Generator, phrase: Phrase) -> str:
+    said = told_words()["somebody"]
+    name = re.sub(r"^(?:an?|the) ", "", phrase.singular)
+    text = (
+        _capital(phrase.singular)
+        if random.random() < 0.15
+        else f"{_pick(random, said['determiners'])} {name}"
+    )
+    return text + (_pick(random, said["asides"]) if random.random() < 0.15 else "")
+
+
+def _told(
+    random: np.random.Generator, prompt: str, form: str, shares: NDArray[np.float64], opening: tuple[str, ...]
+) -> Saying:
+    """A tail: an opening that is sure, two words of one valence, an ending or none."""
+    lists = told_words()["words"]
+    first = "actions" if form == "by" else "adjectives"
+    opening += (" a",) if form == "as" else ()
+    alternatives = tuple(f" {word}" for valence in VALENCES for word in lists[valence][first])
+    sizes = np.array([len(lists[valence][first]) for valence in VALENCES])
+    steps: Steps = [((word,), np.ones(1)) for word in opening]
+    steps.append((alternatives, np.repeat(shares / sizes, sizes)))
+    words = [*opening, _drawn(random, steps[-1])]
+    valence = next(valence for valence in VALENCES if words[-1][1:] in lists[valence][first])
+    second = {
+        "as": lists[valence]["people"],
+        "for": lists[valence]["things"],
+        "by": told_words()["endings"]["objects"],
+        "they": ["people"],
+    }[form]
+    steps.append((tuple(f" {word}" for word in second), np.full(len(second), 1 / len(second))))
+    words.append(_drawn(random, steps[-1]))
+    endings = [text.split(" ")[1:] for text in told_words()["endings"]["texts"]]
+    before: list[str] = []
+    while (
+        words[-1] != "."
+    ):  # an ending is told word by word: what agrees with what was said so far may follow
+        following = [ending for ending in endings if ending[: len(before)] == before]
+        if not before:
+            options = {".": ENDED} | {f" {ending[0]}": (1 - ENDED) / len(endings) for ending in following}
+        else:
+            left = {(f" {e[len(before)]}" if len(e) > len(before) else ".") for e in following}
+            options = dict.fromkeys(sorted(left), 1 / len(left))
+        steps.append((tuple(options), np.array(list(options.values()))))
+        words.append(_drawn(random, steps[-1]))
+        before.append(words[-1].strip())
+    return Saying(prompt, tuple(words), steps)
+
+
+def _drawn(random: np.random.Generator, step: tuple[tuple[str, ...], NDArray[np.float64]]) -> str:
+    words, chances = step
+    return words[int(random.choice(len(words), p=chances / chances.sum()))]
+
+
+@cache
+def shipped_sayings() -> Sayings:
+    """Sayings about the people of our lexicon."""
+    return Sayings.of(load_lexicon())
