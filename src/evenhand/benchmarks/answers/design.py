@@ -74,7 +74,9 @@ def designed(answers: pl.DataFrame) -> Design:
     )
     frame = frame.with_columns(prompt_id=_answer_ids(frame)).with_columns(answer="prompt_id")
     everything = frame
-    cluster, paired, about, held = "answer", False, [], []
+    cluster, paired = "answer", False
+    about: list[str] = []
+    held: list[str] = []
     obstacles: dict[str, str] = {}
     if "question" in frame.columns:
         by_unit = "unit" in frame.columns
