@@ -180,3 +180,18 @@ def test_a_workbook_gives_what_the_file_gives(tmp_path: Path) -> None:
     book.save(tmp_path / "b.xlsx")
     with pytest.raises(DataError, match="several sheets: Sheet, other"):
         eh.measure(tmp_path / "b.xlsx", columns=COLUMNS, negative="feindlich")
+
+
+def test_an_answer_counts_once_over_everything_however_many_axes_there_are() -> None:
+    rng = np.random.default_rng(1)
+    label = np.where(rng.random(240) < 0.4, "hostile", "neutral").tolist()
+    label[3] = label[50] = label[100] = None
+    rows = {"sex": ["f", "m"] * 120, "region": ["east"] * 100 + ["west"] * 140, "label": label}
+    both = eh.measure(rows, columns={"sex": "group", "region": "group"}, negative="hostile")
+    alone = eh.measure({name: rows[name] for name in ("sex", "label")}, negative="hostile")
+    whole = pl.col("axis").is_null() & (pl.col("measure") == "negative_rate")
+    same = ["estimate", "low", "high", "n", "n_missing"]
+    assert both.measurements.filter(whole)[same].rows() == alone.measurements.filter(whole)[same].rows()
+    assert both.measurements.filter(whole)["n"].item() == 237
+    view = both.view().benchmarks[0]
+    assert (view.n_prompts, view.n_errors) == (240, 3)

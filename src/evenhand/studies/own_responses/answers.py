@@ -17,7 +17,7 @@ _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
 
 @dataclass(frozen=True)
 class Answers:
-    """frame: axis, group, prompt_id, text, sample, and what the table holds of question, unit, rater, draw,
+    """frame: row (of the table, from 0; once for each axis), axis, group, prompt_id, text, sample, and what the table holds of question, unit, rater, draw,
     continuation, error, and `negative` or `score`. called: the negative answers, or the number. told: what was left
     out, in sentences."""
 
@@ -75,7 +75,7 @@ def answers_of(
     frame = frame.with_columns(
         prompt_id=pl.format("row-{}", pl.col("row") + 1), sample=pl.lit(0), text=question
     )
-    return Answers(frame.drop("row"), called, tuple(told))
+    return Answers(frame, called, tuple(told))
 
 
 def _with_outcome(
