@@ -127,7 +127,7 @@ def test_hostile_files_are_refused_by_row(tmp_path: Path, content, part) -> None
 
 def test_a_label_that_is_not_there_and_one_that_nobody_asked_for() -> None:
     rows = table({"a": 0.5, "b": 0.25})
-    with pytest.raises(DataError, match="no row of 'Urteil' says 'feindlch'") as caught:
+    with pytest.raises(UsageError, match="no row of 'Urteil' says 'feindlch'") as caught:
         eh.measure(rows, columns=COLUMNS, negative="feindlch")
     assert "'feindlich'" in str(caught.value)
     with pytest.raises(UsageError, match="no column holds labels"):
@@ -195,3 +195,13 @@ def test_an_answer_counts_once_over_everything_however_many_axes_there_are() -> 
     assert both.measurements.filter(whole)["n"].item() == 237
     view = both.view().benchmarks[0]
     assert (view.n_prompts, view.n_errors) == (240, 3)
+
+
+@pytest.mark.parametrize(
+    "options", [{"delimiter": "ab"}, {"encoding": "nope"}, {"columns": {"nope": "group"}}]
+)
+def test_wrong_values_of_flags_are_wrong_usage(tmp_path: Path, options) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sex,score\na,1\nb,2\n")
+    with pytest.raises(UsageError):
+        eh.measure(path, **options)

@@ -42,8 +42,9 @@ NUMBER = "number"
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """How the groups of each axis differ in their rate of negative answers or, where these have none, in a number.
 
-    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads; `row` says which
-    row of the user's table it is. options: labels may say what a negative answer, and what a number, is called. Details: `design` beside those of rates or scores.
+    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads; `row` says which row of
+    the user's table it is. options: labels may say what a negative answer, and what a number, is called. Details:
+    `design` beside those of rates or scores.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = designed(about)

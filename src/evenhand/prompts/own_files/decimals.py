@@ -9,6 +9,8 @@ POINT = r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)?(\.\d+)?([eE][+-]?\d+)?$"
 """A decimal point, and commas between thousands if any."""
 COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}([. ]\d{3})+)?(,\d+)?([eE][+-]?\d+)?$"
 """A decimal comma, and points or blanks between thousands if any."""
+NUMBERS = f"{POINT}|{COMMA}"
+"""A number, by whichever mark."""
 MARKS = {".": POINT, ",": COMMA}
 
 

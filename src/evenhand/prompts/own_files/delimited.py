@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.schema import DataError
+from evenhand.schema import DataError, UsageError
 
 CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Delimiters by what they are called."""
@@ -82,7 +82,7 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
     try:
         text = path.read_bytes().decode(named)
     except LookupError as error:
-        raise DataError(
+        raise UsageError(
             f"There is no encoding {named!r}.", "Usual ones: utf-8, utf-16, cp1252, latin-1."
         ) from error
     except UnicodeDecodeError as error:
@@ -120,7 +120,7 @@ def _delimiter(path: Path, content: str | None, given: str | None, told: list[st
     if given is not None:
         mark = BY_WORD.get(given.lower(), given)
         if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise DataError(f"The delimiter is {given!r}; one character, or the word tab, was expected.")
+            raise UsageError(f"The delimiter is {given!r}; one character, or the word tab, was expected.")
         return mark
     if path.suffix.lower() == ".tsv":
         return "\t"

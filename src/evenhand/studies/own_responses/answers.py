@@ -17,9 +17,9 @@ _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
 
 @dataclass(frozen=True)
 class Answers:
-    """frame: row (of the table, from 0; once for each axis), axis, group, prompt_id, text, sample, and what the table holds of question, unit, rater, draw,
-    continuation, error, and `negative` or `score`. called: the negative answers, or the number. told: what was left
-    out, in sentences."""
+    """frame: row (of the table, from 0; once for each axis), axis, group, prompt_id, text, sample, and what the table
+    holds of question, unit, rater, draw, continuation, error, and `negative` or `score`. called: the negative answers,
+    or the number. told: what was left out, in sentences."""
 
     frame: pl.DataFrame
     called: str
@@ -142,7 +142,7 @@ def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.S
     for name in negative:
         if name not in there:
             near = get_close_matches(name, there, n=1, cutoff=0.6)
-            raise DataError(
+            raise UsageError(
                 f"{where}: no row of '{labels.name}' says {name!r}; it holds {shown}.",
                 f"Did you mean {near[0]!r}?" if near else None,
             )
