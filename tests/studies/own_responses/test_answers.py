@@ -93,9 +93,10 @@ def test_numbers_as_people_write_them(tmp_path: Path, values, decimal, mean) -> 
     assert found.tables()["score_groups"]["mean"].to_list() == pytest.approx([mean, mean])
 
 
-def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path, delimiter) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("who;pay\na;41.000\nb;43.000\n")
+    path.write_text("who;pay\na;41.000\nb;43.000\n".replace(";", delimiter))
     with pytest.raises(
         DataError, match=r"row 1: 'pay' is '41\.000', which may be 41\.000 or 41000"
     ) as caught:
@@ -115,6 +116,10 @@ def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path) -> None:
         (b"gender;x,score\na;1,2\n", "separated by commas or semicolons"),
         (b"gender,score\na,inf\nb,2\n", "row 1: 'score' is infinite"),
         (b"gender,score\n,1\n,2\n", "names no group in any row"),
+        (b'gender,score\na,1\n"b,2\na,3\nb",4\n', "row 2: 'gender' is a name of 3 lines, 'b,2' and more"),
+        (b"gender,score\na,1\n=1+1,2\n", "row 2: 'gender' is the formula '=1.1'"),
+        (b"gender,score\ra,1\rb,2\r", "its lines end in carriage returns alone"),
+        (b"\xff\xfegender,score\na,1\nb,2\n", "begins with the mark of UTF-16 .ff fe., and what follows"),
         (b"gender,label\na,x\nb,y\n", "which of the labels in 'label' are negative is not said"),
     ],
 )  # fmt: skip
@@ -205,3 +210,16 @@ def test_wrong_values_of_flags_are_wrong_usage(tmp_path: Path, options) -> None:
     path.write_text("sex,score\na,1\nb,2\n")
     with pytest.raises(UsageError):
         eh.measure(path, **options)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [[*range(59), 1e308], [value * 1e-200 for value in range(60)], [10**17 + 16 * value for value in range(60)],
+     [value * 1e150 for value in range(60)]],
+    ids=["one huge", "tiny", "close", "huge"],
+)  # fmt: skip
+def test_numbers_that_doubles_cannot_tell_apart_are_refused(scores) -> None:
+    with pytest.raises(DataError, match="too large, too small or too close together to compute with"):
+        eh.measure({"sex": ["a", "b"] * 30, "score": [float(score) for score in scores]})
+    shifted = eh.measure({"sex": ["a", "b"] * 30, "score": [1e6 + value for value in range(60)]})
+    assert shifted.tables()["score_axes"]["gap"].item() == pytest.approx(1)

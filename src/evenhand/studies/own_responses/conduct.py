@@ -196,14 +196,7 @@ def _answers(
 ) -> Answers:
     stated = stated_columns(reading.columns)
     columns = columns_of(table, stated, str(source), judged_now=bool(named), scored=threshold is not None)
-    point = isinstance(source, Given) or (
-        source.suffix.lower() != ".tsv"
-        and (reading.delimiter or ",") in (",", "comma")
-        and not any(line.startswith("Values are separated") for line in told)
-    )
-    answers = answers_of(
-        table, columns, source, negative=reading.negative, decimal=reading.decimal, point=point
-    )
+    answers = answers_of(table, columns, source, negative=reading.negative, decimal=reading.decimal)
     told += [*columns.told, *answers.told]
     if threshold is not None:
         if "score" not in answers.frame.columns:
