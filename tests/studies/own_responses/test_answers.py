@@ -1,15 +1,19 @@
 """Somebody's own answers, end to end: one call, one sentence, in whatever form the table comes."""
 
 import csv
+import io
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from rich.console import Console
 
 import evenhand as eh
 from evenhand.schema import DataError, UsageError
+from evenhand.studies.audit.terminal import render_audit
 
 COLUMNS = {"Frage": "question", "Geschlecht": "group", "Urteil": "label"}
 
@@ -223,3 +227,24 @@ def test_numbers_that_doubles_cannot_tell_apart_are_refused(scores) -> None:
         eh.measure({"sex": ["a", "b"] * 30, "score": [float(score) for score in scores]})
     shifted = eh.measure({"sex": ["a", "b"] * 30, "score": [1e6 + value for value in range(60)]})
     assert shifted.tables()["score_axes"]["gap"].item() == pytest.approx(1)
+
+
+def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows = {"sex": ["f", "m"] * 60, "person": [f"p{i % 40}" for i in range(120)],
+            "label": np.where(rng.random(120) < 0.5, "hostile", "neutral").tolist()}  # fmt: skip
+    rows["label"][3] = None
+    found = eh.measure(rows, columns={"sex": "group", "person": "unit"}, negative="hostile")
+    console = Console(file=io.StringIO(), width=100)
+    render_audit(found.view(), console)
+    told = console.file.getvalue()
+    assert (
+        "answers: 120 answers of 40 units, 1 without a number" in told
+        and "at most 5 % of such tables" in told
+    )
+    assert re.search(r"^m +sex .* 59 +20$", told, re.MULTILINE), "59 answers of 20 people"
+    page = found.write(tmp_path)["report"].read_text(encoding="utf-8")
+    for word in ("BiasScore", "of audits", "five audits", "continuations", "refusal"):
+        assert word not in told
+        assert word in ("BiasScore", "refusal") or word not in page
+    assert {"burden", "bias_score", "refusal_rate"}.isdisjoint(found.measurements["measure"])

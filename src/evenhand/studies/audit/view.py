@@ -57,6 +57,7 @@ def written_view(
         ),
         conversations=conversations,
         gathered=benchmark.gathered and manifest is None,
+        units=frame["unit"].n_unique() if benchmark.gathered and "unit" in frame.columns else None,
     )
 
 
