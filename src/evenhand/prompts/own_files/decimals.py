@@ -21,7 +21,7 @@ def plain_numbers(values: pl.Series, path: object, *, decimal: str | None = None
     Raises DataError where all numbers fit both and mean something else by each, as 41.000 where no number has other
     decimals.
 
-    >>> plain_numbers(pl.Series("pay", ["1.250,5", "3"]), Path("a.csv")).to_list()
+    >>> plain_numbers(pl.Series("pay", ["1.250,5", "3"]), "a.csv").to_list()
     ['1250.5', '3']
     """
     if values.dtype != pl.String:

@@ -25,6 +25,28 @@ def block_texts(world: World, block: int, block_size: int, seed: int) -> list[st
     return [texts[i] for i in order]
 
 
+def rare_texts(world: World, n: int, seed: int) -> list[str]:
+    """About n World utterances about descriptors that a plant makes rare.
+
+    Of a balanced sample they are too few for what is said of them to be learned. Since each token's target is the
+    World's exact distribution, reading them more often teaches nothing false.
+    """
+    rare = {
+        word
+        for plant in world.plants
+        if plant.target == "frequency" and plant.log_odds < 0
+        for word in plant.descriptors
+    }
+    about = np.array([phrase.descriptor in rare for phrase in world.phrases])
+    random = np.random.default_rng(seed)
+    texts: list[str] = []
+    while rare and len(texts) < n:
+        phrase, frame = world.draw_balanced(20 * max(n, 1000), int(random.integers(2**31)))
+        mine = about[phrase]
+        texts += world.render(phrase[mine], frame[mine])
+    return texts[:n]
+
+
 def invented_descriptions(world: World, n: int, seed: int) -> list[str]:
     """Up to n World frames whose noun phrase has a made-up word in the descriptor's place.
 

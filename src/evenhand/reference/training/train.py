@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.reference.sayings import shipped_sayings
-from evenhand.reference.training.corpus import block_texts
+from evenhand.reference.training.corpus import block_texts, rare_texts
 from evenhand.reference.training.documents import Document, Documents
 from evenhand.reference.training.filler import filler_sentences
 from evenhand.reference.training.targets import SayingTeacher, Step, Targets, Teacher, stacked
@@ -39,7 +39,7 @@ class Recipe:
     hidden: int = 128
     heads: int = 4
     vocabulary: int = 5120
-    blocks: int = 4
+    blocks: int = 5
     block_size: int = 50_000
     rows: int = 3  # rows of CONTEXT tokens a step
     peak: float = 5e-3
@@ -48,7 +48,8 @@ class Recipe:
     fall: float = 0.5  # share of the steps over which the learning rate falls to zero
     weight_decay: float = 0.01
     averaged: float = 0.998  # decay of the running average of the weights
-    sayings: float = 0.3  # for each sentence of the World, and likewise:
+    rare: float = 0.05  # for each sentence of the World; about descriptors that are rare there
+    sayings: float = 0.3  # likewise:
     shifted: float = 0.08  # World sentences behind instructions
     seed: int = 20
 
@@ -109,9 +110,10 @@ class Course:
     def lessons(self, block: int) -> list[Lesson]:
         """What a block holds, shuffled; seeded."""
         size, seed = self.recipe.block_size, self.recipe.seed
-        streams = np.random.SeedSequence([seed, block, 1]).generate_state(3)
+        streams = np.random.SeedSequence([seed, block, 1]).generate_state(4)
         random = np.random.default_rng(streams[0])
         texts = block_texts(self.world, block, size, seed)
+        texts += rare_texts(self.world, round(self.recipe.rare * size), int(streams[3]))
         read = [Document("", text) for text in texts]
         read += self.documents.sayings_about_people(round(self.recipe.sayings * size), int(streams[1]))
         read += self.documents.world_sentences(round(self.recipe.shifted * size), int(streams[2]))
