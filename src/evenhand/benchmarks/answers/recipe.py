@@ -32,6 +32,10 @@ from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 
 ROLE = "judgement"
 LEVEL = 0.05
+ROW = "row"
+"""The column that says which row of the table an answer is, where it stands there once for each axis."""
+NOT_OF_ANSWERS = ("bias_score", "bias_score_published", "burden")
+"""Measures of a whole audit that say nothing of answers that somebody gathered."""
 NUMBER = "number"
 """The key of `AnalysisOptions.labels` under which a number is called by its name; `ROLE` names what is negative."""
 
@@ -39,8 +43,9 @@ NUMBER = "number"
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """How the groups of each axis differ in their rate of negative answers or, where these have none, in a number.
 
-    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads. options: labels may say
-    what a negative answer, and what a number, is called. Details: `design` beside those of rates or scores.
+    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads; `row` says which row of
+    the user's table it is. options: labels may say what a negative answer, and what a number, is called. Details:
+    `design` beside those of rates or scores.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = designed(about)
@@ -55,9 +60,14 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         return Analysis(nothing, {"design": facts})
     if judged:
         found = analyse_group_rates(
-            design.frame, options, role=ROLE, cluster=design.cluster, strata=design.strata
+            design.frame,
+            options,
+            role=ROLE,
+            cluster=design.cluster,
+            strata=design.strata,
+            once=ROW if ROW in design.frame.columns else None,
         )
-        rows = [row for row in found.measurements if row.measure != "bias_score_published"]
+        rows = [row for row in found.measurements if _applies(row)]
         kept = {name: table for name, table in found.details.items() if name != "published_groups"}
         outcomes = design.frame.with_columns(negative=pl.col(f"{ROLE}_negative"))
 
@@ -69,6 +79,14 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         return Analysis(rows + nothing, {**kept, "design": facts, "inside": inside})
     found_scores = _scores(design, options, what, facts)
     return replace(found_scores, measurements=[*found_scores.measurements, *nothing])
+
+
+def _applies(row: Measurement) -> bool:
+    """Whether a row of rates says anything of gathered answers: no published score counts groups in them, harm to
+    groups of several axes is no sum where each answer belongs to one of each, and few refuse."""
+    if row.measure.startswith("refusal"):
+        return bool(row.estimate) or row.p is not None
+    return row.measure not in NOT_OF_ANSWERS and (row.measure != "max_subgroup_rate" or row.axis is not None)
 
 
 def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacles: Mapping[str, str]) -> list[Measurement]:
