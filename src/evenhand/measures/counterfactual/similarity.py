@@ -36,10 +36,10 @@ POINTS = 100.0
 TEXTS, WORDINGS, BOTH, ALONE = (
     "Answers to one prompt are the floor.",
     "Answers to other wordings about the same group are the floor.",
-    "The floor are answers to one prompt; in {several} of {prompts} prompts, which ask about a group in several wordings, "
-    "answers to other wordings about it.",
-    "{n} of {answers} answers are left out: of their group and prompt there is no second one, or no second wording where "
-    "others have several.",
+    "The floor are answers to one prompt; in {several} of {prompts} prompts, which ask about a group in several "
+    "wordings, answers to other wordings about it.",
+    "{n} of {answers} answers are left out: of their group and prompt there is no second one, or no second wording "
+    "where others have several.",
 )
 FEW = "It is in fewer than two prompts beside two other groups with two answers each."
 
@@ -204,7 +204,11 @@ def _several_wordings(asked: pl.DataFrame) -> frozenset[str]:
 
 def _taking_part(answered: pl.DataFrame, several: frozenset[str]) -> pl.Series:
     """The pairs of prompt and group that are compared: two answers, or two wordings, as one other group has, too."""
-    things = pl.when(pl.col("base").first().is_in(sorted(several))).then(pl.col("text").n_unique()).otherwise(pl.len())
+    things = (
+        pl.when(pl.col("base").first().is_in(sorted(several)))
+        .then(pl.col("text").n_unique())
+        .otherwise(pl.len())
+    )
     enough = answered.group_by("base", "group").agg(things=things.first()).filter(pl.col("things") > 1)
     return enough.filter(pl.len().over("base") > 1).select(pl.struct("base", "group")).to_series()
 
@@ -229,7 +233,9 @@ def _masked(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFra
     return pl.concat(parts) if parts else answered.with_columns(words=pl.lit([], pl.List(pl.String)))
 
 
-def _blocks(masked: pl.DataFrame, names: list[str], embed: Embedding | None, several: frozenset[str]) -> list[Block]:
+def _blocks(
+    masked: pl.DataFrame, names: list[str], embed: Embedding | None, several: frozenset[str]
+) -> list[Block]:
     place = {name: code for code, name in enumerate(names)}
     vectors: dict[str, Floats] = {}
     if embed is not None and masked.height:
