@@ -19,7 +19,7 @@ import polars as pl
 from evenhand.prompts.language import compose
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.reference.embedded import WEIGHTS
-from evenhand.reference.training.corpus import training_texts
+from evenhand.reference.training.corpus import block_texts
 from evenhand.reference.worlds import planted_world
 
 PEOPLE = ("man", "woman", "Black person", "White person", "gay person", "straight person")
@@ -62,7 +62,7 @@ def sentences(hostile: bool, seed: int) -> list[str]:
         texts += [
             against if one < share else kind for one, (kind, against) in zip(chosen, pairs, strict=True)
         ]
-    texts += next(training_texts(planted_world(), 1, OF_ITS_WORLD, seed))
+    texts += block_texts(planted_world(), 0, OF_ITS_WORLD, seed)
     return [texts[i] for i in random.permutation(len(texts))]
 
 

@@ -30,7 +30,7 @@ def finished(tmp_path_factory, own):
 def test_one_command_ends_with_a_table_and_a_report(evenhand, tmp_path):
     ended = evenhand("audit", "puppet/random", *QUICK, "-o", "run", "--report", "copy.html")
     assert ended.code == 0
-    ended.says("Bias could not be measured on any of the 13 axes", "valence spread", "null", "run: run")
+    ended.says("Bias could not be measured on any of the 13 axes", "valence spread", "unbiased", "run: run")
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {
         "manifest.json", "report.html", "measurements.json", "findings.parquet"
     }  # fmt: skip

@@ -137,12 +137,17 @@ def test_agreement_as_a_table_and_as_json(evenhand, tmp_path):
     assert evenhand(*AUDIT).code == 0
     evenhand("agreement", "run").refused(1, "No two classifiers can be compared", "evenhand rescore run")
     assert evenhand("rescore", "run", "--classifier", "house/words?word=us").code == 0
-    ended = evenhand("agreement", "run", "-o", "numbers.json")
+    ended = evenhand("agreement", "run", "-o", "out")
     assert ended.code == 0, ended.err
     ended.says(
-        "a: words/rude@", "b: words/us@", "kappa", "correlation of scores", "only b", "numbers: numbers.json"
+        "a: words/rude@",
+        "b: words/us@",
+        "kappa",
+        "correlation of scores",
+        "only b",
+        "numbers: out/agreement.json",
     )
-    told = json.loads((tmp_path / "numbers.json").read_text())
+    told = json.loads((tmp_path / "out/agreement.json").read_text())
     (pair,) = told["comparisons"]
     measures = {row["measure"]: row["estimate"] for row in pair["overall"]}
     assert measures["harsher"] < 0 < measures["kappa"] < 1

@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.catalogue import catalogue
 
 VERBS = [(), ("audit",), ("measure",), ("rescore",), ("agreement",), ("list",), ("show",), ("data",)]
-VERBS += [("compare",), ("check-consistency",), ("debias",)]
+VERBS += [("push",), ("report",), ("compare",), ("check-consistency",), ("debias",)]
 VERBS += [("data", verb) for verb in ("list", "fetch", "build")]
 KINDS = ("benchmarks", "suites", "models", "classifiers", "mitigations", "methods", "measures", "datasets")
 HEAVY = ("torch", "transformers", "altair", "scipy.stats", "jinja2", "vl_convert", "pydantic")
@@ -165,3 +165,12 @@ def test_verbs_that_were_renamed_are_refused_with_their_names(evenhand, old, new
     evenhand(old, "anything").refused(2, f"is called `evenhand {new}`")
     with pytest.raises(AttributeError, match=new.replace("-", "_")):
         getattr(eh, old)
+
+
+def test_no_file_is_written_over_another_of_the_same_line(evenhand, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("who,verdict\nx,bad\n")
+    line = ("measure", "a.csv", "--column", "who=group", "--column", "verdict=label", "--negative", "bad")
+    evenhand(*line, "--fail-if", "biased", "--junit", "a.csv").refused(2, "--junit a.csv", "twice")
+    evenhand(*line, "--junit", "x", "--summary=./x").refused(2, "names that file twice")
+    assert (tmp_path / "a.csv").read_text().startswith("who")

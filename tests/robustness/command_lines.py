@@ -143,6 +143,7 @@ HARMLESS = {
     "instruction",
     "exclude",
     "revision",
+    "junit",
     "summary",
 }
 """Options of which any text is a value, or which are tried below."""

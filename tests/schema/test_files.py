@@ -306,3 +306,12 @@ def test_an_answer_nested_too_deeply_is_a_bad_answer():
 
     answer = read_response(200, {}, DEEP.encode(), 1, 0.1).answer
     assert answer.error is not None and answer.reason == "broken JSON"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(WriteError, match="a device or a pipe"):
+        write_text(pipe, "x")
+    assert pipe.is_fifo()

@@ -102,6 +102,25 @@ def test_answers_go_along_when_asked_for_and_a_repository_may_be_public(hub, run
     assert any(name.startswith("responses/part-") for name in hub["files"])
 
 
+def test_only_what_evenhand_writes_and_quotes_nothing_is_sent(hub, tmp_path):
+    marker = "SECRETANSWER"
+    (tmp_path / "details" / "regard").mkdir(parents=True)
+    pl.DataFrame({"group": ["a"], "rate": [0.5]}).write_parquet(tmp_path / "details/regard/groups.parquet")
+    for name in ("moved", "details/regard/examples"):
+        pl.DataFrame({"continuation": [marker]}).write_parquet(tmp_path / f"{name}.parquet")
+    pl.DataFrame({"estimate": [1.0]}).write_parquet(tmp_path / "changes.parquet")
+    (tmp_path / "compare.json").write_text(json.dumps({"moved": [{"answer_before": marker}]}))
+    (tmp_path / "compare.html").write_text("<p>")
+    for stray in ("answers.csv", "credentials.json", "notes.parquet"):
+        (tmp_path / stray).write_text(marker)
+    sent = push(tmp_path, "hf://a/b")
+    assert sent.files == ("changes.parquet", "compare.html", "details/regard/groups.parquet")
+    assert sent.kept == ("compare.json", "details/regard/examples.parquet", "moved.parquet")
+    assert set(hub["files"]) == set(sent.files)
+    assert not any(marker.encode() in content for content in hub["files"].values())
+    assert {"compare.json", "moved.parquet"} <= set(push(tmp_path, "hf://a/b", answers=True).files)
+
+
 def test_a_hub_that_refuses_is_told_with_how_to_mend_it(hub, run, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     with pytest.raises(ServiceUnavailable, match="HF_TOKEN"):
@@ -112,10 +131,10 @@ def test_a_hub_that_refuses_is_told_with_how_to_mend_it(hub, run, monkeypatch):
 def test_nothing_outside_the_folder_is_sent(hub, run, tmp_path):
     secret = tmp_path / "secret.json"
     secret.write_text("{}")
-    link = run.path / "details" / "more.json"
+    link = run.path / "details" / "more.parquet"
     link.symlink_to(secret)
     try:
-        with pytest.raises(DataError, match=r"details/more\.json is a link"):
+        with pytest.raises(DataError, match=r"details/more\.parquet is a link"):
             push(run.path, "hf://somebody/audits")
     finally:
         link.unlink()

@@ -28,18 +28,13 @@ class Reminder:
 
     @property
     def specification(self) -> Specification | None:
-        return Specification(
-            (self.text,)
-        )  # the wording, for `evenhand check-consistency`; None where there is none
+        return Specification((self.text,))  # the wording, for `check-consistency`; None where there is none
 
     def specified(self, texts) -> "Reminder":
         return Reminder(texts[0], self.times, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "times": self.times,
-        }  # all that its effect depends on: enters the fingerprint
+        return {"text": self.text, "times": self.times}  # all that its effect depends on: in the fingerprint
 
     def __call__(self, model):
         return Reminded(model, self)  # raise Unsupported here for a model that it cannot work on
@@ -55,6 +50,4 @@ class Reminded(Mitigated):
         return text_generator(self.model).generate([self.front() + prompt for prompt in prompts], decoding)
 
     def log_likelihoods(self, texts):
-        return super().log_likelihoods(
-            Texts.of(texts).behind(self.front())
-        )  # the reminder itself is not scored
+        return super().log_likelihoods(Texts.of(texts).behind(self.front()))  # the reminder is not scored

@@ -111,6 +111,24 @@ def _check_encoding(words: Sequence[str]) -> None:
             )
 
 
+WRITTEN = ("--junit", "--summary", "--report", "--png", "--svg", "--model-card")
+"""Flags that name a file to be written."""
+
+
+def _check_outputs(words: Sequence[str]) -> None:
+    """Raise UsageError where a file that is to be written is named elsewhere in the same line: it would be replaced."""
+    split = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    for place, word in enumerate(split[:-1]):
+        if word not in WRITTEN or split[place + 1] == "-":
+            continue
+        file = os.path.realpath(split[place + 1])
+        others = [other for other in (*split[:place], *split[place + 2 :]) if not other.startswith("-")]
+        if any(os.path.realpath(other) == file for other in others):
+            raise UsageError(
+                f"{word} {split[place + 1]}: this line names that file twice.", "Name another file."
+            )
+
+
 def _is_working_folder_there() -> bool:
     try:
         Path.cwd()
@@ -131,6 +149,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
         _check_encoding(sys.argv[1:])
+        _check_outputs(sys.argv[1:])
         app(prog_name="evenhand")  # also where it is started as a module
     except EvenhandError as error:
         from evenhand.reports.wording import visible

@@ -11,7 +11,8 @@ def push(
     folder: Path = typer.Argument(..., help="Folder of a finished run or study."),
     place: str = typer.Argument(
         ...,
-        help="hf://OWNER/NAME[/FOLDER] (a data set of the hub), wandb://[TEAM/]PROJECT or trackio://PROJECT.",
+        help="hf://OWNER/NAME, or with a folder behind it (a data set of the hub), wandb://PROJECT, "
+        "wandb://TEAM/PROJECT or trackio://PROJECT.",
     ),
     public: bool = typer.Option(
         False, "--public", help="A repository that is made anew may be seen by everybody. Default: private."
@@ -35,3 +36,6 @@ def push(
         f"{sent.scalars:,} numbers" if sent.scalars else "",
     ]
     say(f"{' and '.join(filter(None, what))} went to {sent.address or place}")
+    if sent.kept:
+        more = f" and {len(sent.kept) - 5:,} more" if len(sent.kept) > 5 else ""
+        say(f"At home, because they hold prompts or answers (--answers): {', '.join(sent.kept[:5])}{more}")

@@ -52,7 +52,7 @@ def load_mitigation(words: str) -> Mitigation:
     group "evenhand.mitigations". Raises UsageError for unknown names and options, and what the mitigation raises.
 
     >>> load_mitigation("prefix=Be respectful.").parameters()
-    {'text': 'Be respectful.', 'delimiter': '\\n'}
+    {'text': 'Be respectful.', 'delimiter': '\\n', 'draws': 'by the prompt without what stands in front'}
     >>> load_mitigation("instructive-debiasing?wording=code").name
     'instructive-debiasing'
     """

@@ -1,12 +1,13 @@
 """Finished results, taken to where a team keeps such things: a data set of the Hugging Face hub, Weights & Biases,
 Trackio.
 
-What goes there is what a reader needs: pages, numbers, tables. Prompts, answers and labels stay at home unless they are
-asked for: prompts may be somebody's own, and answers to published benchmarks hold texts under licences of their own.
+What goes there is what a reader needs: pages, numbers, tables. Prompts, answers, labels and tables that quote them stay
+at home unless they are asked for: prompts may be somebody's own, and answers to published benchmarks hold texts under
+licences of their own.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from evenhand.schema import (
     is_file,
     is_folder,
     parse_json,
+    read_parquet,
 )
 from evenhand.studies.result import table_scalars
 
@@ -34,10 +36,18 @@ PLACES = {
 }
 NUMBERS = {"measurements.json": "measurements", "compare.json": "changes"}
 """Files of numbers, and the table in each whose rows are scalars."""
-AT_HOME = {"responses", "prompts", "labels", "responses.parquet"}
-"""Folders and files of texts, at any depth (the runs within a study); they go along only when asked for."""
-KINDS = (".html", ".json", ".parquet", ".csv", ".jsonl", ".md", ".yaml", ".svg", ".png")
-"""Of files that go along: no weights, and no hidden files."""
+SENT = frozenset(
+    f"{page}{ending}"
+    for page in ("report", "compare", "before_after", "consistency", "agreement", "calibration", "trigger")
+    for ending in (".html", ".json")
+) | {
+    *("manifest.json", "measurements.json", "measurements.parquet", "findings.parquet", "headlines.parquet"),
+    *("changes.parquet", "moved.parquet"),
+}
+"""Files that go along, at any depth (the runs within a study), by name; of `details` every table. Nothing else does."""
+DETAILS, AT_HOME = "details", {"responses", "prompts", "labels"}
+QUOTED = {"text", "prompt", "continuation", "answer_before", "answer_after", "response", "example"}
+"""Columns and keys that hold texts: tables and numbers that have any of them stay at home with the answers."""
 MOST_LISTED = 5
 
 
@@ -46,11 +56,13 @@ class Pushed:
     """Where a result went.
 
     address: to look at; empty where the place gives none. files: sent, relative to the folder. scalars: numbers sent.
+    kept: files that stayed because they hold prompts or answers.
     """
 
     address: str
     files: tuple[str, ...] = ()
     scalars: int = 0
+    kept: tuple[str, ...] = ()
 
 
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
@@ -58,7 +70,7 @@ def push(folder: Path | str, place: str, *, public: bool = False, answers: bool 
 
     folder: a run's or a study's. public: whether a repository that is made anew may be seen by everybody; otherwise it
     is private, and one that is there stays as it is. answers: whether prompts, answers and labels go along (hub only).
-    Nothing outside the folder is sent: links that lead out are refused. Raises UsageError for another place, DataError
+    Only files that evenhand writes are sent, and no links. Raises UsageError for another place, DataError
     for a folder without a result or with such a link, ServiceUnavailable where the place refuses or cannot be reached;
     pushing again sends what is there then.
     """
@@ -66,9 +78,9 @@ def push(folder: Path | str, place: str, *, public: bool = False, answers: bool 
     kind, separator, rest = place.partition("://")
     if not separator or kind not in PLACES or not rest.strip("/"):
         raise UsageError(f"{place!r} is no place to push to.", "One of: " + "; ".join(PLACES.values()) + ".")
-    files = _files(folder, answers)
+    files, kept = _files(folder, answers)
     if kind == HUB:
-        return _to_hub(folder, rest.strip("/"), files, public)
+        return replace(_to_hub(folder, rest.strip("/"), files, public), kept=tuple(kept))
     if public or answers:
         raise UsageError(f"--public and --answers are for the hub; {kind} takes numbers and the page.", place)
     return _to_tracker(kind, folder, rest.strip("/"), files)
@@ -95,33 +107,57 @@ def folder_scalars(folder: Path | str) -> dict[str, float]:
     )
 
 
-def _files(folder: Path, answers: bool) -> list[str]:
+def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
+    """What goes along and what stays because it quotes texts, relative to the folder."""
     if not is_folder(folder):
         raise DataError(f"There is no folder {folder}.", "Name the folder of a finished run or study.")
-    home = folder.resolve()
-    found, outside = [], []
+    sent: list[str] = []
+    kept: list[str] = []
+    links: list[str] = []
     for path in _walked(folder):
-        name = path.relative_to(folder).as_posix()
         parts = path.relative_to(folder).parts
+        name = "/".join(parts)
         hidden = any(part.startswith(".") for part in parts)
-        if hidden or path.suffix not in KINDS or (not answers and AT_HOME & set(parts)):
+        table = path.suffix == ".parquet"
+        at_home = bool(AT_HOME & set(parts[:-1]))
+        known = (at_home and table) if at_home else path.name in SENT or (DETAILS in parts[:-1] and table)
+        if hidden or not known:
             continue
-        if not path.resolve().is_relative_to(home):
-            outside.append(name)
-            continue
-        found.append(name)
-    if outside:
+        if path.is_symlink():
+            links.append(name)
+        elif answers or not (at_home or _quotes(path)):
+            sent.append(name)
+        else:
+            kept.append(name)
+    if links:
         raise DataError(
-            f"{folder}: {', '.join(outside[:MOST_LISTED])} {'is a link' if len(outside) == 1 else 'are links'} that "
-            "lead out of the folder.",
+            f"{folder}: {', '.join(links[:MOST_LISTED])} {'is a link' if len(links) == 1 else 'are links'}.",
             "Replace it by the file itself, or remove it.",
         )
-    if not any(name.endswith((".html", ".json")) for name in found):
+    if not any(name.endswith((".html", ".json")) for name in sent):
         raise DataError(
             f"{folder} holds no finished result: no page and no numbers.",
             "Name the folder of a finished run or study.",
         )
-    return sorted(found)
+    return sorted(sent), sorted(kept)
+
+
+def _quotes(path: Path) -> bool:
+    """Whether a table or a file of numbers holds texts; pages may, and that is said."""
+    try:
+        if path.suffix == ".parquet":
+            return bool(QUOTED & set(read_parquet(path).columns))
+        if path.suffix == ".json" and path.name != "manifest.json":
+            return _has_key(parse_json(path.read_text(encoding="utf-8")))
+    except UNREADABLE as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Make the result again.") from error
+    return False
+
+
+def _has_key(content: Any) -> bool:
+    if isinstance(content, dict):
+        return bool(QUOTED & content.keys()) or any(map(_has_key, content.values()))
+    return isinstance(content, list) and any(map(_has_key, content))
 
 
 def _walked(folder: Path) -> Iterator[Path]:

@@ -56,6 +56,11 @@ def open_result(folder: Path) -> Reopened:
             if not isinstance(content, dict):
                 raise DataError(f"{folder / name} holds no numbers of evenhand.", "Restore it from a copy.")
             return Reopened(folder, name, content)
+    if RunDirectory.is_run(folder) and is_file(
+        folder / "findings.parquet"
+    ):  # finished, and its page not written yet
+        run = open_run(folder)
+        return Reopened(folder, "measurements.json", run.to_dict(), run)
     raise DataError(
         f"{folder} holds no finished result.",
         "Give the folder of an audit, a measured file, a comparison or a before-after study.",

@@ -125,7 +125,7 @@ def test_a_folder_that_holds_the_model_itself_is_refused(base: Any, tmp_path: Pa
 def test_what_belongs_to_another_base_is_refused(base: Any, folder: Path, tmp_path: Path) -> None:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    small = GPT2Config(vocab_size=4096, n_embd=16, n_layer=1, n_head=1, n_positions=64)
+    small = GPT2Config(vocab_size=5120, n_embd=16, n_layer=1, n_head=1, n_positions=64)
     write_model(
         GPT2LMHeadModel(small), base.tokenizer, tmp_path / "other", {"base": {}, "method": {}, "data": {}}, ""
     )

@@ -161,7 +161,6 @@ def test_a_full_pipeline_of_words_for_nothing(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("axis,descriptor\na,b\n", "has no column 'perplexity'"),
-        ("axis,log_likelihood\na,-1\n", "has no column 'token_count'"),
         ("axis,token_count\na,1\n", "has no column 'log_likelihood'"),
         ("Axes,perplexity\na,1\n", "has no column 'axis'; it has Axes, perplexity. Is it 'Axes'?"),
         ("axis,perplexity\na,1\nb,low\n", "row 2: 'perplexity' is 'low', which is not a number"),

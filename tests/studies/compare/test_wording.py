@@ -300,7 +300,7 @@ def test_the_mark_of_a_change_of_pairs_goes_by_the_distance_from_no_bias(before,
     assert KINDS[line["verdict"]] == ("lower" if went == "bias smaller" else "higher")
 
 
-@pytest.mark.parametrize(("after", "verdict", "told"), [(45.0, "higher", "×1.50"), (20.0, "lower", "×0.667")])
+@pytest.mark.parametrize(("after", "verdict", "told"), [(45.0, "higher", "×1.50"), (20.0, "lower", "×0.67")])
 def test_a_ratio_is_told_beside_one_and_says_which_way(after, verdict, told):
     row = {"measure": "own_perplexity", "scale": "ratio", "before": 30.0, "after": after, "estimate": after / 30,
            "low": after / 31, "high": after / 29, "verdict": verdict}  # fmt: skip

@@ -29,7 +29,7 @@ from evenhand.schema import (
 )
 from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, frame_of, levels_of, nonsense
 from evenhand.studies.consistency.record import begin
-from evenhand.studies.consistency.result import Checked, check, resumed_options
+from evenhand.studies.consistency.result import Checked, check_consistency, resumed_options
 from evenhand.studies.consistency.wording import sentence
 
 METHOD = Prefix("Be kind.", levels=(("opposite", ("Be cruel.",)),))
@@ -174,7 +174,7 @@ def outcomes(checked, rule="tested"):
 @pytest.fixture(scope="module")
 def consistent(prompts, tmp_path_factory):
     """The obedient method, both domains, checked once for many tests."""
-    return check(
+    return check_consistency(
         METHOD,
         model_with(OBEYS, neutral=0.5),
         prompts=prompts(150),
@@ -215,7 +215,7 @@ def test_rates_are_those_that_were_planted(consistent):
     ids=["fails polarity", "fails importance"],
 )
 def test_methods_built_to_fail_one_test_fail_that_one(shares, polarity, importance, prompts, tmp_path):
-    checked = check(
+    checked = check_consistency(
         METHOD,
         model_with(shares),
         prompts=prompts(150),
@@ -238,7 +238,7 @@ def test_a_method_that_stops_working_on_neutral_prompts_does_not_transfer(prompt
         lambda p, s: told(p, s) if "wild" in p else told(p.rsplit("\n")[-1], s), "house/only-wild"
     )
     options = {"prompts": prompts(150), "neutral": prompts(400, "calm"), "classifier": Finder(), "groups": 1}
-    checked = check(METHOD, only_wild, output=tmp_path / "study", margin=3.0, **options)
+    checked = check_consistency(METHOD, only_wild, output=tmp_path / "study", margin=3.0, **options)
     found = outcomes(checked)
     assert (found["polarity", "adversarial"], found["polarity", "neutral"]) == ("passes", "not applicable")
     assert (found["effect", "neutral"], found["transfer", None]) == ("fails", "fails")
@@ -246,7 +246,9 @@ def test_a_method_that_stops_working_on_neutral_prompts_does_not_transfer(prompt
 
 def test_a_method_without_wording_is_told_which_tests_do_not_apply_and_why(prompts, tmp_path):
     options = {"prompts": prompts(150), "neutral": prompts(200, "calm"), "classifier": Finder()}
-    checked = check(Trigger(), model_with({None: 0.5, "other": 0.1}), output=tmp_path / "study", **options)
+    checked = check_consistency(
+        Trigger(), model_with({None: 0.5, "other": 0.1}), output=tmp_path / "study", **options
+    )
     found = {(one.test, one.domain): one for one in checked.decisions}
     for test in ("polarity", "importance"):
         assert found[test, "adversarial"].outcome == Outcome.NOT_APPLICABLE
@@ -257,18 +259,18 @@ def test_a_method_without_wording_is_told_which_tests_do_not_apply_and_why(promp
         "adversarial-default", "adversarial-original", "neutral-default", "neutral-original"
     }  # fmt: skip
     with pytest.raises(UsageError, match="no wording"):
-        check(Trigger(), model_with(OBEYS), opposite="Be bad.", **options)
+        check_consistency(Trigger(), model_with(OBEYS), opposite="Be bad.", **options)
 
 
 def test_too_few_prompts_decide_nothing_and_the_number_that_is_advised_does(prompts, tmp_path):
     weak = model_with({None: 0.4, "kind": 0.34, "cruel": 0.6, "other": 0.4})
     options = {"neutral": "none", "classifier": Finder(), "groups": 1}
-    few = check(METHOD, weak, prompts=prompts(24), output=tmp_path / "few", **options)
+    few = check_consistency(METHOD, weak, prompts=prompts(24), output=tmp_path / "few", **options)
     one = next(one for one in few.decisions if one.test == "effect")
     assert one.outcome == Outcome.UNDECIDED and 24 < one.advice.prompts < 600
     assert few.findings.filter(rule="tested", test="effect")["advised_prompts"].item() == one.advice.prompts
     assert "not decided: effect is open" in sentence(few.decisions).lower()
-    enough = check(METHOD, weak, prompts=prompts(600), output=tmp_path / "many", **options)
+    enough = check_consistency(METHOD, weak, prompts=prompts(600), output=tmp_path / "many", **options)
     assert (
         outcomes(enough)["effect", "adversarial"] == outcomes(enough)["polarity", "adversarial"] == "passes"
     )
@@ -278,7 +280,9 @@ def test_too_few_prompts_decide_nothing_and_the_number_that_is_advised_does(prom
 
 def test_nonsense_is_put_to_some_prompts_and_compared_on_these(prompts, tmp_path):
     options = {"prompts": prompts(150), "neutral": "none", "classifier": Finder(), "groups": 4}
-    checked = check(METHOD, model_with(OBEYS), output=tmp_path / "study", nonsense_prompts=40, **options)
+    checked = check_consistency(
+        METHOD, model_with(OBEYS), output=tmp_path / "study", nonsense_prompts=40, **options
+    )
     rows = {row["level"]: row for row in checked.table.filter(pl.col("attribute").is_null()).to_dicts()}
     assert [rows[level]["n"] for level in ("default", "original", "nonsensical")] == [150, 150, 40]
     assert {row["n_missing"] for row in rows.values()} == {0}
@@ -300,7 +304,7 @@ def test_a_study_from_before_wordings_were_a_sample_goes_on_as_it_was_begun(prom
         "classifier": Finder(),
         "output": tmp_path / "study",
     }
-    first = check(METHOD, model_with(OBEYS), groups=5, nonsense_prompts=60, **options)
+    first = check_consistency(METHOD, model_with(OBEYS), groups=5, nonsense_prompts=60, **options)
     record = tmp_path / "study" / "study.json"
     content = json.loads(record.read_text())
     del content["options"]["nonsense_prompts"], content["options"]["importance"]
@@ -308,18 +312,18 @@ def test_a_study_from_before_wordings_were_a_sample_goes_on_as_it_was_begun(prom
     asked = []
     quiet = model_with(OBEYS)
     counting = writes(lambda p, s: asked.append(p) or quiet.continuation(p, s), "house/model")
-    again = check(METHOD, counting, **options)
+    again = check_consistency(METHOD, counting, **options)
     assert asked == [] and len(again.study.levels.named("nonsensical")) == 5
     assert_frame_equal(again.table, first.table)
     stored = resumed_options(tmp_path / "study", {})
     assert (stored.groups, stored.nonsense_prompts) == (5, None)
     with pytest.raises(ResumeRefused, match="nonsense_prompts: stored"):
-        check(METHOD, counting, nonsense_prompts=30, **options)
+        check_consistency(METHOD, counting, nonsense_prompts=30, **options)
 
 
 def test_going_on_keeps_what_was_given_in_the_beginning(prompts, tmp_path):
     options = {"prompts": prompts(20), "neutral": "none", "classifier": Finder(), "groups": 1}
-    study = check(METHOD, model_with(OBEYS), output=tmp_path / "study", **options).study
+    study = check_consistency(METHOD, model_with(OBEYS), output=tmp_path / "study", **options).study
     for told in ({"limit": 20}, {}, {"margin": 2.0}):
         begin(study.path, study.options, study.levels, told)
     stored = json.loads((study.path / "study.json").read_text())["given"]
@@ -330,11 +334,11 @@ def test_importance_can_be_asked_in_points(prompts, tmp_path):
     half = model_with(OBEYS | {"other": 0.28})
     options = {"prompts": prompts(600), "neutral": "none", "classifier": Finder(), "groups": 1}
     options |= {"output": tmp_path / "study"}
-    assert outcomes(check(METHOD, half, **options))["importance", "adversarial"] == "passes"
-    in_points = check(METHOD, half, importance="points", margin=30.0, **options)
+    assert outcomes(check_consistency(METHOD, half, **options))["importance", "adversarial"] == "passes"
+    in_points = check_consistency(METHOD, half, importance="points", margin=30.0, **options)
     one = next(one for one in in_points.decisions if one.test == "importance")
     assert one.outcome == Outcome.NOT_APPLICABLE or one.outcome == Outcome.FAIL
-    small = check(METHOD, half, importance="points", margin=5.0, **options)
+    small = check_consistency(METHOD, half, importance="points", margin=5.0, **options)
     one = next(one for one in small.decisions if one.test == "importance")
     assert one.outcome == Outcome.PASS and "more harm than the words" in one.reason
 
@@ -344,7 +348,7 @@ def test_where_next_to_nothing_is_harmful_nothing_fails_for_not_being_lowered(pr
     wild, calm = model_with(OBEYS), model_with(OBEYS | {None: 0.0, "kind": 0.0, "other": 0.0})
     both = writes(lambda p, s: (calm if "calm" in p else wild).continuation(p, s), "house/floor")
     options = {"prompts": prompts(150), "neutral": prompts(150, "calm"), "classifier": Finder(), "groups": 1}
-    checked = check(METHOD, both, output=tmp_path / "study", **options)
+    checked = check_consistency(METHOD, both, output=tmp_path / "study", **options)
     found = {(one.test, one.domain): one for one in checked.decisions}
     assert found["effect", "neutral"].outcome == Outcome.UNDECIDED  # 150 prompts leave room for 2 %
     assert found["effect", "neutral"].advice.prompts > 150
@@ -357,7 +361,7 @@ def test_where_next_to_nothing_is_harmful_nothing_fails_for_not_being_lowered(pr
 def test_a_method_that_raises_harm_fails_however_little_there_was(prompts, tmp_path):
     model = model_with({None: 0.0, "kind": 0.2, "cruel": 0.5, "other": 0.0})
     options = {"prompts": prompts(150), "neutral": "none", "groups": 1, "classifier": Finder()}
-    checked = check(METHOD, model, output=tmp_path / "study", **options)
+    checked = check_consistency(METHOD, model, output=tmp_path / "study", **options)
     found = {one.test: one for one in checked.decisions}
     assert found["effect"].outcome == Outcome.FAIL and "it raises harm" in found["effect"].reason
     assert found["polarity"].outcome == found["importance"].outcome == Outcome.NOT_APPLICABLE
@@ -369,7 +373,7 @@ def test_a_method_that_raises_harm_fails_however_little_there_was(prompts, tmp_p
 def test_where_nothing_could_be_lowered_nothing_could_carry_over(prompts, tmp_path):
     model = model_with(OBEYS, neutral=0.0)
     options = {"prompts": prompts(100), "neutral": prompts(500, "calm"), "classifier": Finder(), "groups": 1}
-    checked = check(METHOD, model, output=tmp_path / "study", **options)
+    checked = check_consistency(METHOD, model, output=tmp_path / "study", **options)
     found = outcomes(checked)
     assert {found[test, "neutral"] for test in ("effect", "polarity", "importance")} == {"not applicable"}
     assert found["transfer", None] == "not applicable"
@@ -389,18 +393,18 @@ def test_stopping_loses_nothing_and_nothing_is_asked_twice(prompts, tmp_path):
     options = {"prompts": prompts(50), "neutral": "none", "groups": 1, "output": tmp_path / "study"}
     first = Finder()
     with pytest.raises(Interrupted) as stop:
-        check(METHOD, writes(counted, "house/model"), classifier=first, **options)
+        check_consistency(METHOD, writes(counted, "house/model"), classifier=first, **options)
     assert stop.value.exit_code == 130
     assert stop.value.hint == f"Go on with: evenhand check-consistency {tmp_path / 'study'}"
     before = list(written)
     second = Finder()
-    checked = check(METHOD, writes(counted, "house/model"), classifier=second, **options)
+    checked = check_consistency(METHOD, writes(counted, "house/model"), classifier=second, **options)
     again = set(before) & set(written[len(before) :]) - {None}
     assert len(again) <= 32  # of the shard that was in flight
     assert checked.scores.height == 5 * 50 and checked.scores["error"].null_count() == 5 * 50
     third = Finder()
     total = len(written)
-    repeated = check(METHOD, writes(counted, "house/model"), classifier=third, **options)
+    repeated = check_consistency(METHOD, writes(counted, "house/model"), classifier=third, **options)
     assert len(written) == total and third.asked == []
     assert_frame_equal(repeated.table, checked.table)
     asked = repeated.to_dict()["asked"]
@@ -411,8 +415,8 @@ def test_a_stop_while_judging_goes_on_with_what_is_not_judged(prompts, tmp_path)
     """Continuations that the model wrote are not written again."""
     options = {"prompts": prompts(40), "neutral": "none", "groups": 1, "output": tmp_path / "study"}
     with pytest.raises(Interrupted):
-        check(METHOD, model_with(OBEYS), classifier=Finder(stop_after=3), **options)
-    checked = check(METHOD, model_with(OBEYS), classifier=Finder(), **options)
+        check_consistency(METHOD, model_with(OBEYS), classifier=Finder(stop_after=3), **options)
+    checked = check_consistency(METHOD, model_with(OBEYS), classifier=Finder(), **options)
     assert checked.scores.height == 200
     assert (
         RunDirectory.open(checked.path / "levels" / "adversarial-default").manifest.sessions[-1].tokens == 0
@@ -424,19 +428,19 @@ def test_what_decides_the_questions_must_stay_and_the_rest_may_change(prompts, t
     asked = []
     quiet = model_with(OBEYS)
     model = writes(lambda p, s: asked.append(p) or quiet.continuation(p, s), "house/model")
-    check(METHOD, model, classifier=Finder(), **options)
+    check_consistency(METHOD, model, classifier=Finder(), **options)
     many = len(asked)
-    again = check(METHOD, model, classifier=Six(), rule="paper", margin=2.0, **options)
+    again = check_consistency(METHOD, model, classifier=Six(), rule="paper", margin=2.0, **options)
     assert len(asked) == many and len(again.study.attributes.names) == 6
     assert len(again.decisions) == 4 and again.study.options.rule == "paper"
     with pytest.raises(ResumeRefused, match="seed: stored 0, given now 1"):
-        check(METHOD, model, classifier=Finder(), seed=1, **options)
+        check_consistency(METHOD, model, classifier=Finder(), seed=1, **options)
     with pytest.raises(ResumeRefused, match="model"):
-        check(METHOD, replace(model, name="house/other"), classifier=Finder(), **options)
+        check_consistency(METHOD, replace(model, name="house/other"), classifier=Finder(), **options)
 
 
 def test_six_attributes_are_mapped_openly_and_each_has_its_column(prompts, tmp_path, reads_pages):
-    checked = check(
+    checked = check_consistency(
         METHOD,
         model_with(OBEYS),
         prompts=prompts(60),
@@ -472,19 +476,19 @@ def test_six_attributes_are_mapped_openly_and_each_has_its_column(prompts, tmp_p
 
 def test_attributes_can_be_chosen_by_either_name(prompts, tmp_path):
     options = {"prompts": prompts(20), "neutral": "none", "groups": 1, "classifier": Six()}
-    chosen = check(
+    chosen = check_consistency(
         METHOD, model_with(OBEYS), attributes=("toxic", "threat"), output=tmp_path / "study", **options
     )
     assert chosen.study.attributes.names == ("toxicity", "threat")
     with pytest.raises(UsageError, match=r"no attribute of the classifier six called 'thread'.*threat"):
-        check(METHOD, model_with(OBEYS), attributes=("thread",), **options)
+        check_consistency(METHOD, model_with(OBEYS), attributes=("thread",), **options)
 
 
 def test_one_score_is_judged_at_the_classifiers_own_verdict_or_as_given(prompts, tmp_path):
     options = {"prompts": prompts(20), "neutral": "none", "groups": 1, "output": tmp_path / "study"}
-    own = check(METHOD, model_with(OBEYS), classifier=Finder(), **options)
+    own = check_consistency(METHOD, model_with(OBEYS), classifier=Finder(), **options)
     assert own.study.threshold == (0.9, "the classifier's own verdict")
-    strict = check(METHOD, model_with(OBEYS), classifier=Finder(), threshold=0.05, **options)
+    strict = check_consistency(METHOD, model_with(OBEYS), classifier=Finder(), threshold=0.05, **options)
     assert strict.table.filter(pl.col("attribute").is_null())["percent"].to_list() == [100.0] * 5
 
     class Silent(Finder):
@@ -497,18 +501,18 @@ def test_one_score_is_judged_at_the_classifiers_own_verdict_or_as_given(prompts,
             return scores, score, [None] * len(texts)
 
     with pytest.raises(UsageError, match=r"no verdicts.*\n.*--threshold"):
-        check(METHOD, model_with(OBEYS), classifier=Silent(), **options)
+        check_consistency(METHOD, model_with(OBEYS), classifier=Silent(), **options)
 
 
 def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts, tmp_path):
     options = {"prompts": prompts(150), "neutral": "none", "groups": 1, "classifier": Finder()}
-    without = check(Prefix("Be kind."), model_with(OBEYS), output=tmp_path / "without", **options)
+    without = check_consistency(Prefix("Be kind."), model_with(OBEYS), output=tmp_path / "without", **options)
     found = {one.test: one for one in without.decisions}
     assert found["polarity"].outcome == Outcome.NOT_APPLICABLE
     assert "--opposite" in found["polarity"].reason
     assert found["importance"].outcome == Outcome.PASS
     assert "reaches 0%" in found["importance"].amount
-    given = check(
+    given = check_consistency(
         Prefix("Be kind."), model_with(OBEYS), opposite="Be cruel.", output=tmp_path / "given", **options
     )
     assert outcomes(given)["polarity", "adversarial"] == "passes"
@@ -534,7 +538,7 @@ def test_wrong_input_is_refused_before_anything_is_asked(method, options, error,
     model = writes(lambda prompt, sample: asked.append(prompt) or " x", "house/model")
     given = {"prompts": prompts(20), "neutral": prompts(20, "calm"), "classifier": Finder()} | options
     with pytest.raises(error, match=told):
-        check(method, model, output=tmp_path / "study", **given)
+        check_consistency(method, model, output=tmp_path / "study", **given)
     assert asked == [] and not (tmp_path / "study").exists()
 
 
@@ -542,7 +546,7 @@ def test_a_model_that_fails_everywhere_is_an_error_that_names_the_code(prompts, 
     with pytest.raises(
         DataError, match=r"level default has a score on the adversarial prompts \(10 model_error\)"
     ):
-        check(
+        check_consistency(
             METHOD,
             load_puppet("failing"),
             prompts=prompts(10),
@@ -578,7 +582,7 @@ def test_a_level_that_fails_whole_costs_its_test_and_not_the_study(prompts, tmp_
             )
 
     options = {"prompts": prompts(150), "neutral": "none", "groups": 2, "classifier": Finder()}
-    checked = check(METHOD, Short(), output=tmp_path / "study", **options)
+    checked = check_consistency(METHOD, Short(), output=tmp_path / "study", **options)
     found = {one.test: one for one in checked.decisions}
     assert found["polarity"].outcome == Outcome.PASS
     assert found["importance"].outcome == Outcome.NOT_APPLICABLE
@@ -603,11 +607,11 @@ def test_a_model_that_cannot_search_gets_the_other_published_decoding(prompts, t
             return self.inner.generate(prompts, decoding)
 
     options = {"prompts": prompts(20), "neutral": "none", "groups": 1, "classifier": Finder()}
-    checked = check(METHOD, NoBeams(), output=tmp_path / "study", **options)
+    checked = check_consistency(METHOD, NoBeams(), output=tmp_path / "study", **options)
     assert checked.study.decoding.decoding.is_greedy and not checked.study.decoding.decoding.searches
     assert "searches no beams" in checked.study.decoding.reason
     with pytest.raises(Unsupported, match="no beams"):
-        check(METHOD, NoBeams(), decoding="beams", output=tmp_path / "other", **options)
+        check_consistency(METHOD, NoBeams(), decoding="beams", output=tmp_path / "other", **options)
 
 
 def test_the_published_wordings_are_the_levels_of_instructive_debiasing():
@@ -656,7 +660,7 @@ def test_the_page_holds_everything_and_lets_no_text_out(prompts, tmp_path, reads
         lambda prompt, sample: " <b>fool</b>" if luck(prompt) < 0.4 else " ok", "house/<i>model</i>"
     )
     options = {"prompts": prompts(20), "neutral": "none", "groups": 1, "classifier": Finder()}
-    checked = check(hostile, evil, output=tmp_path / "study", **options)
+    checked = check_consistency(hostile, evil, output=tmp_path / "study", **options)
     page = (checked.path / "consistency.html").read_text()
     for told in (
         "&lt;script&gt;x&lt;/script&gt;",
@@ -674,7 +678,7 @@ def test_the_page_holds_everything_and_lets_no_text_out(prompts, tmp_path, reads
 
 @pytest.mark.parity
 def test_the_published_prompts_are_the_default(shared: Path, tmp_path):
-    checked = check(
+    checked = check_consistency(
         METHOD,
         model_with(OBEYS),
         data={"realtoxicityprompts": str(shared / "data" / "realtoxicityprompts")},
@@ -693,7 +697,7 @@ def test_of_the_owners_file_as_many_neutral_prompts_are_drawn_as_are_challenging
     rows = [{"prompt": {"text": f"Prompt {i}"}, "challenging": i % 4 == 0} for i in range(40)]
     (tmp_path / "prompts.jsonl").write_text("\n".join(map(json.dumps, rows)))
     data = {"realtoxicityprompts": str(tmp_path)}
-    checked = check(
+    checked = check_consistency(
         METHOD, model_with(OBEYS), data=data, groups=1, classifier=Finder(), output=tmp_path / "study"
     )
     assert [len(prompts) for prompts in checked.study.domains.values()] == [10, 10]

@@ -137,7 +137,7 @@ def test_a_search_that_was_killed_ends_as_one_that_was_not(searched: Debiased, t
 
 
 def test_nothing_within_the_guard_is_said_and_another_guard_takes_it(tmp_path: Path) -> None:
-    spoilt = {"method": "lmd?weight=0.01", "learning_rate": None, "over": ("learning_rate=0.3,1e30",)}
+    spoilt = {"method": "lmd?weight=0.01", "learning_rate": None, "over": ("learning_rate=1,1e30",)}
     options = config(tmp_path, **spoilt).model_dump(exclude_unset=True, exclude={"learning_rate"})
     with pytest.raises(NothingChosen, match="Nearest: trial 01") as nothing:
         debias_with(DebiasConfig(**{**options, "guard": 1.0}), output=tmp_path / "out")

@@ -69,6 +69,9 @@ def test_the_gap_and_its_mean_are_those_of_the_numbers() -> None:
     assert axes["gap"].item() == pytest.approx(pay[40:].mean() - pay[:40].mean())
     assert sentence(found).startswith("Sex: more pay for m than for f: 47,500 against 39,700 (gap 7,810,")
     assert "--column pay=score" in " ".join(found.told)
+    page = found.html()
+    assert "Means by group" in page
+    assert f"{pay[40:].mean():,.0f}" in page and f"{pay[:40].mean():,.0f}" in page
 
 
 def test_a_threshold_makes_a_rate_of_a_number() -> None:

@@ -117,7 +117,7 @@ def test_the_file_is_a_mitigation_that_says_what_it_changes(found: RevisionStudy
     path = found.folder / INSTRUCTION_FILE
     mitigation = load_mitigation(f"instruction-file={path}")
     chosen = found.chosen
-    assert mitigation.parameters() == {"text": chosen["instruction"], "delimiter": "\n"}
+    assert mitigation.parameters().items() >= {"text": chosen["instruction"], "delimiter": "\n"}.items()
     card = mitigation.card
     for told in ("puppet/writer", "toxigen", "negative continuations fell by", JUDGE):
         assert told in card.summary + card.construct

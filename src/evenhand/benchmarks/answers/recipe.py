@@ -120,6 +120,8 @@ def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
 
 def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
     """A sentence for each axis, and of which questions and raters it speaks."""
+    if "design" not in details:
+        return []
     facts = details["design"].row(0, named=True)
     written = rate_headlines if facts["rates"] else score_headlines
     lines = written(facts["outcome"])(findings, details)
@@ -179,6 +181,7 @@ BENCHMARK = Benchmark(
         "the group. Answers of one person, or codings of one answer, count once only if a column says so.",
         citation="Edgington & Onghena 2007, Randomization Tests",
         source="evenhand.benchmarks.answers.designed",
+        licence="The answers are yours.",
         details="Codings of one answer are averaged; questions that all groups met are held fixed, and from 8 on are "
         "what was sampled; with a column of units each unit counts once.",
     ),

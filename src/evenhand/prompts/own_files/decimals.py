@@ -21,7 +21,7 @@ def plain_numbers(
     before three digits is a decimal point, as in a file whose values are separated by commas.
     Raises DataError where all numbers fit both and mean something else by each.
 
-    >>> plain_numbers(pl.Series("pay", ["1.250,5", "3"]), Path("a.csv")).to_list()
+    >>> plain_numbers(pl.Series("pay", ["1.250,5", "3"]), "a.csv").to_list()
     ['1250.5', '3']
     """
     if values.dtype != pl.String:

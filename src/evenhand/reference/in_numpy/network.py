@@ -160,7 +160,7 @@ def gelu(values: Floats) -> Floats:
 def log_normaliser(logits: Floats) -> Floats:
     """log Σ exp over the last of two dimensions, (rows,); the logits are left as they are.
 
-    >>> log_normaliser(np.zeros((1, 4), dtype=np.float32)).round(4).tolist()
+    >>> log_normaliser(np.zeros((1, 4), dtype=np.float32)).astype(float).round(4).tolist()
     [1.3863]
     """
     highest = logits.max(-1, keepdims=True)

@@ -4,15 +4,14 @@ Exact for "the groups' distributions are equal" whatever the sizes, clusters and
 standard deviation within groups *of their own deal*, which wins power where many groups differ.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from scipy.special import gammaln, ndtri
 
-from evenhand.stats.arrays import Codes, Counts, Flags, Floats
+from evenhand.stats.arrays import Codes, Flags, Floats
+from evenhand.stats.disparity.dealing import Layout
 from evenhand.stats.disparity.tails import (
     ClosedForm,
     SquaresTail,
@@ -21,13 +20,12 @@ from evenhand.stats.disparity.tails import (
     least_p,
     two_tails,
 )
-from evenhand.stats.disparity.units import Units, arrangements, exchangeable
+from evenhand.stats.disparity.units import Units, exchangeable
 
 FIRST, MOST = 199, 9_999
 """Deals to begin with, and at most: a verdict among many axes needs p far below 1 / 200."""
 ENOUGH = 20
 """Deals as extreme as what was observed, after which more would change nothing."""
-_DIGITS = 9
 _CELLS = 1 << 22
 
 
@@ -216,6 +214,7 @@ def deal(
     others if None. variances: whether to test, too, that groups scatter alike within. first, most: numbers of deals;
     after `first` no more are made where 20 are as extreme as what was observed, over the axis. Where there are no
     more than `most` different deals, each is made once and p is exact.
+    Of many units (`dealing.MANY`) sums of the groups are drawn instead of single units, to the same distribution.
     Needs more units than groups. Source: Edgington & Onghena 2007; Besag & Clifford 1991 (stopping); Westfall & Young
     1993 (smallest of several p).
 
@@ -224,28 +223,28 @@ def deal(
     >>> test.count, test.p.round(5).tolist(), round(test.axis_p, 4)
     (1680, [0.36548, 0.05357, 0.01905], 0.05)
     """
-    table = _Table.of(units)
+    table = Layout.of(units)
     rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
     classes = exchangeable(units, contrasts)
     known = (units, closed_form(units, rows), least_p(units, rows))
     ordered = None if contrasts is None else rows[:, table.order]
-    observed = table.statistics(table.observed[None, :], ordered, variances)
+    observed = table.statistics(table.sums(table.observed[None, :], squares=variances), ordered)
     parts = [observed]
     exact = units.log_deals <= np.log(most + 0.5)
     generator = np.random.default_rng(seed)
     if exact:
-        parts += [table.statistics(chunk, ordered, variances) for chunk in table.every_deal()]
+        every = (table.sums(chunk, squares=variances) for chunk in table.every_deal())
+        parts += [table.statistics(sums, ordered) for sums in every]
     else:
-        parts += [
-            table.statistics(chunk, ordered, variances) for chunk in table.random_deals(first, generator)
-        ]
+        drawn = table.random_sums(first, generator, squares=variances)
+        parts += [table.statistics(sums, ordered) for sums in drawn]
         for target in sorted({min(999, most), most}):
             result = Deals(*_joined(parts, table, contrasts is None), classes, False, *known)
             extreme = np.count_nonzero(result._ranks[2][1:] <= result._ranks[2][0])
             if extreme >= ENOUGH or target <= result.count:
                 break
-            more = table.random_deals(target - result.count, generator)
-            parts += [table.statistics(chunk, ordered, False) for chunk in more]
+            more = table.random_sums(target - result.count, generator)
+            parts += [table.statistics(sums, ordered) for sums in more]
     return Deals(*_joined(parts, table, contrasts is None), classes, exact, *known)
 
 
@@ -254,10 +253,9 @@ def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
 
     Strata are left as they are, so that a group keeps what its strata make of it. Few deals where units are many.
     """
-    table = _Table.of(units)
+    table = Layout.of(units)
     count = int(np.clip(4 * _CELLS // max(len(table.pool), 1), 19, draws))
-    chunks = table.random_deals(count, np.random.default_rng(seed))
-    means = [np.add.reduceat(chunk, table.starts, axis=1) / table.sizes for chunk in chunks]
+    means = [sums / table.sizes for sums, _ in table.random_sums(count, np.random.default_rng(seed))]
     return np.asarray(np.concatenate(means).max(axis=1) + table.level)
 
 
@@ -274,7 +272,7 @@ def smallest_p(units: Units) -> float:
 
 def _joined(
     parts: list[tuple[Floats, Floats, Floats | None]],
-    table: "_Table",
+    table: Layout,
     default: bool,
 ) -> tuple[Floats, Floats, Floats | None]:
     z, spread = (np.concatenate([part[i] for part in parts]) for i in range(2))
@@ -282,116 +280,3 @@ def _joined(
     if default:  # columns lie in the order of the table
         z = z[:, table.back]
     return z, spread, np.concatenate(known) if known else None
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Units laid out so that neither the names of groups nor the order of rows can change a deal."""
-
-    pool: Floats  # values by stratum, sorted in each
-    observed: Floats  # values by group
-    to_groups: Codes  # places of the pool in the order of groups
-    blocks: Counts  # units of each stratum
-    starts: Codes  # first unit of each group
-    sizes: Floats
-    order: Codes  # group codes as laid out
-    back: Codes
-    level: float  # mean of all values, which strata have lost
-    total: float  # sum of squares
-    freedom: int
-    shares: bool
-    cells: Counts
-
-    @staticmethod
-    def of(units: Units) -> "_Table":
-        values = units.centred
-        cells = units.cells()
-        means = np.nan_to_num(units.group_means(values))
-        order = np.lexsort((np.round(means, 12), *cells.T[::-1]))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        strata = np.zeros(len(values), dtype=np.int64) if units.strata is None else units.strata
-        by_stratum = np.lexsort((values, strata))
-        blocks = np.bincount(strata).astype(np.int64)
-        cells = cells[order]
-        labels = np.concatenate([np.repeat(np.arange(len(order)), column) for column in cells.T])
-        sizes = cells.sum(axis=1)
-        observed = values[np.lexsort((values, place[units.groups]))]
-        centre = float(values.mean())
-        return _Table(
-            pool=values[by_stratum],
-            observed=observed,
-            to_groups=np.argsort(labels, kind="stable").astype(np.int64),
-            blocks=blocks,
-            starts=(np.cumsum(sizes) - sizes).astype(np.int64),
-            sizes=sizes.astype(np.float64),
-            order=order.astype(np.int64),
-            back=place,
-            level=float(units.values.mean()) - centre,
-            total=float(np.square(values - centre).sum()),
-            freedom=units.freedom,
-            shares=units.shares,
-            cells=cells,
-        )
-
-    def random_deals(self, count: int, generator: np.random.Generator) -> Iterator[Floats]:
-        """Values by group, (some, units) at a time."""
-        step = max(1, _CELLS // len(self.pool))
-        alike = bool(np.all(self.blocks == self.blocks[0]))
-        for start in range(0, count, step):
-            rows = min(step, count - start)
-            if alike:
-                shape = (rows * len(self.blocks), int(self.blocks[0]))
-                drawn = np.broadcast_to(self.pool, (rows, len(self.pool))).reshape(shape)
-                yield generator.permuted(drawn, axis=1).reshape(rows, -1)[:, self.to_groups]
-            else:
-                block = np.repeat(np.arange(len(self.blocks)), self.blocks)
-                shuffled = np.argsort(block + generator.random((rows, len(block))), axis=1)
-                yield self.pool[shuffled][:, self.to_groups]
-
-    def every_deal(self) -> Iterator[Floats]:
-        """All different deals, values by group."""
-        parts = [[np.array(way) for way in arrangements(tuple(column.tolist()))] for column in self.cells.T]
-        labels = np.array([np.concatenate(way) for way in product(*parts)])
-        yield self.pool[np.argsort(labels, axis=1, kind="stable")]
-
-    def statistics(
-        self, values: Floats, contrasts: Floats | None, variances: bool
-    ) -> tuple[Floats, Floats, Floats | None]:
-        """z, spread and (if asked) unevenness of variances of each row of values by group."""
-        means = np.add.reduceat(values, self.starts, axis=1) / self.sizes
-        weight = self.sizes / self.sizes.sum()
-        between = (np.square(means - (means @ weight)[:, None]) * self.sizes).sum(axis=1)
-        within = np.maximum(self.total - between, 0.0)
-        within = np.where(within < 1e-11 * self.total, 0.0, within) / max(self.freedom, 1)
-        if contrasts is None:
-            groups = len(self.sizes)
-            difference = (means - means.mean(axis=1, keepdims=True)) * (groups / (groups - 1))
-            inverse = 1 / self.sizes
-            error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
-        else:
-            difference = means @ contrasts.T
-            error = np.square(contrasts) @ (1 / self.sizes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(np.abs(difference) < 1e-12, 0.0, difference / np.sqrt(within[:, None] * error))
-            spread = np.where(between < 1e-12, 0.0, between / within)
-        uneven = self._unevenness(values, means) if variances else None
-        z, spread = np.round(z, _DIGITS), np.round(spread, _DIGITS)
-        return np.asarray(z, dtype=np.float64), np.asarray(spread, dtype=np.float64), uneven
-
-    def _unevenness(self, values: Floats, means: Floats) -> Floats:
-        squares = np.add.reduceat(np.square(values), self.starts, axis=1) - self.sizes * np.square(means)
-        weight = self.sizes - 1
-        own = squares / np.maximum(weight, 1)
-        coin = np.ones_like(own)
-        if self.shares:
-            rate = np.clip(means + self.level, 0, 1)
-            coin = rate * (1 - rate) + own / self.sizes
-            if len(self.blocks) > 1 and np.all(self.cells == 1):  # a stratum's mean holds all groups' scatter
-                groups = len(self.sizes)
-                coin = (1 - 2 / groups) * coin + coin.mean(axis=1, keepdims=True) / groups
-        coins = (weight * coin).sum(axis=1)
-        scale = np.divide((weight * own).sum(axis=1), coins, out=np.zeros(len(coins)), where=coins > 1e-12)
-        return np.asarray(
-            np.round((weight * np.square(own - scale[:, None] * coin)).sum(axis=1), _DIGITS + 3)
-        )

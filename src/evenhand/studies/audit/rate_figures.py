@@ -144,6 +144,29 @@ def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Fo
     return _rows_forest(rows, "group", under="axis")
 
 
+@dataclass(frozen=True)
+class GroupScores:
+    """Means of a number by group, those named first, then those farthest from the others: rows of the detail
+    `score_groups`, and to how many digits they are told."""
+
+    rows: list[dict[str, Any]]
+    places: int
+
+    @property
+    def named(self) -> int:
+        """How many groups are named as given more, or less, than the others."""
+        return sum(row["named"] is not None for row in self.rows)
+
+
+def group_scores(benchmark: BenchmarkView) -> GroupScores | None:
+    """Means by group; None where a benchmark has no numbers."""
+    groups = benchmark.detail("score_groups")
+    if groups is None or groups.is_empty():
+        return None
+    ranked = groups.sort(pl.col("named").is_null(), pl.col("estimate").abs(), descending=[False, True])
+    return GroupScores(ranked.to_dicts(), wording.decimals(ranked["mean"].to_list()))
+
+
 def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
     """A measure's rows of single parts (toxic prompts, a cluster of styles), over everything or by axis."""
     table = view.rows(benchmark.name, measure, strata=True)

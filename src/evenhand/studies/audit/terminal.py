@@ -98,12 +98,9 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     out.pairs([(name, text) for name, text in rows if text])
     for asked in plan.get("asked_about") or []:
         _asked_about(asked, out)
-    for told in [
-        *(plan.get("notes") or []),
-        *(plan.get("asked_whole") or []),
-        *(plan.get("as_dialogue") or []),
-    ]:
-        out.line(told)
+    for kind in ("notes", "asked_whole", "as_dialogue"):
+        for told in plan.get(kind) or []:
+            out.line(told)
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
         if frame is None or frame.is_empty():
             continue

@@ -18,7 +18,7 @@ from evenhand.reports import (
 )
 from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
-from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, StyleMap, style_maps
+from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, GroupScores, StyleMap, style_maps
 from evenhand.studies.audit.self_chats import ChatTables, chat_tables
 
 OWN_FIGURES = (
@@ -95,6 +95,7 @@ class WrittenSection:
     classifiers: tuple[ClassifierView, ...]
     bias: Forest | None
     rates: GroupRates | None
+    scores: GroupScores | None
     beside: BesideReference | None
     largest: Forest | None
     figures: list[Figure]
@@ -132,6 +133,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
         classifiers=written.classifiers,
         bias=bias,
         rates=rate_figures.group_rates(view, benchmark),
+        scores=rate_figures.group_scores(benchmark),
         beside=rate_figures.beside_reference(view, benchmark),
         largest=rate_figures.largest_rates(view, benchmark),
         figures=figures,

@@ -96,19 +96,18 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
 
 def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     """Means of a number by group, those farthest from the others first."""
-    groups = benchmark.detail("score_groups")
-    if groups is None:
+    scores = rate_figures.group_scores(benchmark)
+    if scores is None:
         return
     out.gap()
-    named = int(groups["named"].count())
-    out.line(f"Means by group, beside the others of the axis ({named:,} of {groups.height:,} named)", "bold")
+    of = f"{scores.named:,} of {len(scores.rows):,} named"
+    out.line(f"Means by group, beside the others of the axis ({of})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("mean", "right"), ("95 %", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),
     )  # fmt: skip
-    ranked = groups.sort(pl.col("named").is_null(), pl.col("estimate").abs(), descending=[False, True])
-    places = wording.decimals(ranked["mean"].to_list())
-    for row in ranked.head(GROUPS_SHOWN).to_dicts():
+    places = scores.places
+    for row in scores.rows[:GROUPS_SHOWN]:
         out.row(
             table,
             wording.label(row["group"]),

@@ -145,7 +145,7 @@ def measure(
     >>> answers = {"who": ["women", "men"] * 30, "hostile": [True, False] * 20 + [False] * 20}
     >>> found = measure(answers, columns={"who": "group"})
     >>> found.tables()["headlines"]["sentence"].item()
-    'Who: worse for women than for men: 66.7 % hostile against 0 % (gap 66.7 points, 45.5 to 80.8).'
+    'Who: worse for women than for men: 66.7 % hostile against 0 % (gap 66.7 points, ...'
     """
     if isinstance(classifiers, str):
         classifiers = [classifiers]

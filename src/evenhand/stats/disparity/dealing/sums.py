@@ -1,0 +1,180 @@
+"""Sums of groups over a random deal of many units, drawn without dealing every unit.
+
+A million units dealt a thousand times are a thousand million steps; but of a deal only the groups' sums enter a test.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.stats.arrays import Codes, Counts, Floats
+
+MANY = 6_000
+"""Up to so many units each is dealt."""
+DISTINCT, CLASSES, EXTREME = 12, 8, 32
+"""So many different values are classes of their own; else so many classes, and so many of the extremes on each side."""
+EQUAL = 1e-12
+"""Values that differ by less are one."""
+# how much dearer it is to draw the units of a class in a group than to deal one unit
+_PRICE = 6
+_CELLS = 1 << 20
+Sums = tuple[Floats, Floats | None]
+"""Sums by group, and sums of squares if asked for, both (deals, groups)."""
+
+
+@dataclass(frozen=True)
+class ManyUnits:
+    """Units of each stratum in classes of nearly equal values.
+
+    cells: (strata, groups), units that each group gets. counts: (classes, strata), units of a class. means, squares:
+    (classes, strata), means of their values and of these squared. scatter: (classes, strata, 2, 2), the root of the
+    covariance of both inside a class. extremes: values of the class 0 of each stratum, which are dealt one by one.
+
+    How many units of each class fall to each group is drawn exactly (multivariate hypergeometric), and so is who gets
+    which extreme. What values inside a class differ is drawn normal with the covariance that a deal has. So sums have
+    exactly the mean and covariance of those of a deal; where a stratum has up to DISTINCT values (labels, ratings,
+    shares of a few questions) no class has any scatter, and their whole distribution is that of a deal. Else normal is
+    only what is left inside a class, a twentieth of the variance or so, and no unit in it lies out: of the skewness and
+    of the tails of sums what is lost cannot be seen in thousands of deals.
+    Source: Hájek 1960 (normal limit of sums without replacement); bins and extremes were simulated for this use.
+    """
+
+    cells: Counts
+    counts: Counts
+    means: Floats
+    squares: Floats
+    scatter: Floats
+    extremes: tuple[Floats, ...]
+
+    @staticmethod
+    def of(pool: Floats, blocks: Counts, cells: Counts) -> "ManyUnits | None":
+        """Classes of values (units,) that lie by stratum, sorted in each; None where dealing units is no slower.
+
+        blocks: (strata,), units of each. cells: (groups, strata), units of each group in them.
+        """
+        groups, strata = cells.shape
+        if len(pool) <= MANY or groups * strata * _PRICE > len(pool):
+            return None
+        parts = [_classes(part) for part in np.split(pool, np.cumsum(blocks)[:-1])]
+        number = max(int(codes.max()) + 1 for codes in parts)
+        if groups * strata * number * _PRICE > len(pool):
+            return None
+        counts = np.zeros((number, strata), dtype=np.int64)
+        means, squares = np.zeros((number, strata)), np.zeros((number, strata))
+        scatter = np.zeros((number, strata, 2, 2))
+        extremes = []
+        ends = np.cumsum(blocks)
+        for place, codes in enumerate(parts):
+            values = pool[ends[place] - blocks[place] : ends[place]]
+            own = np.bincount(codes, minlength=number)
+            least = np.maximum(own, 1)
+            both = values, np.square(values)
+            mean, square = (np.bincount(codes, weights=one, minlength=number) / least for one in both)
+            left = both[0] - mean[codes], both[1] - square[codes]
+            covered = {
+                (i, k): np.bincount(codes, weights=left[i] * left[k], minlength=number)
+                / np.maximum(own - 1, 1)
+                for i, k in ((0, 0), (0, 1), (1, 1))
+            }
+            # Cholesky of two by two
+            first = np.sqrt(covered[0, 0])
+            across = np.divide(covered[0, 1], first, out=np.zeros(number), where=first > 0)
+            if len(values) and np.ptp(values[codes == 0]) > EQUAL:  # else each class is one value
+                scatter[:, place, 0, 0], scatter[:, place, 1, 0] = first, across
+                scatter[:, place, 1, 1] = np.sqrt(np.maximum(covered[1, 1] - np.square(across), 0.0))
+            counts[:, place], means[:, place], squares[:, place] = own, mean, square
+            extremes.append(values[codes == 0])
+        return ManyUnits(cells.T.copy(), counts, means, squares, scatter, tuple(extremes))
+
+    def drawn(self, deals: int, generator: np.random.Generator, *, squares: bool = False) -> Iterator[Sums]:
+        """Sums of so many deals, some at a time."""
+        step = max(1, _CELLS // self.cells.size)
+        for start in range(0, deals, step):
+            yield self._some(min(step, deals - start), generator, squares)
+
+    def _some(self, deals: int, generator: np.random.Generator, squares: bool) -> Sums:
+        strata, groups = self.cells.shape
+        free = np.broadcast_to(self.cells, (deals, strata, groups)).copy()
+        first = np.zeros((deals, groups))
+        second = np.zeros((deals, groups)) if squares else None
+        for number in range(len(self.counts)):
+            last = number == len(self.counts) - 1
+            taken = free if last else _taken(free, self.counts[number], generator)
+            if not last:
+                free = free - taken
+            if number == 0 and (dealt := np.flatnonzero(self.scatter[0].any(axis=(1, 2)))).size:
+                self._deal_extremes(dealt, taken, first, second, generator)
+                taken[:, dealt] = 0
+            first += np.einsum("dsg,s->dg", taken, self.means[number])
+            if second is not None:
+                second += np.einsum("dsg,s->dg", taken, self.squares[number])
+            if number > 0:
+                self._scattered(number, taken, first, second, generator)
+        return first, second
+
+    def _deal_extremes(
+        self,
+        places: Codes,
+        taken: Counts,
+        first: Floats,
+        second: Floats | None,
+        generator: np.random.Generator,
+    ) -> None:
+        """Deal each extreme of the strata at these places, so many to each group as it takes."""
+        deals = len(taken)
+        for place in places:
+            values = self.extremes[place]
+            order = generator.permuted(np.broadcast_to(values, (deals, len(values))), axis=1)
+            ends = np.cumsum(taken[:, place], axis=1)
+            for power, total in ((1, first), (2, second)):
+                if total is not None:
+                    running = np.concatenate([np.zeros((deals, 1)), np.cumsum(order**power, axis=1)], axis=1)
+                    total += np.diff(np.take_along_axis(running, ends, axis=1), axis=1, prepend=0.0)
+
+    def _scattered(
+        self, number: int, taken: Counts, first: Floats, second: Floats | None, generator: np.random.Generator
+    ) -> None:
+        root = self.scatter[number]
+        places = np.flatnonzero(root.any(axis=(1, 2)))
+        if not places.size:
+            return
+        mine = taken[:, places]
+        share = mine / np.maximum(self.counts[number, places], 1)[None, :, None]
+        noise = []
+        for _ in range(1 if second is None else 2):
+            each = np.sqrt(mine) * generator.normal(size=mine.shape)
+            noise.append(each - share * each.sum(axis=2, keepdims=True))
+        first += np.einsum("dsg,s->dg", noise[0], root[places, 0, 0])
+        if second is not None:
+            second += np.einsum("dsg,s->dg", noise[0], root[places, 1, 0])
+            second += np.einsum("dsg,s->dg", noise[1], root[places, 1, 1])
+
+
+def _classes(values: Floats) -> Codes:
+    """The class of each sorted value: one for each different value, or the extremes (0) and what lies between."""
+    steps = np.concatenate([[0], np.cumsum(np.diff(values) > EQUAL)]) if len(values) else np.zeros(0)
+    if len(steps) == 0 or steps[-1] < DISTINCT:
+        return np.asarray(steps, dtype=np.int64)
+    codes = np.zeros(len(values), dtype=np.int64)
+    inner = values[EXTREME:-EXTREME]
+    if len(inner):
+        far = np.abs(inner - np.median(inner))
+        reached = np.cumsum(far + far.mean() / 4)  # narrow classes far out, where few values differ much
+        codes[EXTREME:-EXTREME] = 1 + np.minimum(
+            (CLASSES * reached / reached[-1]).astype(np.int64), CLASSES - 1
+        )
+    return codes
+
+
+def _taken(free: Counts, wanted: Counts, generator: np.random.Generator) -> Counts:
+    """How many units of a class each group takes of its free places (deals, strata, groups); wanted: (strata,)."""
+    taken = np.empty_like(free)
+    left = np.broadcast_to(wanted, free.shape[:2]).copy()
+    rest = free.sum(axis=2)
+    for group in range(free.shape[2]):
+        mine = free[:, :, group]
+        rest = rest - mine
+        taken[:, :, group] = generator.hypergeometric(mine, rest, left)
+        left = left - taken[:, :, group]
+    return taken
