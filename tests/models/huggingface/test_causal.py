@@ -121,21 +121,6 @@ def test_spans_restrict_what_is_scored(tiny_folder: Callable[..., Path]) -> None
     assert "love" not in covered
 
 
-def test_a_token_of_white_space_alone_has_no_width_in_a_span(tiny_folder: Callable[..., Path]) -> None:
-    model = load_model(str(tiny_folder("gpt2")))
-    assert isinstance(model, CausalModel)
-    text = "old\n\nmen"
-    places = model.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
-    blanks = [place for place in places if place[0] == place[1]]
-    assert blanks  # as the tokenizer sees them
-    alone = model.log_likelihoods(Texts([text], spans=[(3, 4)]))
-    beyond = model.log_likelihoods(Texts([text], spans=[(3, len(text))]))
-    scored = [bool(first < len(text) and end > 3) for first, end in places]
-    assert beyond.counts[0] == sum(scored)
-    assert alone.counts[0] == sum(first < 4 and end > 3 for first, end in places)
-    assert alone.counts[0] < len(blanks)
-
-
 def test_end_token_is_scored_on_request(tiny_folder: Callable[..., Path]) -> None:
     folder = str(tiny_folder("gpt2"))
     plain, ended = (
