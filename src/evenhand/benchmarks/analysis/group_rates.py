@@ -178,7 +178,7 @@ def analyse_group_rates(
         background = 100.0 * float(responses["negative"].cast(pl.Float64).mean())  # type: ignore[arg-type]
         old = published_bias_score(tables, background)
         details["published_groups"] = old.groups
-    rows = disparity_rows(found) + described_rows(found) + named_rows(named) + largest_rows(largest)
+    rows = disparity_rows(found) + described_rows(found, cluster) + named_rows(named) + largest_rows(largest)
     rows += published_rows(old, tables) + rates
     if axes_alike:
         rows += axis_rows(by_axis)
