@@ -69,7 +69,9 @@ def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str]) -> str:
         could = taken.get(name) or (
             " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part) if kinds else "nothing"
         )
-        values = [] if not kinds else frame[name].drop_nulls().unique(maintain_order=True).cast(pl.String)
+        values: list[str] = []
+        if kinds:
+            values = frame[name].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
         shown = ", ".join(value[:_TEXT].splitlines()[0] if value else '""' for value in values[:_VALUES])
         more = ", ..." if len(values) > _VALUES else ""
         lines.append(f"  {name}{f' ({shown}{more})' if shown else ''}: {could}")
