@@ -39,8 +39,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     path = Path(path)
     if not path.name:
         raise WriteError(f"{str(path)!r} is the name of no file.", "Name a file to write.")
-    if os.path.exists(path) and not os.path.isfile(path):
-        kind = "a folder" if os.path.isdir(path) else "a device or a pipe"
+    if os.path.lexists(path) and not path.is_symlink() and not is_file(path):
+        kind = "a folder" if is_folder(path) else "a device or a pipe"
         raise WriteError(f"Could not write {path}: it is {kind}.", "Name a file to write.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
