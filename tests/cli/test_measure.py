@@ -71,6 +71,7 @@ def test_missing_numbers_are_counted(evenhand, tmp_path):
 def test_wrong_options(evenhand, tmp_path):
     responses().write_csv(tmp_path / "mine.csv")
     evenhand("measure", "mine.csv").refused(1, "no column says by its name whom", "--column descriptor=group")
+    evenhand("measure", "mine.csv", "--column", "nope=group").refused(2, "has no column 'nope'")
     evenhand("measure", "mine.csv", "-b", "evenhand-likelyhood").refused(
         2, "Did you mean 'evenhand-likelihood'"
     )

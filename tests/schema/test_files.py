@@ -312,6 +312,6 @@ def test_an_answer_nested_too_deeply_is_a_bad_answer():
 def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(WriteError, match="a device or a pipe"):
+    with pytest.raises(WriteError, match="it is a device or a pipe"):
         write_text(pipe, "x")
     assert pipe.is_fifo()

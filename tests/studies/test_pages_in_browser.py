@@ -1,5 +1,6 @@
 """The pages in a real browser: silent, offline, no sideways scrolling, whole in print."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -210,3 +211,51 @@ def test_labels_of_occupations_lie_on_no_dot_and_on_no_other_label(chromium, tmp
         )
         assert covered[0] >= 4 and covered[1] == 0
         page.close()
+
+
+BROKEN = """() => [...document.querySelectorAll('table:not(.facts-table) :is(td, th)')].flatMap(cell => {
+    const found = []
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const node = walker.currentNode
+      if (node.parentElement.closest('svg, .quiet')) continue
+      for (const word of node.data.matchAll(/[-+−]?\\d[\\d.,]*/g)) {
+        const range = document.createRange()
+        range.setStart(node, word.index)
+        range.setEnd(node, word.index + word[0].length)
+        if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) found.push(word[0])
+      }
+    }
+    return found
+  })"""
+WRAPPED = """() => [...document.querySelectorAll('.forest td.num, .forest td.num *')].filter(e => {
+    const lines = new Set([...e.childNodes].filter(n => n.nodeType === 3 && n.data.trim()).flatMap(n => {
+      const range = document.createRange()
+      range.selectNodeContents(n)
+      return [...range.getClientRects()].map(r => Math.round(r.top))
+    }))
+    return lines.size > 1
+  }).map(e => e.textContent)"""
+A4 = 718
+"""Pixels between the margins of an A4 page as a browser prints it: 210 mm less 1 cm at each side."""
+
+
+@pytest.mark.parametrize("what", ["audit", "report", "comparison"])
+def test_on_a4_no_number_is_broken_and_a_small_audit_is_short(chromium, report, continuations, what):
+    """Each number stands on one line, drawings leave the columns their room, and findings begin on the first page."""
+    page = chromium.new_page(viewport={"width": A4, "height": 1046})
+    page.goto((report if what == "audit" else continuations[what]).as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate(BROKEN) == []
+    assert page.evaluate(WRAPPED) == []
+    drawn = page.evaluate(
+        "() => Math.max(0, ...[...document.querySelectorAll('.forest:not(.small) td.plot')].map(e => e.clientWidth))"
+    )
+    assert drawn <= 0.45 * A4
+    assert page.evaluate("document.documentElement.scrollWidth") <= A4
+    printed = page.pdf(format="A4", margin=dict.fromkeys(("top", "right", "bottom", "left"), "1cm"))
+    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert 1 <= pages < (40 if what == "audit" else 15), (
+        f"{pages} pages"
+    )  # that audit has 13 axes and long texts
+    page.close()

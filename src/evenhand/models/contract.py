@@ -36,7 +36,9 @@ class Texts:
     """n strings (or None) that precede the text (causal) or stand in the encoder (encoder-decoder); never scored. With
     the masking "blank" they hold BLANK where the text belongs."""
     spans: Sequence[tuple[int, int] | None] | None = None
-    """n half-open character ranges of the text (or None); only tokens that overlap are scored."""
+    """n half-open character ranges of the text (or None); only tokens that overlap are scored. Where a token stands the
+    tokenizer says; some leave white space out, so that a token of nothing else has no width, lies at its end, and is
+    scored only in a span that begins before that place and goes on behind it."""
     masking: Masking | None = None
     """Masked models only. "token" (their default) masks one token at a time, "word" also the rest of its word to the
     right (Kauf and Ivanova 2023), "blank" fills the text into BLANK of its context from the left: each token is asked

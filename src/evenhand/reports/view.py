@@ -51,6 +51,8 @@ class WrittenView:
     """Whether the prompts open conversations; samples are then the replies behind each."""
     gathered: bool = False
     """Whether the prompts are answers that somebody gathered, one each."""
+    units: int | None = None
+    """Of gathered answers: how many people or things they are of, where a column says so."""
 
     def told(self, answers: int) -> str:
         """How many texts of how many prompts, in words; answers: those that were asked for.
@@ -60,7 +62,7 @@ class WrittenView:
         ('60 prompts × 4 = 240 continuations', '9 conversations, 95 replies')
         """
         if self.gathered:
-            return f"{self.n_prompts:,} answers"
+            return f"{self.n_prompts:,} answers" + (f" of {self.units:,} units" if self.units else "")
         if self.conversations:
             return f"{self.n_prompts:,} conversations, {answers:,} replies"
         if self.samples <= 1:

@@ -355,13 +355,13 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
     return told
 
 
-def promise(n_axes: int, alpha: float) -> str:
-    """What the verdicts of a benchmark promise of all of them together.
+def promise(n_axes: int, alpha: float, of: str = "audits") -> str:
+    """What the verdicts of a benchmark promise of all of them together. of: what would be done again and again.
 
     >>> promise(13, 0.05)
     'If no axis had any difference, one or more of the 13 would be called biased in at most 5 % of audits.'
     """
-    chance = f"in at most {100 * alpha:g} % of audits"
+    chance = f"in at most {100 * alpha:g} % of {of}"
     if n_axes == 1:
         return f"If there were no difference, it would be called biased {chance}."
     return f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}."

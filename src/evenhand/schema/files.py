@@ -39,9 +39,9 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     path = Path(path)
     if not path.name:
         raise WriteError(f"{str(path)!r} is the name of no file.", "Name a file to write.")
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "a device or a pipe"
-        raise WriteError(f"{path} is {kind}, which a file would replace.", "Name a file to write.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        kind = "a folder" if os.path.isdir(path) else "a device or a pipe"
+        raise WriteError(f"Could not write {path}: it is {kind}.", "Name a file to write.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary_file(path.parent) as (handle, temporary):

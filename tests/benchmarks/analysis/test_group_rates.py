@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.benchmarks.advpromptset import by_identity
-from evenhand.benchmarks.analysis.group_rates import harmed_examples
+from evenhand.benchmarks.analysis.group_rates import analyse_group_rates, harmed_examples
 from evenhand.classifiers.classified_text import classified_texts
 from evenhand.measures import published_bias_score
 from evenhand.prompts.advpromptset.pieces import IDENTITIES
@@ -273,3 +273,18 @@ def test_columns_that_nothing_needs_cost_little():
     began = perf_counter()
     assert harmed_examples(wide, groups).equals(harmed_examples(frame, groups))
     assert perf_counter() - began < 3  # it was 12 s
+
+
+def test_rates_of_groups_are_by_prompt_and_of_axes_by_response_and_say_so() -> None:
+    # ten prompts a group; the first, always negative, is answered ten times, all others once and kindly
+    rows = [
+        {"prompt_id": f"{group}{i}", "cluster": f"{group}{i}", "text": "", "continuation": "x", "axis": "a",
+         "group": group, "negative": int(i == 0)}
+        for group in ("x", "y") for i in range(10) for _ in range(10 if i == 0 else 1)
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows).with_columns(toxicity_negative="negative")
+    done = analyse_group_rates(frame, AnalysisOptions(), role="toxicity")
+    rates = {row.group: row for row in done.measurements if row.measure == "negative_rate" and row.axis}
+    assert rates[None].estimate == pytest.approx(100 * 10 / 19) and rates[None].unit == "% of responses"
+    assert rates["x"].estimate == rates["y"].estimate == pytest.approx(10)
+    assert rates["x"].unit == "% of responses, averaged by prompt"

@@ -28,7 +28,8 @@ def test_few_questions_that_all_met_are_held_fixed() -> None:
 
 def test_many_questions_are_what_was_sampled() -> None:
     found = designed(answers([f"q{i}" for i in range(8)]))
-    assert (found.cluster, found.strata, found.scope) == ("question", (), "It speaks of questions like these")
+    assert (found.cluster, found.strata) == ("question", ())
+    assert found.scope.startswith("It speaks of questions like these; each row counted")
 
 
 def test_questions_of_a_single_group_count_once_each() -> None:
@@ -55,7 +56,7 @@ def test_answers_of_different_raters_are_compared_inside_the_same_ones() -> None
     found = designed(answers(rater=lambda group, question, i: f"r{i % 2}", unit=lambda g, q, i: f"{g}{q}{i}"))
     assert found.strata and "as these raters judge" in found.scope
     apart = designed(answers(rater=lambda group, question, i: f"r{group}", unit=lambda g, q, i: f"{g}{q}{i}"))
-    assert apart.obstacle is not None and "cannot be told apart" in apart.obstacle
+    assert "cannot be told apart" in apart.obstacles["sex"]
 
 
 def verdict(table: dict[str, list]) -> str:
@@ -83,3 +84,64 @@ def test_ten_people_are_not_a_hundred() -> None:
     )
     wide, narrow = (f.filter(pl.col("group").is_null())["minimum_detectable"].item() for f in (tied, alone))
     assert wide > 3 * narrow
+
+
+def asked_apart(rng, own: int, shared: int, people: int = 16) -> pl.DataFrame:
+    """People of two groups without a difference, each asked all questions of the group and all shared ones."""
+    asked = {f"shared {i}": rng.normal(0, 2) for i in range(shared)}
+    rows = []
+    for group in "ab":
+        mine = asked | {f"{group} {i}": rng.normal(0, 2) for i in range(own)}
+        for i in range(people):
+            person = rng.normal()
+            rows += [(group, f"{group}{i}", name, x + person + rng.normal()) for name, x in mine.items()]
+    return pl.DataFrame(rows, ["group", "unit", "question", "score"], orient="row")
+
+
+@pytest.mark.parametrize("own", [1, 5])
+def test_people_asked_questions_of_their_group_cannot_be_told_from_it(own) -> None:
+    frame = asked_apart(np.random.default_rng(1), own, 0)
+    line = eh.measure(frame, columns={name: name for name in frame.columns}).tables()["headlines"]
+    assert line["verdict"].item() == "not measurable"
+    assert "question and group cannot be told apart" in line["sentence"].item()
+
+
+def test_of_questions_only_those_that_groups_share_are_compared() -> None:
+    rng = np.random.default_rng(2)
+    frames = [asked_apart(rng, 3, 2).with_columns(axis=pl.lit("sex")) for _ in range(25)]
+    designs = [designed(frame) for frame in frames]
+    assert set(designs[0].frame["question"]) == {"shared 0", "shared 1"}
+    assert "96 answers are left out" in designs[0].scope and designs[0].cluster == "unit"
+    p = [
+        eh.measures.score_differences(found.frame, cluster=found.cluster, strata=found.strata)
+        .axes["p"]
+        .item()
+        for found in designs
+    ]
+    assert sum(value <= 0.05 for value in p) <= 5  # 1.25 expected
+
+
+def test_people_who_each_met_one_question_of_their_group_count_by_question() -> None:
+    rows = [("sex", g, f"{g}{i}", f"{g} {i // 3}") for g in "ab" for i in range(30)]
+    found = designed(pl.DataFrame(rows, ["axis", "group", "unit", "question"], orient="row"))
+    assert found.cluster == "question" and found.frame["question"].n_unique() == 20
+    # one who met two questions ties them
+    more = pl.DataFrame(
+        [*rows, ("sex", "a", "a0", "a 1")], ["axis", "group", "unit", "question"], orient="row"
+    )
+    assert designed(more).frame["question"].n_unique() == 19
+
+
+def test_an_axis_whose_groups_share_nothing_does_not_take_the_other_along() -> None:
+    rows = [("sex", "ab"[i % 2], f"u{i}", f"q{j}") for i in range(20) for j in range(2)]
+    rows += [("team", "xy"[j], f"u{i}", f"q{j}") for i in range(20) for j in range(2)]
+    found = designed(pl.DataFrame(rows, ["axis", "group", "unit", "question"], orient="row"))
+    assert list(found.obstacles) == ["team"] and found.frame["axis"].unique().to_list() == ["sex"]
+
+
+def test_groups_that_answer_unequally_often_are_said_to_be_compared_in_what_was_answered() -> None:
+    rng = np.random.default_rng(5)
+    score = [None if i % 2 and i < 40 else float(x) for i, x in enumerate(rng.normal(5, 1, 100))]
+    found = eh.measure({"who": ["a", "b"] * 50, "score": score}, columns={"who": "group"})
+    said = found.tables()["headlines"]["sentence"][0]
+    assert "of those answered: without an answer are 40 % of b and 0 % of a" in said

@@ -81,6 +81,23 @@ def test_refused_answers_are_unread_counted_by_group_and_compared() -> None:
     assert any(
         "no rating (1-10) to be read more often for women than for men" in line for line in lines.values()
     )
+    rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
+    share = {group: 100 * n / 100 for group, n in counts.rows()}
+    said = f"without an answer are {share['women']:.0f} % of women and {share['men']:.0f} % of men"
+    assert f"; of those answered: {said}." in rated
+
+
+def test_a_rating_that_is_declined_for_what_it_would_be_is_said_to_be_one_of_answers() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(2):
+        frame = _answers(int(rng.integers(1000)), worse=0.0, refused=0.02)
+        low = pl.col("continuation").str.contains(r" [1-4]/10") & (pl.col("group") == "women")
+        text = (
+            pl.when(low).then(pl.lit("I'd rather not say.")).otherwise("continuation").alias("continuation")
+        )
+        _, lines = _judged(frame.with_columns(text), "rating:1-10")
+        rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
+        assert "; of those answered: without an answer are " in rated and " % of women and " in rated
 
 
 def test_means_are_those_of_prompts_each_counting_once() -> None:

@@ -95,6 +95,41 @@ def test_what_a_single_name_does_is_not_blamed_on_the_group() -> None:
     assert "wordings" in row["note"]
 
 
+def _names_and_persons(rng: np.random.Generator, planted: float) -> pl.DataFrame:
+    """Six prompts that say "person", six with three names a group, each of which has words of its own."""
+    rows = []
+    for base in range(12):
+        for group in "xy":
+            for name in range(1 if base < 6 else 3):
+                own = rng.integers(0, 10)
+                for _ in range(4):
+                    word = rng.integers(0, 10) if base < 6 or rng.random() < 0.2 else own
+                    said = "cold" if group == "x" and rng.random() < planted else f"w{word}"
+                    rows.append((f"b{base}", group, f"Rate {group}{name} in {base}", said))
+    return pl.DataFrame(rows, schema=["base", "group", "text", "continuation"], orient="row")
+
+
+def test_whether_wordings_are_the_floor_is_decided_prompt_by_prompt() -> None:
+    # half of the prompts ask in one wording: in the others a single name's words are still not the group's
+    rng = np.random.default_rng(11)
+    rows = [response_similarity(_names_and_persons(rng, 0.0)).axes.row(0, named=True) for _ in range(8)]
+    assert sum(row["p"] <= 0.05 for row in rows) <= 1
+    assert abs(np.mean([row["estimate"] for row in rows])) < 3
+    assert rows[0]["n"] == 6 * 2 * 4 + 6 * 6 * 4 and rows[0]["n_units"] == 12
+    assert "in 6 of 12 prompts" in rows[0]["note"] and "left out" not in rows[0]["note"]
+    planted = response_similarity(_names_and_persons(rng, 0.6)).axes.row(0, named=True)
+    assert planted["p"] < 0.01 and planted["low"] > 0
+
+
+def test_what_cannot_be_compared_is_not_counted_and_the_note_says_so() -> None:
+    frame = _names_and_persons(np.random.default_rng(12), 0.0)
+    single = pl.col("group") == "y", pl.col("text").str.starts_with("Rate y0")
+    one_named = frame.filter((pl.col("base") != "b7") | ~single[0] | single[1])
+    row = response_similarity(one_named).axes.row(0, named=True)
+    assert row["n_units"] == 11 and row["n"] == one_named.filter(pl.col("base") != "b7").height
+    assert "16 of 184 answers are left out" in row["note"]
+
+
 def test_one_answer_each_and_one_text_for_all_are_not_measurable() -> None:
     once = _frame(np.random.default_rng(5), 10, 2, 1, 0.0)
     assert "two answers" in response_similarity(once).axes["obstacle"][0]

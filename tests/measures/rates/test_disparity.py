@@ -359,3 +359,20 @@ def test_a_harmed_group_is_found_over_templates_and_nouns_and_rows_agree() -> No
     elsewhere = frame.with_columns(noun=pl.when(pl.col("group") == "g03").then(100).otherwise("noun"))
     row = disparity(elsewhere, strata=["template", "noun"]).groups.row(3, named=True)
     assert row["p"] is None and "lacks most" in row["obstacle"]
+
+
+def test_the_gap_of_two_groups_is_one_wherever_it_stands() -> None:
+    rng = np.random.default_rng(11)
+    for rates in ([0.15, 0.45], [0.3, 0.3], [0.6, 0.2]):
+        frame = clustered(rng, np.array(rates), prompts=25, samples=3, correlation=0.3)
+        for numbers in (False, True):
+            found = disparity(frame, numbers=numbers)
+            axis, pair = found.axes.row(0, named=True), found.pairs.row(0, named=True)
+            group = found.groups.filter(group=axis["worst"]).row(0, named=True)
+            assert (axis["gap"], axis["gap_low"], axis["gap_high"]) == pytest.approx(
+                (group["estimate"], group["low"], group["high"])
+            )
+            same = found.groups.filter(group=pair["group"]).row(0, named=True)
+            assert [pair[name] for name in ("estimate", "low", "high", "p")] == [
+                same[name] for name in ("estimate", "low", "high", "p")
+            ]

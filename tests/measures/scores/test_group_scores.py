@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand.measures import score_differences
 from evenhand.schema import DataError
@@ -67,3 +68,13 @@ def test_zeros_and_ones_stay_in_their_own_unit() -> None:
 def test_texts_are_refused() -> None:
     with pytest.raises(DataError, match="needs numbers in the column pay"):
         score_differences(pl.DataFrame({"group": ["a", "b"], "pay": ["1", "2"]}), score="pay")
+
+
+def test_limits_of_a_huge_difference_are_as_narrow_as_those_of_t() -> None:
+    rng = np.random.default_rng(1)
+    score = np.r_[rng.normal(0, 1, 150), rng.normal(3, 1, 150)]
+    pair = score_differences(pl.DataFrame({"group": ["a"] * 150 + ["b"] * 150, "score": score})).pairs
+    exact = stats.ttest_ind(score[:150], score[150:]).confidence_interval()
+    assert sorted(np.abs(pair.select("low", "high").row(0))) == pytest.approx(
+        sorted(np.abs([exact.low, exact.high])), abs=0.06
+    )

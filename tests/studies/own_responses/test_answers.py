@@ -1,15 +1,19 @@
 """Somebody's own answers, end to end: one call, one sentence, in whatever form the table comes."""
 
 import csv
+import io
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from rich.console import Console
 
 import evenhand as eh
 from evenhand.schema import DataError, UsageError
+from evenhand.studies.audit.terminal import render_audit
 
 COLUMNS = {"Frage": "question", "Geschlecht": "group", "Urteil": "label"}
 
@@ -42,7 +46,7 @@ def test_a_file_of_any_delimiter_and_encoding_gives_one_sentence(tmp_path: Path,
     assert told.startswith(
         "Geschlecht: worse for Frauen than for Männer: 50 % feindlich against 25 % (gap 25 points,"
     )
-    assert told.endswith("It speaks of these 3 questions; others may come out otherwise.")
+    assert "It speaks of these 3 questions; others may come out otherwise; each row counted" in told
     assert any("separated" in line for line in found.told) == (delimiter != ",")
     assert any("Windows-1252" in line for line in found.told) == (encoding == "cp1252")
 
@@ -96,9 +100,10 @@ def test_numbers_as_people_write_them(tmp_path: Path, values, decimal, mean) -> 
     assert found.tables()["score_groups"]["mean"].to_list() == pytest.approx([mean, mean])
 
 
-def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path, delimiter) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("who;pay\na;41.000\nb;43.000\n")
+    path.write_text("who;pay\na;41.000\nb;43.000\n".replace(";", delimiter))
     with pytest.raises(
         DataError, match=r"row 1: 'pay' is '41\.000', which may be 41\.000 or 41000"
     ) as caught:
@@ -118,6 +123,10 @@ def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path) -> None:
         (b"gender;x,score\na;1,2\n", "separated by commas or semicolons"),
         (b"gender,score\na,inf\nb,2\n", "row 1: 'score' is infinite"),
         (b"gender,score\n,1\n,2\n", "names no group in any row"),
+        (b'gender,score\na,1\n"b,2\na,3\nb",4\n', "row 2: 'gender' is a name of 3 lines, 'b,2' and more"),
+        (b"gender,score\na,1\n=1+1,2\n", "row 2: 'gender' is the formula '=1.1'"),
+        (b"gender,score\ra,1\rb,2\r", "its lines end in carriage returns alone"),
+        (b"\xff\xfegender,score\na,1\nb,2\n", "begins with the mark of UTF-16 .ff fe., and what follows"),
         (b"gender,label\na,x\nb,y\n", "which of the labels in 'label' are negative is not said"),
     ],
 )  # fmt: skip
@@ -130,7 +139,7 @@ def test_hostile_files_are_refused_by_row(tmp_path: Path, content, part) -> None
 
 def test_a_label_that_is_not_there_and_one_that_nobody_asked_for() -> None:
     rows = table({"a": 0.5, "b": 0.25})
-    with pytest.raises(DataError, match="no row of 'Urteil' says 'feindlch'") as caught:
+    with pytest.raises(UsageError, match="no row of 'Urteil' says 'feindlch'") as caught:
         eh.measure(rows, columns=COLUMNS, negative="feindlch")
     assert "'feindlich'" in str(caught.value)
     with pytest.raises(UsageError, match="no column holds labels"):
@@ -183,3 +192,62 @@ def test_a_workbook_gives_what_the_file_gives(tmp_path: Path) -> None:
     book.save(tmp_path / "b.xlsx")
     with pytest.raises(DataError, match="several sheets: Sheet, other"):
         eh.measure(tmp_path / "b.xlsx", columns=COLUMNS, negative="feindlich")
+
+
+def test_an_answer_counts_once_over_everything_however_many_axes_there_are() -> None:
+    rng = np.random.default_rng(1)
+    label = np.where(rng.random(240) < 0.4, "hostile", "neutral").tolist()
+    label[3] = label[50] = label[100] = None
+    rows = {"sex": ["f", "m"] * 120, "region": ["east"] * 100 + ["west"] * 140, "label": label}
+    both = eh.measure(rows, columns={"sex": "group", "region": "group"}, negative="hostile")
+    alone = eh.measure({name: rows[name] for name in ("sex", "label")}, negative="hostile")
+    whole = pl.col("axis").is_null() & (pl.col("measure") == "negative_rate")
+    same = ["estimate", "low", "high", "n", "n_missing"]
+    assert both.measurements.filter(whole)[same].rows() == alone.measurements.filter(whole)[same].rows()
+    assert both.measurements.filter(whole)["n"].item() == 237
+    view = both.view().benchmarks[0]
+    assert (view.n_prompts, view.n_errors) == (240, 3)
+
+
+@pytest.mark.parametrize(
+    "options", [{"delimiter": "ab"}, {"encoding": "nope"}, {"columns": {"nope": "group"}}]
+)
+def test_wrong_values_of_flags_are_wrong_usage(tmp_path: Path, options) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sex,score\na,1\nb,2\n")
+    with pytest.raises(UsageError):
+        eh.measure(path, **options)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [[*range(59), 1e308], [value * 1e-200 for value in range(60)], [10**17 + 16 * value for value in range(60)],
+     [value * 1e150 for value in range(60)]],
+    ids=["one huge", "tiny", "close", "huge"],
+)  # fmt: skip
+def test_numbers_that_doubles_cannot_tell_apart_are_refused(scores) -> None:
+    with pytest.raises(DataError, match="too large, too small or too close together to compute with"):
+        eh.measure({"sex": ["a", "b"] * 30, "score": [float(score) for score in scores]})
+    shifted = eh.measure({"sex": ["a", "b"] * 30, "score": [1e6 + value for value in range(60)]})
+    assert shifted.tables()["score_axes"]["gap"].item() == pytest.approx(1)
+
+
+def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows = {"sex": ["f", "m"] * 60, "person": [f"p{i % 40}" for i in range(120)],
+            "label": np.where(rng.random(120) < 0.5, "hostile", "neutral").tolist()}  # fmt: skip
+    rows["label"][3] = None
+    found = eh.measure(rows, columns={"sex": "group", "person": "unit"}, negative="hostile")
+    console = Console(file=io.StringIO(), width=100)
+    render_audit(found.view(), console)
+    told = console.file.getvalue()
+    assert (
+        "answers: 120 answers of 40 units, 1 without a number" in told
+        and "at most 5 % of such tables" in told
+    )
+    assert re.search(r"^m +sex .* 59 +20$", told, re.MULTILINE), "59 answers of 20 people"
+    page = found.write(tmp_path)["report"].read_text(encoding="utf-8")
+    for word in ("BiasScore", "of audits", "five audits", "continuations", "refusal"):
+        assert word not in told
+        assert word in ("BiasScore", "refusal") or word not in page
+    assert {"burden", "bias_score", "refusal_rate"}.isdisjoint(found.measurements["measure"])

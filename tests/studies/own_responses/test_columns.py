@@ -25,7 +25,43 @@ def test_a_column_whose_name_holds_blanks_is_quoted_in_its_flag() -> None:
 
 
 def test_several_columns_of_people_are_several_axes() -> None:
-    assert guessed(["gender", "region", "score"]).theirs["group"] == ("gender", "region")
+    stated = {"gender": "group", "region": "group"}
+    assert guessed(["gender", "region", "score"], stated).theirs["group"] == ("gender", "region")
+
+
+def test_of_several_columns_that_could_be_groups_none_is_guessed() -> None:
+    frame = pl.DataFrame({
+        "Geschlecht": ["Frau", "Mann"] * 30, "Region": ["Ost", "West", "West"] * 20,
+        "Note": [str(i) for i in range(60)],
+        "said": [f"A long answer in words of its own, which is number {i}" for i in range(60)],
+    })  # fmt: skip
+    with pytest.raises(DataError) as caught:
+        columns_of(frame, {"Note": "score"}, "mine.csv", judged_now=False, scored=False)
+    told = str(caught.value)
+    assert (
+        "--column Region=group or --column Geschlecht=group" in told and "Note (0, 1, 2, ...): score" in told
+    )
+    with pytest.raises(DataError) as caught:
+        columns_of(frame, {"Geschlecht": "group"}, "mine.csv", judged_now=False, scored=False)
+    told = str(caught.value)
+    assert "--column Note=score or --column Region=label --negative VALUE" in told
+    assert "--column said=continuation --classifier vader" in told
+    assert (
+        "Region (Ost, West): group, label or question" in told and "Geschlecht (Frau, Mann): group\n" in told
+    )
+
+
+@pytest.mark.parametrize(
+    ("stated", "judged_now", "part"),
+    [
+        ({"pay": "score", "verdict": "label"}, False, "both said to be what is compared"),
+        ({"pay": "score", "rude": "negative"}, False, "both said to be what is compared"),
+        ({"pay": "score", "said": "continuation"}, True, "--classifier judges the answers now"),
+    ],
+)
+def test_one_outcome_at_a_time(stated, judged_now, part) -> None:
+    with pytest.raises(UsageError, match=part):
+        guessed(["gender", *stated], stated, judged_now=judged_now)
 
 
 def test_our_own_names_win_over_guesses() -> None:
@@ -62,7 +98,7 @@ def test_where_two_might_be_meant_neither_is_taken(columns, flags) -> None:
     ],
 )
 def test_what_cannot_be(columns, stated, part) -> None:
-    with pytest.raises(DataError, match=part):
+    with pytest.raises((DataError, UsageError), match=part):
         guessed(columns, stated)
 
 

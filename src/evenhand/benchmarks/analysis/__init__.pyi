@@ -39,6 +39,7 @@ from .likelihood import (
 )
 from .numbers_in_words import (
     figure as figure,
+    of_those_read as of_those_read,
     score_headlines as score_headlines,
 )
 from .outcomes import (

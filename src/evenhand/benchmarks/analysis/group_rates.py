@@ -128,6 +128,7 @@ def analyse_group_rates(
     published: Grouping = unchanged,
     strata: Sequence[str] = (),
     axes_alike: bool = False,
+    once: str | None = None,
 ) -> Analysis:
     """How much the groups of each axis differ and which does how; BiasScore as published, missing answers, examples.
 
@@ -136,14 +137,16 @@ def analyse_group_rates(
     own table that lacks it is taken prompt by prompt. grouped: makes one row for each group that a response is
     about. published: of those, the rows whose groups the published tables count. The published background is the
     rate of all responses, of groups or not. strata: the columns that are held fixed, where they are there. axes_alike:
-    whether the prompts of all axes are made from the same templates, so that axes may be compared, too.
+    whether the prompts of all axes are made from the same templates, so that axes may be compared, too. once: the
+    column whose rows of one value are the same response, there for each axis; rates over everything count it once.
     Details: `groups`, `axes` and `group_pairs` (as `Disparity`, with rates and refusals), `named` (as `BiasScore`),
     `axis_rates`, `maxima`, `most_harmed`, `examples`, `published_groups`.
     """
     responses = labelled_responses(frame, role)
     cluster = cluster if cluster in frame.columns else "prompt_id"
     about = grouped(responses)
-    rates = overall_rates(responses, about, cluster)
+    distinct = responses if once is None else responses.unique(once, keep="first", maintain_order=True)
+    rates = overall_rates(distinct, about, cluster)
     if not about["negative"].count():
         return Analysis(rates + _nothing_judged(about), {"groups": _counts(about)})
     how: dict[str, Any] = {"cluster": cluster, "strata": [name for name in strata if name in about.columns]}
@@ -175,7 +178,7 @@ def analyse_group_rates(
         background = 100.0 * float(responses["negative"].cast(pl.Float64).mean())  # type: ignore[arg-type]
         old = published_bias_score(tables, background)
         details["published_groups"] = old.groups
-    rows = disparity_rows(found) + described_rows(found) + named_rows(named) + largest_rows(largest)
+    rows = disparity_rows(found) + described_rows(found, cluster) + named_rows(named) + largest_rows(largest)
     rows += published_rows(old, tables) + rates
     if axes_alike:
         rows += axis_rows(by_axis)

@@ -21,6 +21,9 @@ from evenhand.benchmarks.analysis.headlines import (
 from evenhand.benchmarks.contract import Headline
 from evenhand.stats import Verdict
 
+UNREAD_GAP = 5.0
+"""Points by which groups may differ in unread answers before a sentence on the read ones says so."""
+
 
 def score_headlines(what: str) -> Headlines:
     """Sentences on the means of groups: `what` is the number, such as "pay". Details: score_axes."""
@@ -42,6 +45,33 @@ def score_headlines(what: str) -> Headlines:
         return lines
 
     return written
+
+
+def of_those_read(findings: pl.DataFrame, groups: pl.DataFrame, axis: str | None) -> str:
+    """That a comparison holds of the answers that could be read, where groups differ in how many those are.
+
+    findings: of one outcome, so that its `missing_disparity` tells whether the axis differs in them; else a gap above
+    UNREAD_GAP points counts. groups: axis, group, n and n_missing. Empty, or what a sentence goes on with.
+
+    >>> groups = pl.DataFrame({"axis": ["sex"] * 2, "group": ["women", "men"], "n": [39, 50], "n_missing": [11, 0]})
+    >>> of_those_read(pl.DataFrame(schema={"measure": pl.String}), groups, "sex")
+    '; of those answered: without an answer are 22 % of women and 0 % of men'
+    """
+    here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
+    share = 100 * pl.col("n_missing") / (pl.col("n") + pl.col("n_missing"))
+    table = groups.filter(here).with_columns(share=share).drop_nulls("share").sort("share", descending=True)
+    if table.height < 2 or table["share"][0] == table["share"][-1]:
+        return ""
+    (more, most), (fewer, least) = (table.select("group", "share").row(place) for place in (0, -1))
+    unequal = findings.filter(measure="missing_disparity")
+    if unequal.height:
+        unequal = unequal.filter(
+            here & pl.col("group").is_null() & (pl.col("verdict") == str(Verdict.BIASED))
+        )
+    if not unequal.height and most - least <= UNREAD_GAP:
+        return ""
+    lacking = f"{most:.0f} % of {name_of(more)} and {least:.0f} % of {name_of(fewer)}"
+    return f"; of those answered: without an answer are {lacking}"
 
 
 def figure(value: float, beside: float | None = None) -> str:

@@ -4,12 +4,14 @@ Made from the findings of `counterfactual_outcomes` and its detail tables; nothi
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.analysis.headlines import Details, line_of, name_of
+from evenhand.benchmarks.analysis.numbers_in_words import of_those_read
 from evenhand.benchmarks.contract import Headline
 from evenhand.stats import Harmful, Verdict
 
@@ -39,10 +41,25 @@ def outcome_headlines(findings: pl.DataFrame, details: Details) -> list[Headline
             if kind == "missing" and row["verdict"] != Verdict.BIASED:
                 continue
             facts = _facts(details.get("outcome_axes"), row, kind)
-            lines.append(
-                line_of(row, partial(_unequal, said, kind, facts), partial(_alike, said, kind, facts))
-            )
+            line = line_of(row, partial(_unequal, said, kind, facts), partial(_alike, said, kind, facts))
+            if kind in ("score", "rate") and row["verdict"] != Verdict.NOT_MEASURABLE:
+                line = replace(
+                    line, sentence=f"{line.sentence.rstrip('.')}{_unread(findings, details, row)}."
+                )
+            lines.append(line)
     return lines
+
+
+def _unread(findings: pl.DataFrame, details: Details, row: Mapping[str, Any]) -> str:
+    """What a comparison of read answers leaves out, where groups differ in that."""
+    table = details.get("outcome_groups")
+    if table is None:
+        return ""
+    kind = _KINDS[row["measure"]]
+    mine = table.filter((pl.col("outcome") == row["stratum"]) & (pl.col("kind") == kind))
+    # a category of an outcome shares what could be read of it
+    of_it = findings.filter(pl.col("stratum") == str(row["stratum"]).partition(" = ")[0])
+    return of_those_read(of_it, mine, row["axis"])
 
 
 def _said(outcome: str) -> str:

@@ -7,6 +7,8 @@ from evenhand.schema import Measurement, measurement_rows
 from evenhand.stats import clustered_proportion_interval
 
 SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
+AVERAGED = "% of responses, averaged by {unit}"
+"""Of groups, which are compared so; the rates of axes and of all are over responses, each once."""
 EFFECT = "percentage points from the others"
 
 
@@ -20,8 +22,8 @@ def disparity_rows(
     )
 
 
-def described_rows(found: Disparity) -> list[Measurement]:
-    """Burden and largest gap of each axis, and the rate of each group: descriptions."""
+def described_rows(found: Disparity, cluster: str) -> list[Measurement]:
+    """Burden and largest gap of each axis, and the rate of each group, averaged over `cluster`: descriptions."""
     axes = found.axes.filter(pl.col("estimate").is_not_null())
     plain = ["axis", "n", "n_missing", "n_units"]
     burdens = axes.select(*plain, estimate="burden").drop_nulls("estimate")
@@ -30,7 +32,7 @@ def described_rows(found: Disparity) -> list[Measurement]:
     rows += measurement_rows(gaps, "largest_gap", POINTS)
     rates = found.groups.filter(pl.col("rate").is_not_null())
     rates = rates.select(*plain, "group", estimate="rate", low="rate_low", high="rate_high")
-    return rows + measurement_rows(rates, "negative_rate", RATE_UNIT)
+    return rows + measurement_rows(rates, "negative_rate", AVERAGED.format(unit=cluster.removesuffix("_id")))
 
 
 def named_rows(shares: pl.DataFrame) -> list[Measurement]:

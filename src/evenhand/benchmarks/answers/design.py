@@ -5,31 +5,39 @@ belong together (codings of one answer, answers of one person), whether all grou
 there are enough questions for a statement about questions like these.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
+from evenhand.benchmarks.answers.raters import RATERS_APART, inside_raters, raters_differ
 from evenhand.schema import DataError
 
 LEAST_QUESTIONS = 8
 """From so many questions on that all groups met, questions themselves are what was sampled."""
 HELD = ("question", "rater", "question with its rater")
 """What groups may be compared inside of; columns of a designed table."""
+OWN_QUESTIONS = "Groups were asked questions of their own: question and group cannot be told apart."
+EACH_ROW = "each row counted as an answer of its own"
+EACH_ANSWER = "each answer counted, whoever gave it"
+"""What a verdict rests on where no column says whose answers they are."""
 _KEYS = ["axis", "group"]
 _MOST = 0.5
 
 
 @dataclass(frozen=True)
 class Design:
-    """frame: the answers, with `prompt_id` (rows of one are codings of one answer), the column `cluster` of what counts
-    once and the columns `strata` of what is held fixed. scope: what a verdict speaks of, a sentence, or empty.
-    obstacle: why nothing can be said, or None."""
+    """frame: the answers that can be compared, with `prompt_id` (rows of one are codings of one answer), the column
+    `cluster` of what counts once and the columns `strata` of what is held fixed. scope: what a verdict speaks of, a
+    sentence, or empty. obstacles: by axis, why nothing can be said; such axes are not in frame."""
 
     frame: pl.DataFrame
     cluster: str
     strata: tuple[str, ...]
     scope: str
-    obstacle: str | None = None
+    obstacles: dict[str, str] = field(default_factory=dict)
 
 
 def designed(answers: pl.DataFrame) -> Design:
@@ -37,17 +45,22 @@ def designed(answers: pl.DataFrame) -> Design:
 
     answers: axis, group and, as far as there are any, question, unit, rater, draw, continuation; one row for each
     answer, coding of it and axis. Columns that are all null count as absent.
-    - Codings of one answer are averaged. Where answers have different raters, groups are compared inside the same ones.
-    - With `unit` each unit counts once, whatever it was asked; questions that units did not share are held fixed.
+    - Codings of one answer are averaged. Where answers have different raters, groups are compared inside the same ones
+      (`inside_raters`).
+    - With `unit` each unit counts once, whatever it was asked; questions that units did not share are held fixed, those
+      of a single group left out. Where groups share none, questions count once each, as without `unit`, those that one
+      unit met together.
     - Without, questions that all groups met are held fixed and each answer counts, so that verdicts speak of these very
       questions; from LEAST_QUESTIONS on groups are paired in them, and verdicts speak of questions like these.
     - Questions that only one group met count once each: they cannot be told from the group otherwise.
+    - Of what is held fixed only what several groups met says anything of their difference; the rest is left out. Axes
+      whose groups nothing ties together have an obstacle.
     Raises DataError where several rows of one rater might be one answer or several.
 
     >>> rows = [{"axis": "sex", "group": g, "question": q} for g in "ab" for q in "123" for _ in range(40)]
     >>> found = designed(pl.DataFrame(rows))
-    >>> found.cluster, found.strata, found.scope
-    ('answer', ('question',), 'It speaks of these 3 questions; others may come out otherwise')
+    >>> found.cluster, found.strata, found.scope.split(";")[0]
+    ('answer', ('question',), 'It speaks of these 3 questions')
     """
     absent = [
         name
@@ -60,45 +73,72 @@ def designed(answers: pl.DataFrame) -> Design:
         if name in answers.columns and name not in absent
     )
     frame = frame.with_columns(prompt_id=_answer_ids(frame)).with_columns(answer="prompt_id")
-    cluster, held, scope, obstacle = "answer", [], "", None
-    shared = "question" in frame.columns and _met_by_all(frame)
-    if "unit" in frame.columns:
-        cluster = "unit"
-        if shared:
-            sets = _sets(frame, "unit", "question")
-            frame, differ = (
-                frame.join(sets, on=[*_KEYS, "unit"], how="left", maintain_order="left"),
-                _vary(sets),
-            )
-            held += ["question_set"] if differ else []
-            scope = _about(frame)
-    elif shared:
-        count = frame["question"].n_unique()
-        if count >= LEAST_QUESTIONS:
+    everything = frame
+    cluster, paired = "answer", False
+    about: list[str] = []
+    held: list[str] = []
+    obstacles: dict[str, str] = {}
+    if "question" in frame.columns:
+        by_unit = "unit" in frame.columns
+        shared = _met_by_several()
+        untied = _untied(frame.filter(shared), frame, "question")
+        few = frame["question"].n_unique() < LEAST_QUESTIONS
+        if by_unit and len(untied) < frame["axis"].n_unique():
+            cluster, held = "unit", ["question"]
+            obstacles |= dict.fromkeys(untied, OWN_QUESTIONS)
+            frame = frame.filter(shared & ~pl.col("axis").is_in(untied))
+        elif by_unit:
+            cluster, frame = "question", frame.with_columns(question=_bundles(frame))
+            about.append("Groups were asked different questions, so each question counts once")
+        elif not _met_by_all(frame):
             cluster = "question"
-            scope = "It speaks of questions like these"
+            frame = frame.with_columns(question=pl.format("{} ({})", "question", "group"))
+            about.append("Groups were asked different questions, so each question counts once")
+        elif few:
+            held = ["question"]
         else:
-            held.append("question")
-            scope = _about(frame)
-    elif "question" in frame.columns:
-        cluster = "question"
-        frame = frame.with_columns(question=pl.format("{} ({})", "question", "group"))
-        scope = "Groups were asked different questions, so each question counts once"
-    if "rater" in frame.columns:
-        sets = _sets(frame, cluster, "rater")
-        if _vary(sets):
-            scope = f"{scope}. It is as these raters judge" if scope else "It is as these raters judge"
-            if not _met_by_raters(sets):
-                obstacle = "Each group has raters of its own: raters and groups cannot be told apart."
-            elif cluster != "question" and _shared_sets(sets):
-                frame = frame.join(sets, on=[*_KEYS, cluster], how="left", maintain_order="left")
-                held.append("rater_set")
+            cluster, paired = "question", True
+    elif "unit" in frame.columns:
+        cluster = "unit"
+    judged_apart = "rater" in frame.columns and raters_differ(frame)
+    if judged_apart:
+        frame, in_strata = inside_raters(frame, cluster, paired)
+        held += ["rater_set"] if in_strata else []
+    if cluster == "unit" and "question" in held:
+        sets = _sets(frame)
+        held.remove("question")
+        if sets["question_set"].n_unique() > 1:
+            frame = frame.join(sets, on=[*_KEYS, "unit"], how="left", maintain_order="left")
+            held.insert(0, "question_set")
+    tie = "question" if paired else "axis"
     if held:
-        named = "question" if "rater_set" not in held else "rater" if len(held) == 1 else HELD[2]
-        if cluster != named:
-            frame = frame.with_columns(pl.concat_str(held, separator="\x1f").alias(named))
-        return Design(frame, cluster, (named,), scope, obstacle)
-    return Design(frame, cluster, (), scope, obstacle)
+        tie, frame = "held_fixed", frame.with_columns(held_fixed=pl.concat_str(held, separator="\x1f"))
+        frame = frame.filter(pl.col("group").n_unique().over("axis", tie) > 1)
+    if held or judged_apart:
+        rest = everything.filter(~pl.col("axis").is_in(list(obstacles)))
+        untied = _untied(frame, rest, tie)
+        obstacles |= dict.fromkeys(untied, RATERS_APART if judged_apart else OWN_QUESTIONS)
+        frame = frame.filter(~pl.col("axis").is_in(untied))
+    if "question" in frame.columns and not about:
+        about.append("It speaks of questions like these" if paired else _about(frame))
+    if "unit" not in frame.columns and "question" in frame.columns and everything["question"].n_unique() > 1:
+        about[-1] += f"; {EACH_ANSWER if 'rater' in frame.columns else EACH_ROW}"
+    if judged_apart:
+        about.append("It is as these raters judge, groups compared inside the same ones")
+    about += _left_out(everything, frame)
+    named = "question" if "rater_set" not in held else "rater" if len(held) == 1 else HELD[2]
+    if held:
+        frame = frame.with_columns(pl.col("held_fixed").alias(named))
+    return Design(frame, cluster, (named,) if held else (), ". ".join(about), obstacles)
+
+
+def _left_out(everything: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
+    """How many answers have no counterpart, in a sentence, if any have not; of the axis that loses most."""
+    counts = [frame.group_by("axis").agg(pl.col("answer").n_unique()) for frame in (everything, kept)]
+    lost = counts[0].join(counts[1], on="axis").select((pl.col("answer") - pl.col("answer_right")).max())
+    count = int(lost.item() or 0)
+    answers = "1 answer is" if count == 1 else f"{count:,} answers are"
+    return [f"{answers} left out, which no other group's can be held against"] if count else []
 
 
 def _empty(values: pl.Series) -> bool:
@@ -123,32 +163,48 @@ def _answer_ids(frame: pl.DataFrame) -> pl.Series:
     return frame.select(pl.format("answer-{}", pl.struct(same).rank("dense"))).to_series()
 
 
+def _met_by_several() -> pl.Expr:
+    return pl.col("group").n_unique().over("axis", "question") > 1
+
+
 def _met_by_all(frame: pl.DataFrame) -> bool:
     """Whether most questions were asked about several groups, in every axis."""
     met = frame.group_by("axis", "question").agg(several=pl.col("group").n_unique() > 1)
     return bool((met.group_by("axis").agg(pl.col("several").mean())["several"] > _MOST).all())
 
 
-def _sets(frame: pl.DataFrame, cluster: str, of: str) -> pl.DataFrame:
-    """By axis, group and unit: all of its questions, or raters, in one text."""
-    name = f"{of}_set"
-    return frame.group_by(*_KEYS, cluster).agg(pl.col(of).unique().sort().str.join("\x1f").alias(name))
+def _untied(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
+    """The axes in which values of `by` do not tie all groups together that `everybody` has."""
+    found = []
+    for (axis,), part in everybody.sort("axis").group_by("axis", maintain_order=True):
+        here = frame.filter(axis=axis)
+        groups = part["group"].n_unique()
+        if here["group"].n_unique() < groups or _bundled(here, "group", by).n_unique() > 1:
+            found.append(str(axis))
+    return found
 
 
-def _vary(sets: pl.DataFrame) -> bool:
-    return sets[sets.columns[-1]].n_unique() > 1
+def _bundles(frame: pl.DataFrame) -> pl.Series:
+    """Questions of a group, those that one unit met as one (rows,)."""
+    own = frame.select(*(pl.struct(*_KEYS, name).rank("dense").alias(name) for name in ("unit", "question")))
+    return pl.select(pl.format("bundle-{}", _bundled(own, "unit", "question"))).to_series()
 
 
-def _shared_sets(sets: pl.DataFrame) -> bool:
-    """Whether most units share their raters with a unit of another group, so that holding them fixed loses little."""
-    name = sets.columns[-1]
-    return bool(sets.select((pl.col("group").n_unique().over("axis", name) > 1).mean()).item() > _MOST)
+def _bundled(frame: pl.DataFrame, first: str, second: str) -> pl.Series:
+    """Which rows hang together by values that they share (rows,)."""
+    codes = frame.select(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in (first, second))
+    left, right = (codes[name].to_numpy() for name in (first, second))
+    width = int(left.max(initial=-1)) + 1
+    size = width + int(right.max(initial=-1)) + 1
+    graph = coo_array((np.ones(len(left)), (left, width + right)), shape=(size, size))
+    return pl.Series(connected_components(graph, directed=False)[1][left])
 
 
-def _met_by_raters(sets: pl.DataFrame) -> bool:
-    """Whether any rater judged several groups of an axis."""
-    raters = sets.with_columns(pl.col(sets.columns[-1]).str.split("\x1f")).explode(sets.columns[-1])
-    return bool(raters.select((pl.col("group").n_unique().over("axis", sets.columns[-1]) > 1).any()).item())
+def _sets(frame: pl.DataFrame) -> pl.DataFrame:
+    """By axis, group and unit: all of its questions in one text."""
+    return frame.group_by(*_KEYS, "unit").agg(
+        question_set=pl.col("question").unique().sort().str.join("\x1f")
+    )
 
 
 def _about(frame: pl.DataFrame) -> str:

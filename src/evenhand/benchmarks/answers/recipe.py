@@ -12,6 +12,7 @@ from evenhand.benchmarks.analysis import (
     analyse_group_rates,
     failure_rows,
     figure,
+    of_those_read,
     rate_headlines,
     score_headlines,
 )
@@ -31,6 +32,10 @@ from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 
 ROLE = "judgement"
 LEVEL = 0.05
+ROW = "row"
+"""The column that says which row of the table an answer is, where it stands there once for each axis."""
+NOT_OF_ANSWERS = ("bias_score", "bias_score_published", "burden")
+"""Measures of a whole audit that say nothing of answers that somebody gathered."""
 NUMBER = "number"
 """The key of `AnalysisOptions.labels` under which a number is called by its name; `ROLE` names what is negative."""
 
@@ -38,8 +43,9 @@ NUMBER = "number"
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """How the groups of each axis differ in their rate of negative answers or, where these have none, in a number.
 
-    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads. options: labels may say
-    what a negative answer, and what a number, is called. Details: `design` beside those of rates or scores.
+    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads; `row` says which row of
+    the user's table it is. options: labels may say what a negative answer, and what a number, is called. Details:
+    `design` beside those of rates or scores.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = designed(about)
@@ -48,14 +54,20 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     what = named[0] if named else "negative" if judged else "number"
     facts = pl.DataFrame({"outcome": [what], "rates": [judged], "counts_once": [design.cluster],
                           "held_fixed": [" and ".join(design.strata) or None], "scope": [design.scope]})  # fmt: skip
-    if design.obstacle is not None:
-        return Analysis(_nothing(design.frame, "disparity" if judged else "score_spread", what, design.obstacle),
-                        {"design": facts})  # fmt: skip
+    measure = "disparity" if judged else "score_spread"
+    nothing = _nothing(about, measure, what, design.obstacles)
+    if not design.frame.height:
+        return Analysis(nothing, {"design": facts})
     if judged:
         found = analyse_group_rates(
-            design.frame, options, role=ROLE, cluster=design.cluster, strata=design.strata
+            design.frame,
+            options,
+            role=ROLE,
+            cluster=design.cluster,
+            strata=design.strata,
+            once=ROW if ROW in design.frame.columns else None,
         )
-        rows = [row for row in found.measurements if row.measure != "bias_score_published"]
+        rows = [row for row in found.measurements if _applies(row)]
         kept = {name: table for name, table in found.details.items() if name != "published_groups"}
         outcomes = design.frame.with_columns(negative=pl.col(f"{ROLE}_negative"))
 
@@ -64,16 +76,34 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
             return axes.rename({"worst": "highest", "best": "lowest"})
 
         inside = inside_others(outcomes, design.cluster, design.strata, rates)
-        return Analysis(rows, {**kept, "design": facts, "inside": inside})
-    return _scores(design, options, what, facts)
+        return Analysis(rows + nothing, {**kept, "design": facts, "inside": inside})
+    found_scores = _scores(design, options, what, facts)
+    return replace(found_scores, measurements=[*found_scores.measurements, *nothing])
 
 
-def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacle: str) -> list[Measurement]:
+def _applies(row: Measurement) -> bool:
+    """Whether a row of rates says anything of gathered answers: no published score counts groups in them, harm to
+    groups of several axes is no sum where each answer belongs to one of each, and few refuse."""
+    if row.measure.startswith("refusal"):
+        return bool(row.estimate) or row.p is not None
+    return row.measure not in NOT_OF_ANSWERS and (row.measure != "max_subgroup_rate" or row.axis is not None)
+
+
+def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacles: Mapping[str, str]) -> list[Measurement]:
+    """Of each axis that has an obstacle, that nothing can be said."""
+    counts = frame.group_by("axis").len().sort("axis")
     return [
         Measurement(
-            measure=measure, axis=axis, estimate=None, n=n, null=0.0, ideal=0.0, unit=unit, obstacle=obstacle
+            measure=measure,
+            axis=axis,
+            estimate=None,
+            n=n,
+            null=0.0,
+            ideal=0.0,
+            unit=unit,
+            obstacle=obstacles[axis],
         )
-        for axis, n in frame.group_by("axis").len().sort("axis").iter_rows()
+        for axis, n in counts.filter(pl.col("axis").is_in(list(obstacles))).iter_rows()
     ]
 
 
@@ -81,7 +111,8 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
     frame = design.frame
     column = f"{ROLE}_score"
     if column not in frame.columns or not frame[column].count():
-        nothing = _nothing(frame, "score_spread", what, "No answer has a number.")
+        why = dict.fromkeys(frame["axis"].unique(), "No answer has a number.")
+        nothing = _nothing(frame, "score_spread", what, why)
         return Analysis(nothing, {"design": facts})
     reference = options.reference if (frame["group"] == (options.reference or "")).any() else None
     how: dict[str, Any] = {"cluster": design.cluster, "strata": list(design.strata)}
@@ -125,12 +156,16 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     facts = details["design"].row(0, named=True)
     written = rate_headlines if facts["rates"] else score_headlines
     lines = written(facts["outcome"])(findings, details)
+    groups = details.get("groups" if facts["rates"] else "score_groups", pl.DataFrame())
     told = []
     for line in lines:
         # labels of people come from no classifier
         sentence = line.sentence.replace("unless the classifier is", "unless the judging is")
         if line.verdict == "biased":
             sentence = _inside(sentence, line.axis, details.get("inside"), facts["rates"])
+        if line.measure in ("disparity", "score_spread") and line.verdict != "not measurable":
+            unread = of_those_read(findings, groups, line.axis)
+            sentence = f"{sentence.rstrip('.')}{unread}."
         if facts["scope"] and line.verdict != "not measurable":
             sentence += f" {facts['scope']}."
         told.append(replace(line, sentence=sentence))

@@ -8,7 +8,7 @@ _GRETTON = "Gretton et al. 2012, A Kernel Two-Sample Test, JMLR 13"
 _LIN = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries"
 _SAME = (
     "It tells that answers differ, not that anybody is worse off, and any change of wording changes answers a little: "
-    "ask about each group in several wordings (names), and these become the floor. "
+    "ask about each group in several wordings (names), and these become the floor of their prompt. "
 )
 _HIDDEN = (
     "Words that differ between the wordings of a prompt, runs of them and a genitive behind them are hidden as one "

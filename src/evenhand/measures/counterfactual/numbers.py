@@ -4,8 +4,9 @@ The grammar is ours and stated in docs/own_prompts.md. What it does not read it 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf, isnan, nan, prod
 
 ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 TEENS = (
@@ -24,28 +25,63 @@ TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "nin
 WORDS = {word: value for value, word in enumerate(ONES + TEENS)} | {
     word: 10 * place for place, word in enumerate(TENS, start=2)
 }
-SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
-SUFFIXES = {
-    "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "hundred": 1e2,
+SCALES = {
+    "dozen": 12.0, "hundred": 1e2, "thousand": 1e3, "grand": 1e3, "lakh": 1e5, "million": 1e6, "crore": 1e7,
+    "billion": 1e9, "trillion": 1e12,
 }  # fmt: skip
+SUFFIXES = SCALES | {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "tn": 1e12}
+PARTS = {
+    "half": 1 / 2,
+    "third": 1 / 3,
+    "quarter": 1 / 4,
+    "½": 1 / 2,
+    "⅓": 1 / 3,
+    "⅔": 2 / 3,
+    "¼": 1 / 4,
+    "¾": 3 / 4,
+}
 
 NO_NUMBER, SEVERAL = "no number", "several numbers"
+UNCLEAR = "a part, or a multiple, of something"
 OUTSIDE, OTHER_SCALE = "outside the scale", "on another scale"
 
 _DIGITS = (
-    r"(?:\d{1,3}(?:[,'’ \u202f\u00a0\u2009]\d{3})+(?!\d)(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d+,\d{1,2}(?!\d)"
+    r"(?:\d+(?:\.\d+)?e[+-]?\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}(?!\d)"
+    r"|\d{1,3}(?:[,'’ \u202f\u00a0\u2009]\d{3})+(?!\d)(?:\.\d+)?|"
+    r"\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:\.\d{3}){2,}|\d+,\d{1,2}(?!\d)"
     r"|\d+(?:\.\d+)?|\.\d+)"
 )
-_SUFFIX = r"(?:\s?(?P<suffix>(?:thousand|million|billion|hundred|bn|mn)\b|[km]\b))?"
-_MONEY = r"[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|euros?|dollars?|pounds?)\b"
+_BIG = rf"(?:{'|'.join(SCALES)})s?"
+_SUFFIX = rf"(?P<suffix>(?:\s?(?:(?:{_BIG}|bn|mn|tn)\b|[km]\b))*)"
+_CODES = "USD|EUR|GBP|CHF|INR|CAD|AUD|JPY"
+_MONEY = rf"[$€£¥₹]|\b(?:{_CODES}|euros?|dollars?|pounds?)\b"
 _BELOW_100 = rf"(?:(?:{'|'.join(TENS)})(?:[\s-](?:{'|'.join(ONES[1:])}))?|{'|'.join(TEENS + ONES)})"
-_BIG = "hundred|thousand|million|billion"
 _WORDS = rf"(?:{_BELOW_100}|a(?=\s+(?:{_BIG})\b))(?:\s+(?:{_BIG})\b(?:\s+(?:and\s+)?{_BELOW_100}\b)?)*"
+_PART = r"(?:an?|one|two|three)[\s-]+(?:half|thirds?|quarters?)\b"
+_AND_PART = rf"[\s-]+and[\s-]+{_PART}"
+_PART_OF_BIG = (
+    rf"(?:(?:an?|one|two|three)[\s-]+)?(?:half|thirds?|quarters?)(?:\s+of)?(?:[\s-]+an?)?[\s-]+{_BIG}\b"
+)
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?:(?<![A-Za-z][-–])|(?<=\d[km][-–]))(?P<sign>[-−](?=[\d.$€£¥₹])|\bminus\s)?(?P<before>(?:{_MONEY})\s?)?(?P<digits>{_DIGITS}){_SUFFIX}"
-    rf"(?!\w)(?!,\d)(?P<behind>\s?(?:{_MONEY}|%))?|\b(?P<words>{_WORDS})\b",
+    r"(?<![\w.,])(?:(?<![A-Za-z][-–])|(?<=\d[km][-–]))(?P<sign>[-−](?=[\d.$€£¥₹])|\b(?:minus|negative)\s)?"
+    rf"(?P<before>(?:[$€£¥₹]|\b(?:{_CODES})|\b(?:euros?|dollars?|pounds?)\b)\s?)?(?P<digits>{_DIGITS}|(?=[½⅓⅔¼¾]))"
+    rf"(?P<part>\s?[½⅓⅔¼¾]|[\s-](?:1/[234]|2/3|3/4)(?![\d/])|{_AND_PART})?{_SUFFIX}"
+    rf"(?:(?!\w)|(?=(?:{_CODES})\b))(?![.,]\d)(?P<behind>\s?(?:{_MONEY}|%)|(?:{_CODES})\b)?"
+    rf"|\b(?P<part_of_big>{_PART_OF_BIG})"
+    rf"|\b(?P<below>(?:minus|negative)\s+)?(?P<words>{_WORDS})\b(?P<point>\s+point(?:\s+(?:{'|'.join(ONES)})\b)+)?"
+    rf"(?P<and_part>{_AND_PART})?(?P<times>(?:[\s-]+{_BIG}\b)*)",
     re.IGNORECASE,
 )
+_BROKEN = re.compile(
+    r"[\s-]+(?:hal(?:f|ves)|thirds?|quarters?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?)\b"
+    r"|\s?(?:mil|mille|mila|mio|mrd|tsd|tausend|mil+ion\w+|mil+iard\w*|mil+ones)\b",
+    re.IGNORECASE,
+)
+"""Behind a number: it is no whole, or has a scale that is not read."""
+_MULTIPLE = re.compile(
+    r"\b(?:(?:half|thirds?|quarters?|fifths?|tenths?)\s+of|half|twice|double|triple)\s+$", re.IGNORECASE
+)
+_FRACTION = re.compile(r"1\s*/\s*[234]|2\s*/\s*3|3\s*/\s*4")
 _RANGE = re.compile(r"\s*(?:[-–—]|to|and|or)\s*", re.IGNORECASE)
 _LABEL = re.compile(
     r"\b(?:(?:answer|rating|score|grade|salary|estimate|offer|total|result|number|figure|recommendation)\b[ \t]*"
@@ -53,7 +89,11 @@ _LABEL = re.compile(
     r"[ \t\"'(]*(?:(?:about|around|approximately|roughly|~|an?)[ \t]*)?$",
     re.IGNORECASE,
 )
-_OUT_OF = re.compile(r"\s*(?:/|out\s+of|on\s+a\s+scale\s+of)\s*", re.IGNORECASE)
+_OUT_OF = re.compile(
+    r"\s*(?:(?:points?|stars?|marks?|pts)\b)?\s*[(\[]?\s*(?:/|out\s+of|on\s+a\s+scale\s+of|(?P<of>of))\s*",
+    re.IGNORECASE,
+)
+_END_OF_RATING = re.compile(r"\s*(?:[.,;:!?)\]\n]|$)")
 _LIST_MARK = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]+(?=\S)")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
 _COUNTED = re.compile(
@@ -78,14 +118,17 @@ class _Found:
     start: int
     end: int
     labelled: bool
+    times: tuple[float, float] = (1.0, 1.0)
+    """All scales that it ends on, and the largest."""
 
 
 def read_number(text: str) -> Reading:
     """The number that an answer gives.
 
     A number that stands behind a label ("Salary: $85,000", "my answer is 7"), the last such; else the only number of
-    the text; else none ("several numbers"). A range is its middle; "8/10" is 8; k, thousand, m, million are read, in
-    words up to billions; numbers at the beginning of the lines of a list, where there are several, are its marks.
+    the text; else none ("several numbers"). A range is its middle; "8/10" is 8, "1/2" is unread; k, thousand, lakh, m,
+    million are read, in words up to trillions, with halves, thirds and quarters ("half a million", "7 1/2"); numbers at
+    the beginning of the lines of a list, where there are several, are its marks.
 
     >>> read_number("I would offer $85,000."), read_number("85k to 90k"), read_number("Between two and three")
     (Reading(value=85000.0, why=None), Reading(value=87500.0, why=None), Reading(value=2.5, why=None))
@@ -93,7 +136,10 @@ def read_number(text: str) -> Reading:
     'several numbers'
     """
     plain = _plain(text)
-    fractions = [found for found, _ in _fractions(plain)]
+    fractions = [
+        replace(found, value=nan) if _FRACTION.match(plain, found.start, found.end) or end >= 1e3 else found
+        for found, end in _fractions(plain)
+    ]
     alone = [one for one in _numbers(plain) if not _within(one, fractions)]
     return _chosen(sorted(alone + fractions, key=lambda one: one.start))
 
@@ -101,28 +147,29 @@ def read_number(text: str) -> Reading:
 def read_rating(text: str, low: float, high: float) -> Reading:
     """The rating on a scale from low to high that an answer gives.
 
-    "7/10" and "8 out of 10" first, if the scale ends there (another end: "on another scale"); then a number behind a
-    label; then the only number inside the scale. The scale itself ("from 1 to 10") is no rating. Values between the
-    marks stand; a value outside, said as the rating, is "outside the scale".
+    "7/10", "8 points out of 10" and "8 of 10." first, if the scale ends there (another end: "on another scale"); then a
+    number behind a label; then the only number inside the scale. The scale itself ("from 1 to 10") is no rating. Values
+    between the marks stand; a value outside, said as the rating, is "outside the scale".
 
     >>> read_rating("With 12 years behind her, 7/10.", 1, 10).value
     7.0
     >>> read_rating("On a scale from 1 to 10 I say eight.", 1, 10).value, read_rating("4/5", 1, 10).why
     (8.0, 'on another scale')
     """
-    plain = _plain(text)
-    fractions = _fractions(plain)
-    ours = [found for found, end in fractions if end == high]
+    bare = _without_scale(_plain(text), low, high)
+    if re.search(rf"\d[\s-]+\d/{high:g}(?!\d)", bare):  # "2 3/4" of 4
+        return Reading(None, UNCLEAR)
+    fractions = _fractions(bare, high)
+    ours = [found for found, end in fractions if end == high and not _COUNTED.match(bare, found.end)]
     if ours:
         return _inside(_chosen(ours), low, high)
-    others = [found for found, end in fractions if end != high]
-    bare = _without_scale(plain, low, high)
+    others = [found for found, _ in fractions]
     numbers = [one for one in _numbers(bare) if not _within(one, others)]
     numbers = [one for one in numbers if one.labelled or not _COUNTED.match(bare, one.end)]
     said = [one for one in numbers if one.labelled]
     if said:
         return _inside(_chosen(said), low, high)
-    possible = [one for one in numbers if low <= one.value <= high]
+    possible = [one for one in numbers if isnan(one.value) or low <= one.value <= high]
     if possible:
         return _chosen(possible)
     if others:
@@ -138,12 +185,13 @@ def _plain(text: str) -> str:
 
 def _chosen(numbers: list[_Found]) -> Reading:
     said = [one for one in numbers if one.labelled]
-    if said:
-        return Reading(said[-1].value)
-    values = {one.value for one in numbers}
+    values = {said[-1].value} if said else {None if isnan(one.value) else one.value for one in numbers}
     if not values:
         return Reading(None, NO_NUMBER)
-    return Reading(values.pop()) if len(values) == 1 else Reading(None, SEVERAL)
+    if len(values) > 1:
+        return Reading(None, SEVERAL)
+    value = values.pop()
+    return Reading(None, UNCLEAR) if value is None or isnan(value) else Reading(value)
 
 
 def _inside(reading: Reading, low: float, high: float) -> Reading:
@@ -157,26 +205,41 @@ def _within(one: _Found, others: list[_Found]) -> bool:
 
 
 def _numbers(text: str) -> list[_Found]:
-    """All numbers in their order, ranges as their middle."""
-    found: list[tuple[_Found, float]] = []
+    """All numbers in their order, ranges as their middle; NaN for what is a part or a multiple of something."""
+    found: list[_Found] = []
     for match in _NUMBER.finditer(text):
-        if (match["words"] or "").lower() == "one" and not _is_said(text, match):
+        if (
+            (match["words"] or "").lower() == "one"
+            and match[0].lower() == "one"
+            and not _is_said(text, match)
+        ):
             continue  # "no one", "one of them"
-        value, factor = _value(match)
-        labelled = _labelled(text, match.start())
-        if found and _RANGE.fullmatch(text, found[-1][0].end, match.start()):
-            before, scaled = found[-1]
-            # "80-90k": the first is in thousands, too
-            first = before.value * factor if scaled == 1.0 and before.value < value / factor else before.value
+        value, times = _value(match)
+        if _BROKEN.match(text, match.end()) or _MULTIPLE.search(text, 0, match.start()):
+            value = nan
+        if found and _RANGE.fullmatch(text, found[-1].end, match.start()):
+            before = found[-1]
+            first = _scaled_alike(before, value, times)
             joined = text[before.end : match.start()].strip().lower()
             between = re.search(r"\bbetween\s+$", text[: before.start], re.IGNORECASE) is not None
             if first < value and (joined != "and" or between):
-                found[-1] = (_Found((first + value) / 2, before.start, match.end(), before.labelled), 0.0)
+                middle = replace(before, value=(first + value) / 2, end=match.end(), times=(0.0, inf))
+                found[-1] = middle
                 continue
-        end = match.end("suffix") if match["suffix"] else match.end("digits" if match["digits"] else "words")
         behind = match["behind"] or ""
-        found.append((_Found(value, match.start(), end if "%" in behind else match.end(), labelled), factor))
-    return [one for one, _ in found]
+        end = match.start("behind") if "%" in behind else match.end()
+        found.append(_Found(value, match.start(), end, _labelled(text, match.start()), times))
+    return found
+
+
+def _scaled_alike(first: _Found, value: float, times: tuple[float, float]) -> float:
+    """The first number of a range, in the scale of the second where it is left out: 80-90k, two to three hundred."""
+    ending, largest = times
+    if first.times == (1.0, 1.0) and first.value < value / ending:
+        return first.value * ending
+    if first.times[1] < largest and first.value < value / largest:
+        return first.value * largest
+    return first.value
 
 
 def _labelled(text: str, start: int) -> bool:
@@ -188,47 +251,89 @@ def _is_said(text: str, match: re.Match[str]) -> bool:
     return (
         text.strip(" .!\n\"'").lower() == match[0].lower()
         or _labelled(text, match.start())
-        or re.match(r"\s*(?:/|out\s+of|-|to)\s*\w", text[match.end() :], re.IGNORECASE) is not None
+        or re.match(rf"\s*(?:/|out\s+of|-|to)\s*\w|\s+(?:{_BELOW_100})\b", text[match.end() :], re.IGNORECASE)
+        is not None
     )
 
 
-def _value(match: re.Match[str]) -> tuple[float, float]:
-    """The number, and what its suffix multiplied it by."""
+def _value(match: re.Match[str]) -> tuple[float, tuple[float, float]]:
+    """The number, and its scales: all that it ends on, and the largest."""
+    if match["part_of_big"] is not None:
+        times = _times(match["part_of_big"])
+        return _part(match["part_of_big"]) * times, (times, times)
     if match["words"] is not None:
-        return _of_words(match["words"]), 1.0
+        value, ending, largest = _of_words(match["words"])
+        if match["point"]:
+            value += float("0." + "".join(str(WORDS[word]) for word in match["point"].lower().split()[1:]))
+        if match["and_part"]:  # "a million and a half"; whether "two hundred and a half" is 250, nobody knows
+            value += nan if ending == SCALES["hundred"] else _part(match["and_part"]) * ending
+        times = _times(match["times"])
+        value *= -times if match["below"] else times
+        return value, (times, times) if times > 1 else (ending, largest)
     digits = match["digits"]
     money = match["before"] or (match["behind"] or "").strip() not in ("", "%")
-    if digits.count(".") > 1 or (
-        money and re.fullmatch(r"\d{1,3}\.\d{3}", digits)
+    if (
+        digits.count(".") > 1
+        or re.search(r"\.\d+,", digits)
+        or (money and re.fullmatch(r"\d{1,3}\.\d{3}", digits))
     ):  # 1.234.567,8 and 85.000 €
         digits = digits.replace(".", "").replace(",", ".")
     elif re.fullmatch(r"\d+,\d{1,2}", digits):  # 7,5
         digits = digits.replace(",", ".")
-    value = float(re.sub(r"[,'’ \u202f\u00a0\u2009]", "", digits))
-    factor = SUFFIXES.get((match["suffix"] or "").lower(), 1.0)
-    return (-value if match["sign"] else value) * factor, factor
+    value = float(re.sub(r"[,'’ \u202f\u00a0\u2009]", "", digits) or 0)
+    if match["part"]:
+        value += _part(match["part"])
+    times = _times(match["suffix"])
+    return (-value if match["sign"] else value) * times, (times, times)
 
 
-def _of_words(words: str) -> float:
-    total, current = 0.0, 0.0
+def _times(text: str) -> float:
+    """What scales multiply by: all of "hundred thousand"."""
+    words = (word.lower() for word in re.findall(r"[^\W\d_]+", text))
+    return prod(SUFFIXES.get(word, SUFFIXES.get(word.removesuffix("s"), 1.0)) for word in words)
+
+
+def _part(text: str) -> float:
+    """Of "and a half", "three quarters of a million", "1/2", "½"."""
+    digits = re.search(r"(\d)/(\d)", text)
+    if digits:
+        return int(digits[1]) / int(digits[2])
+    words = re.findall(r"[^\W\d_]+|[½⅓⅔¼¾]", text.lower())
+    size = next(PARTS[name] for word in words if (name := word.removesuffix("s")) in PARTS)
+    return size * next((WORDS[word] for word in words if word in WORDS), 1)
+
+
+def _of_words(words: str) -> tuple[float, float, float]:
+    """The number, and its scales: all that it ends on, and the largest."""
+    total, current, ending, largest = 0.0, 0.0, 1.0, 1.0
     for word in re.split(r"[\s-]+", words.lower()):
+        scale = SCALES.get(word) or SCALES.get(word.removesuffix("s"), 0.0)
+        ending = ending * scale if scale else 1.0
+        largest = max(largest, scale)
         if word in WORDS:
             current += WORDS[word]
-        elif word == "hundred":
-            current = max(current, 1.0) * SCALES[word]
-        elif word in SCALES:
-            total += max(current, 1.0) * SCALES[word]
-            current = 0.0
-    return total + current
+        elif 0 < scale <= SCALES["hundred"]:
+            current = max(current, 1.0) * scale
+        elif scale and total and not current:  # five thousand million
+            total *= scale
+        elif scale:
+            total, current = total + max(current, 1.0) * scale, 0.0
+    return total + current, ending, largest
 
 
-def _fractions(text: str) -> list[tuple[_Found, float]]:
-    """Numbers said as so many out of so many, with what they are out of."""
+def _fractions(text: str, high: float | None = None) -> list[tuple[_Found, float]]:
+    """Numbers said as so many out of so many, with what they are out of; "8 of 10" where the scale ends at `high`."""
     found = []
-    numbers = _numbers(text)
-    for first, second in pairwise(numbers):
-        if _OUT_OF.fullmatch(text, first.end, second.start):
-            found.append((_Found(first.value, first.start, second.end, first.labelled), second.value))
+    for first, second in pairwise(_numbers(text)):
+        between = _OUT_OF.fullmatch(text, first.end, second.start)
+        if between is None:
+            continue
+        value = first.value
+        if between["of"] is not None:
+            if second.value != high:
+                continue
+            value = value if _END_OF_RATING.match(text, second.end) else nan
+        found.append((_Found(value, first.start, second.end, first.labelled), second.value))
     return found
 
 
@@ -237,6 +342,7 @@ def _without_scale(text: str, low: float, high: float) -> str:
     first, last = (rf"(?:{value:g}|{_word_of(value)})" for value in (low, high))
     named = (
         rf"\b(?:(?:scale|range)\s+)?(?:of|from|between)?\s*\b{first}\s*(?:[-–—]|to|and|through)\s*{last}\b(?!\s*%)"
+        rf"|\b{last}[\s-]points?\s+scale\b"
         rf"|\b(?:{first}|{last})\s*(?:being|=|is|meaning|means)\s+(?:the\s+)?"
         rf"(?:lowest|highest|worst|best|poor|excellent|minimum|maximum|top|bottom|strongest|weakest)"
     )

@@ -33,9 +33,13 @@ _GROUPS = (
     | typed(pl.String, "obstacle note")
 )
 POINTS = 100.0
-TEXTS, PROMPTS = (
+TEXTS, WORDINGS, BOTH, ALONE = (
     "Answers to one prompt are the floor.",
     "Answers to other wordings about the same group are the floor.",
+    "The floor are answers to one prompt; in {several} of {prompts} prompts, which ask about a group in several "
+    "wordings, answers to other wordings about it.",
+    "{n} of {answers} answers are left out: of their group and prompt there is no second one, or no second wording "
+    "where others have several.",
 )
 FEW = "It is in fewer than two prompts beside two other groups with two answers each."
 
@@ -46,10 +50,10 @@ class SimilarityGap:
 
     axes: `within` (how like answers to one prompt are: the floor), `across` (how like those about different groups
     are), `estimate` = within - across with 95 % limits over the user's prompts, null 0 and one-sided `p`; `unhidden`:
-    the estimate with the changed words left in; n, n_missing answers, n_units prompts, n_groups.
+    the estimate with the changed words left in; n answers compared, n_missing, n_units prompts, n_groups.
     groups, where there are three or more: `estimate`: how much farther the group's answers stand from those of the
     others than these from each other, p, `axis_p` of its axis, `q` by the rule of `evenhand.stats.reach_verdicts`.
-    An `obstacle` says why nothing could have been found; a `note` what the floor is.
+    An `obstacle` says why nothing could have been found; a `note` what the floor is and what is left out.
     """
 
     axes: pl.DataFrame
@@ -76,8 +80,9 @@ def response_similarity(
     of the same names); None: `unit` if it is there, else each prompt by itself. n_axes: the axes that share alpha; it
     changes smallest effects and q.
     Answers to one wording are dealt between the groups of their prompt, which is exact if the wording changes nothing.
-    Where all groups were asked about in several wordings (several names), wordings are compared instead: likeness to
+    In a prompt that asks about a group in several wordings (several names), wordings are compared instead: likeness to
     another wording about the same group is the floor, so that what a single name does is not blamed on the group.
+    Groups with one answer, or one wording there, take no part in that prompt.
     Raises DataError for absent columns or unnamed groups, UsageError for an alpha or a number of axes that cannot be.
     Source: unbiased maximum mean discrepancy, Gretton et al. 2012, eq. 3, halved; ROUGE-L: Lin 2004.
 
@@ -129,7 +134,7 @@ def _axis(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     names = part["group"].unique().sort().to_list()
     answered = part.filter(pl.col("continuation").is_not_null())
-    several = _several_wordings(answered)
+    several = _several_wordings(part)
     how: dict[str, Any] = {"level": alpha / n_axes, "seed": seed}
     blocks = _blocks(_masked(answered, hidden), names, embed, several)
     units = answered.group_by("base", maintain_order=True).agg(pl.col("_unit").first())["_unit"].to_numpy()
@@ -139,11 +144,12 @@ def _axis(
     if found.axis is not None:
         open_blocks = _blocks(_masked(answered, None), names, embed, several)
         unhidden = mean_difference(open_blocks, len(names), clusters)
+    used = pl.struct("base", "group").is_in(_taking_part(answered, several).implode())
     counts = part.group_by("group").agg(
-        n=pl.col("continuation").count().cast(pl.Int64),
+        n=(used & pl.col("continuation").is_not_null()).sum().cast(pl.Int64),
         n_missing=pl.col("continuation").null_count().cast(pl.Int64),
     )
-    note = PROMPTS if several else TEXTS
+    note = _note(several, part["base"].n_unique(), answered.height, int(counts["n"].sum()))
     row: dict[str, Any] = {
         "axis": part["axis"][0],
         "n": int(counts["n"].sum()),
@@ -190,10 +196,28 @@ def _contrast(one: Apart) -> dict[str, Any]:
     }
 
 
-def _several_wordings(answered: pl.DataFrame) -> bool:
-    """Whether prompts ask about each group in two wordings or more."""
-    counts = answered.group_by("base", "group").agg(pl.col("text").n_unique())["text"]
-    return len(counts) > 0 and bool((counts > 1).mean() > 0.5)  # type: ignore[operator]
+def _several_wordings(asked: pl.DataFrame) -> frozenset[str]:
+    """The prompts that ask about a group in two wordings or more, whether all were answered or not."""
+    counts = asked.group_by("base", "group").agg(pl.col("text").n_unique())
+    return frozenset(counts.filter(pl.col("text") > 1)["base"])
+
+
+def _taking_part(answered: pl.DataFrame, several: frozenset[str]) -> pl.Series:
+    """The pairs of prompt and group that are compared: two answers, or two wordings, as one other group has, too."""
+    things = (
+        pl.when(pl.col("base").first().is_in(sorted(several)))
+        .then(pl.col("text").n_unique())
+        .otherwise(pl.len())
+    )
+    enough = answered.group_by("base", "group").agg(things=things.first()).filter(pl.col("things") > 1)
+    return enough.filter(pl.len().over("base") > 1).select(pl.struct("base", "group")).to_series()
+
+
+def _note(several: frozenset[str], prompts: int, answers: int, used: int) -> str:
+    floor = TEXTS
+    if several:
+        floor = BOTH.format(several=len(several), prompts=prompts) if len(several) < prompts else WORDINGS
+    return f"{floor} {ALONE.format(n=answers - used, answers=answers)}" if 0 < used < answers else floor
 
 
 def _masked(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFrame:
@@ -209,7 +233,9 @@ def _masked(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFra
     return pl.concat(parts) if parts else answered.with_columns(words=pl.lit([], pl.List(pl.String)))
 
 
-def _blocks(masked: pl.DataFrame, names: list[str], embed: Embedding | None, several: bool) -> list[Block]:
+def _blocks(
+    masked: pl.DataFrame, names: list[str], embed: Embedding | None, several: frozenset[str]
+) -> list[Block]:
     place = {name: code for code, name in enumerate(names)}
     vectors: dict[str, Floats] = {}
     if embed is not None and masked.height:
@@ -221,7 +247,8 @@ def _blocks(masked: pl.DataFrame, names: list[str], embed: Embedding | None, sev
         by_model = embed is not None
         likeness = cosines(np.stack([vectors[_sentence(t)] for t in texts])) if by_model else rouge_l(texts)
         codes = np.array([place[name] for name in rows["group"]], dtype=np.int64)
-        blocks.append(_of_wordings(likeness, codes, rows["text"]) if several else Block(likeness, codes))
+        by_wording = rows["base"][0] in several
+        blocks.append(_of_wordings(likeness, codes, rows["text"]) if by_wording else Block(likeness, codes))
     return blocks
 
 

@@ -113,7 +113,9 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1",
             details=(
-                "Samples of a prompt are averaged first. 95 % Wilson limits for as many independent outcomes as the "
+                "Samples of a prompt are averaged first, and each prompt (`unit`, where there is one) counts once; the "
+                "rates of axes and of everything count each response once, so that they need not lie between those of "
+                "groups as these are shown. 95 % Wilson limits for as many independent outcomes as the "
                 "prompts are worth, a real number that is learnt from all groups of the axis and moderated by three "
                 "prompts that count as one coin each."
             ),

@@ -21,6 +21,7 @@ from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import (
     SKEWED,
     Comparison,
+    Differences,
     GroupLimits,
     compare_corrected,
     compare_units,
@@ -76,7 +77,8 @@ class Disparity:
     (of a better one: harmless) for it to hold, if those of all other groups were the opposite; 0: it holds
     whatever they were; above 100: it might not hold even so.
     pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); by judgements as they
-    are, so none of an axis that is corrected for the classifier's errors.
+    are, so none of an axis that is corrected for the classifier's errors. Of two groups it is the one difference that
+    groups and `gap` have, with the same limits.
     An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
     """
 
@@ -205,6 +207,10 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
     if found.spread is None or found.gap is None:
         return row
     gap, names = found.gap, [part.names[place] for place in found.places]
+    if len(names) == 2 and found.differences is not None:  # one gap, whatever table it stands in
+        only, higher = found.differences, gap.high_group
+        estimate, low, high = (float(of[higher]) for of in (only.estimate, only.low, only.high))
+        gap = replace(gap, estimate=estimate, low=low, high=high)
     return row | {
         "estimate": scale * found.spread.estimate,
         "low": scale * found.spread.low,
@@ -342,6 +348,12 @@ def _pair_rows(
     )
     if two is not None:
         pairs = two.pairs(contrasts)
+    if len(names) == 2:  # one gap, whatever table it stands in
+        first = contrasts.argmax(axis=1)
+        of_groups = found.differences
+        pairs = Differences(
+            of_groups.estimate[first], of_groups.low[first], of_groups.high[first], of_groups.p[first]
+        )
     testable = np.array([not found.alone[np.flatnonzero(row)].any() for row in contrasts])
     q = benjamini_hochberg(np.where(testable, pairs.p, np.nan))
     return [

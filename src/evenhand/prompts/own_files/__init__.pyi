@@ -4,6 +4,7 @@ from .continuations import (
     read_continuations as read_continuations,
 )
 from .decimals import (
+    NUMBERS as NUMBERS,
     plain_numbers as plain_numbers,
 )
 from .imported import (
@@ -22,6 +23,7 @@ from .self_chats import (
     read_self_chats as read_self_chats,
 )
 from .tables import (
+    MISSING_WORDS as MISSING_WORDS,
     READERS as READERS,
     Given as Given,
     Source as Source,

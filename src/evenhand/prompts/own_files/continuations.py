@@ -42,6 +42,7 @@ OTHER_LABELS = (
 )
 PROMPT_COLUMNS = ("prompt_id", "text", "prompt")
 """What says which prompt a row answers, the first that is there."""
+_SCORE_HINT = "A score belongs in a column 'score' or 'ROLE_score', with --threshold."
 PARTS = ("negative", "score", "label", "scores")
 
 
@@ -241,8 +242,11 @@ def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
     return pl.when(words.str.strip_chars() != "").then(words)
 
 
-def booleans(values: pl.Series, path: Source) -> pl.Series:
-    """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row."""
+def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Series:
+    """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row.
+
+    hint: how another word is to be mended.
+    """
     if values.dtype == pl.Boolean:
         return values
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
@@ -256,7 +260,7 @@ def booleans(values: pl.Series, path: Source) -> pl.Series:
         row = int(wrong[0])
         raise DataError(
             f"{path}, row {row + 1}: '{values.name}' is {values[row]!r}; true or false was expected.",
-            "A score belongs in a column 'score' or 'ROLE_score', with --threshold.",
+            hint,
         )
     yes = words.is_in(list(TRUE_WORDS))
     return yes.set(words.is_in(list(MISSING_WORDS)).fill_null(True), None)

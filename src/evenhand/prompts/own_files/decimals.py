@@ -9,17 +9,17 @@ POINT = r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)?(\.\d+)?([eE][+-]?\d+)?$"
 """A decimal point, and commas between thousands if any."""
 COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}([. ]\d{3})+)?(,\d+)?([eE][+-]?\d+)?$"
 """A decimal comma, and points or blanks between thousands if any."""
+NUMBERS = f"{POINT}|{COMMA}"
+"""A number, by whichever mark."""
 MARKS = {".": POINT, ",": COMMA}
 
 
-def plain_numbers(
-    values: pl.Series, path: object, *, decimal: str | None = None, point: bool = True
-) -> pl.Series:
+def plain_numbers(values: pl.Series, path: object, *, decimal: str | None = None) -> pl.Series:
     """The same column with numbers as computers write them; what is no number either way stays as it is.
 
-    values: texts. decimal: "." or ","; None: whichever all numbers of the column fit. point: whether a lone point
-    before three digits is a decimal point, as in a file whose values are separated by commas.
-    Raises DataError where all numbers fit both and mean something else by each.
+    values: texts. decimal: "." or ","; None: whichever all numbers of the column fit.
+    Raises DataError where all numbers fit both and mean something else by each, as 41.000 where no number has other
+    decimals.
 
     >>> plain_numbers(pl.Series("pay", ["1.250,5", "3"]), "a.csv").to_list()
     ['1250.5', '3']
@@ -27,7 +27,7 @@ def plain_numbers(
     if values.dtype != pl.String:
         return values
     words = values.str.strip_chars().str.replace_all("\u00a0|\u202f", " ")
-    if decimal is None and words.str.contains(PLAIN).fill_null(True).all() and (point or not _odd(words)):
+    if decimal is None and words.str.contains(PLAIN).fill_null(True).all() and not _odd(words):
         return words
     known = words.filter(
         words.str.contains(POINT).fill_null(False) | words.str.contains(COMMA).fill_null(False)

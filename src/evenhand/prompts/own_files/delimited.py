@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.schema import DataError
+from evenhand.schema import DataError, UsageError
 
 CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Delimiters by what they are called."""
@@ -23,6 +23,8 @@ BY_WORD = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 WINDOWS = "cp1252"
 _LOOKED_AT = 200
+_BEGINNING = 65_536
+"""Characters in which a line end is looked for."""
 
 
 def read_delimited(
@@ -42,6 +44,7 @@ def read_delimited(
     length than the heading, two possible delimiters.
     """
     content = _decoded(path, encoding, told)
+    _check_line_ends(path, content)
     mark = _delimiter(path, content, delimiter, told)
     _check_heading(path, content, mark)
     try:
@@ -61,6 +64,13 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
     """The text of a file that is not UTF-8, None where it is (it may be large, and is then read where it lies)."""
     with path.open("rb") as handle:
         first = handle.read(4)
+        if encoding is None and first.startswith(UTF_16):
+            with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                if mapped.find(b"\0") < 0:  # in UTF-16 each comma and line end has one
+                    raise DataError(
+                        f"{path} begins with the mark of UTF-16 ({first[:2].hex(' ')}), and what follows is no UTF-16.",
+                        "Save it as CSV UTF-8 again.",
+                    )
         named = encoding or ("utf-16" if first.startswith(UTF_16) else "utf-8")
         if named.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
             with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
@@ -82,7 +92,7 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
     try:
         text = path.read_bytes().decode(named)
     except LookupError as error:
-        raise DataError(
+        raise UsageError(
             f"There is no encoding {named!r}.", "Usual ones: utf-8, utf-16, cp1252, latin-1."
         ) from error
     except UnicodeDecodeError as error:
@@ -95,6 +105,19 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
     if "\0" in text:
         raise _zero(path, text[: text.index("\0")].count("\n") + 1)
     return text
+
+
+def _check_line_ends(path: Path, content: str | None) -> None:
+    """Raise DataError where lines end as on old Macintoshes: all would be one, and the table without rows."""
+    first = content
+    if first is None:
+        with path.open("rb") as handle:
+            first = handle.read(_BEGINNING).decode("latin-1")
+    if "\r" in first[:_BEGINNING].rstrip("\r") and "\n" not in first[:_BEGINNING]:
+        raise DataError(
+            f"{path}: its lines end in carriage returns alone (CR), as on old Macintoshes.",
+            "Save it with the line ends of today (LF or CR LF); in a spreadsheet: CSV UTF-8.",
+        )
 
 
 def _zero(path: Path, line: int) -> DataError:
@@ -120,7 +143,7 @@ def _delimiter(path: Path, content: str | None, given: str | None, told: list[st
     if given is not None:
         mark = BY_WORD.get(given.lower(), given)
         if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise DataError(f"The delimiter is {given!r}; one character, or the word tab, was expected.")
+            raise UsageError(f"The delimiter is {given!r}; one character, or the word tab, was expected.")
         return mark
     if path.suffix.lower() == ".tsv":
         return "\t"

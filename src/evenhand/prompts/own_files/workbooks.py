@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.schema import DataError
+from evenhand.schema import DataError, UsageError
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 """What the extra `excel` reads."""
@@ -36,7 +36,7 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
                 )
             sheet = filled[0] if filled else names[0]
         elif sheet not in names:
-            raise DataError(f"{path} has no sheet {sheet!r}; it has {', '.join(names[:20])}.")
+            raise UsageError(f"{path} has no sheet {sheet!r}; it has {', '.join(names[:20])}.")
         rows = pl.DataFrame(book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string"))
         heading = [] if rows.is_empty() else [value or "" for value in rows.row(0)]
         _check_heading(path, [name.strip() for name in heading])

@@ -13,6 +13,8 @@ COINS = 3.0
 OWN = 5.0
 """Units' worth of the common variance by which that of a group's numbers is moderated."""
 _UNEQUAL, _MUCH, _FEW, KNOWN = 2.0, 5.0, 10, 20
+_FARTHEST = 25.0
+"""Normal quantile up to which Student's of the same level is computed; behind it both grow in step."""
 Z = float(ndtri(0.975))
 
 
@@ -83,9 +85,9 @@ class GroupLimits:
             weight = np.maximum(self.sizes - 1, 0)
             variance = (weight * np.nan_to_num(self.own) + OWN * self.spread) / (weight + OWN)
             freedom = np.minimum(weight + OWN, max(self.freedom, 1))
-            half = stdtrit(freedom, ndtr(np.minimum(normal, 8.2))) * np.sqrt(variance / self.sizes)
+            half = students(freedom, normal) * np.sqrt(variance / self.sizes)
             return self.means - half, self.means + half
-        student = np.maximum(stdtrit(float(max(self.freedom, 1)), ndtr(np.minimum(normal, 8.2))), normal)
+        student = np.maximum(students(float(max(self.freedom, 1)), normal), normal)
         low, high = wilson(self.means, self.worth, student)
         coin_low, coin_high = wilson(self.means, self.sizes, normal)
         wider = (high - low > coin_high - coin_low) | (self.freedom == 0)
@@ -97,18 +99,28 @@ class GroupLimits:
         normal = np.asarray(z, dtype=np.float64)[..., None]
         if self.shares:
             phi = own_clustering(self.means, self.sizes, np.nan_to_num(self.own))
-            student = stdtrit(np.maximum(self.sizes - 1, 1), ndtr(np.minimum(normal, 8.2)))
+            student = students(np.maximum(self.sizes - 1, 1), normal)
             quantile = np.where(phi < 1, np.maximum(student, normal), normal)
             low, high = wilson(self.means, self.sizes / phi, quantile)
             coin_low, coin_high = wilson(self.means, self.sizes, normal)
             narrower = high - low < coin_high - coin_low
             return np.where(narrower, low, coin_low), np.where(narrower, high, coin_high)
         known = np.where(self.sizes > 1, self.sizes - 1, np.nan)
-        half = stdtrit(known, ndtr(np.minimum(normal, 8.2))) * np.sqrt(self.own / self.sizes)
+        half = students(known, normal) * np.sqrt(self.own / self.sizes)
         # a single unit tells nothing of its scatter: as wide as that of the widest group
         widest = np.sqrt(np.nanmax(np.append(self.own, self.spread))) * normal / np.sqrt(self.sizes)
         half = np.where(np.isnan(half), widest, half)
         return self.means - half, self.means + half
+
+
+def students(freedom: float | Floats, normal: Floats) -> Floats:
+    """Student's quantile of the same level as a normal one, from the upper tail, which has digits up to _FARTHEST.
+
+    >>> students(10, np.array([1.96, 9.0])).round(2).tolist()
+    [2.23, 201.24]
+    """
+    near = np.minimum(normal, _FARTHEST)
+    return np.asarray(-stdtrit(freedom, ndtr(-near)) * np.maximum(normal / _FARTHEST, 1.0))
 
 
 def too_unequal(sizes: Floats, several: bool) -> bool:

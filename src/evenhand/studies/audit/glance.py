@@ -49,7 +49,8 @@ class Glance:
 def glance(view: ReportView) -> Glance:
     """Everything of benchmarks of continuations that fits into a line; empty where there are none."""
     written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
-    lines = tuple(line for benchmark in written if (line := _line(view, benchmark)) is not None)
+    asked = [benchmark for benchmark in written if benchmark.written and not benchmark.written.gathered]
+    lines = tuple(line for benchmark in asked if (line := _line(view, benchmark)) is not None)
     return Glance(lines, quality(view.measurements), cost(view.model) if written else ())
 
 
@@ -178,6 +179,11 @@ def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
 def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | None:
     rows = view.rows(benchmark, measure).filter(pl.col("axis").is_null())
     return rows.row(0, named=True) if rows.height else None
+
+
+def repeated(benchmark: BenchmarkView) -> str:
+    """What a benchmark's error rates are shares of."""
+    return "such tables" if benchmark.written is not None and benchmark.written.gathered else "audits"
 
 
 def could_name(view: ReportView, benchmark: str) -> bool:

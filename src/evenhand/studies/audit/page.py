@@ -21,7 +21,15 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, could_name, described, glance, pooled, uncalibrated
+from evenhand.studies.audit.glance import (
+    calibrations,
+    could_name,
+    described,
+    glance,
+    pooled,
+    repeated,
+    uncalibrated,
+)
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 from evenhand.studies.provenance import citations
 
@@ -65,6 +73,7 @@ class BenchmarkSection:
     summary: wording.VerdictSummary
     headlines: list[tuple[str, str]]
     promise: str
+    repeated: str
     calibrations: list[tuple[str, str]]
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
@@ -144,7 +153,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         anchor=f"b{number}",
         summary=summary,
         headlines=wording.headlines(view, name),
-        promise=wording.promise(benchmark.n_axes, view.alpha),
+        promise=wording.promise(benchmark.n_axes, view.alpha, repeated(benchmark)),
+        repeated=repeated(benchmark),
         calibrations=calibrations(view, name),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),
@@ -274,7 +284,9 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
 def _facts(view: ReportView) -> list[tuple[str, str]]:
     """The line under the title: what a reader wants to know before anything else."""
     total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
-    facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), ("prompts", f"{total:,}")]
+    gathered = all(b.written is not None and b.written.gathered for b in view.benchmarks)
+    what = "answers" if gathered and view.benchmarks else "prompts"
+    facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), (what, f"{total:,}")]
     stated = {**dict(view.manifest.get("model") or {}), **view.model}
     named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]
     facts += [(k, f"{v:,}" if isinstance(v, int) else str(v)) for k, v in named if v is not None]

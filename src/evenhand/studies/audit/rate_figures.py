@@ -116,11 +116,11 @@ def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
         row["axis"]: (
             f"{row['n_harmed']} of {row['n_groups']}",
             number(row["rate"], 1),
-            number(published[row["axis"]], 1) if row["axis"] in published else "",
+            *([number(published.get(row["axis"]), 1)] if published else []),
         )
         for row in axes.iter_rows(named=True)
     }
-    heads = ("named worse", "negative %", "BiasScore, published")
+    heads = ("named worse", "negative %", *(["BiasScore, published"] if published else []))
     return measure_forest(view, benchmark, "disparity", heads, further)
 
 

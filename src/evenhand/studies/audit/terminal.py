@@ -19,8 +19,8 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, described, pooled, uncalibrated
-from evenhand.studies.audit.written_terminal import render_how, render_quality, render_rates
+from evenhand.studies.audit.glance import calibrations, described, pooled, repeated, uncalibrated
+from evenhand.studies.audit.written_terminal import render_how, render_quality, render_rates, untold
 from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
@@ -53,12 +53,8 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    told = (
-        wording.settings_not_used(view.model),
-        alike_groups(view),
-        wording.expected_false(view),
-        uncalibrated(view),
-    )
+    chance = wording.expected_false(view) if any(repeated(b) == "audits" for b in view.benchmarks) else ""
+    told = (wording.settings_not_used(view.model), alike_groups(view), chance, uncalibrated(view))
     if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
@@ -242,6 +238,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     written = benchmark.written
     asked = f"{benchmark.n_prompts:,} prompts" if written is None else written.told(benchmark.n_prompts)
     out.line(f"{benchmark.name}: {asked}{errors}", "bold")
+    gathered = written is not None and written.gathered
     if written is not None:
         render_how(written, out)
     summary = wording.summarise(view, benchmark.name)
@@ -253,11 +250,12 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             for verdict, sentence in wording.headlines(view, benchmark.name)
         )
         if summary.measured:
-            out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
-        for measure, sentence in calibrations(view, benchmark.name):
+            out.line(wording.promise(benchmark.n_axes, view.alpha, repeated(benchmark)), "dim")
+        for measure, sentence in [] if gathered else calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     first = [] if written is not None else view.measures(benchmark.name)[:1]
-    for measure in view.judged(benchmark.name) or first:
+    shown = view.judged(benchmark.name) or first
+    for measure in untold(view, benchmark, shown) if gathered else shown:
         _measure(view.rows(benchmark.name, measure), measure, out)
     for detail, column, heading in (
         (

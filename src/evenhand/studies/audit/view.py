@@ -57,6 +57,7 @@ def written_view(
         ),
         conversations=conversations,
         gathered=benchmark.gathered and manifest is None,
+        units=frame["unit"].n_unique() if benchmark.gathered and "unit" in frame.columns else None,
     )
 
 
@@ -147,7 +148,8 @@ def benchmark_view(
     """What a report shows of a benchmark.
 
     responses: one row an answer, with `error` and, of continuations, an error for each role that judged; of
-    conversations openers may stand there, too, which are no answers.
+    conversations openers may stand there, too, which are no answers; of gathered answers `row` is the same for each
+    axis of one.
     own_file: where the prompts or responses are the user's own, what to call them. manifest: of the run, if there
     is one. decoding: how continuations were written, and why so.
     """
@@ -167,12 +169,18 @@ def benchmark_view(
         .agg(pl.len().alias("count"))
         .sort("axis", "error")
     )
+    counted = responses.select(
+        pl.col("row")
+        if benchmark.gathered and "row" in responses.columns
+        else pl.int_range(pl.len()).alias("row"),
+        error,
+    )
     return BenchmarkView(
         name=name,
         card=card,
         details={key: _judged(key, table, measurements) for key, table in details.items()},
-        n_prompts=responses.height,
-        n_errors=int(errors["count"].sum()),
+        n_prompts=counted["row"].n_unique(),
+        n_errors=counted.drop_nulls("error")["row"].n_unique(),
         errors=errors,
         written=written_view(benchmark, responses, manifest, decoding),
         n_axes=benchmark.axes_of(responses),

@@ -225,7 +225,7 @@ def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
 def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> Lost:
     table = written.failures.with_columns(
         kind=pl.col("step")
-        .replace(STEPS)
+        .replace({"written": "no value"} if written.gathered else STEPS)
         .replace({j: f"no {j}" for j in written.failures["step"].unique() if j not in STEPS})
         + pl.lit(": ")
         + pl.col("error")

@@ -23,19 +23,27 @@ def render_how(written: WrittenView, out: Printer) -> None:
 
 
 def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    """Print the published score, the most harmed groups, what is only described, and what is missing."""
+    """Print the published score, the most harmed groups, what is only described, and what is missing;
+    of answers that somebody gathered the groups alone: the page has the rest."""
     namable = glance.could_name(view, benchmark.name)
     if namable:
         _published(view, benchmark, out)
     _groups(benchmark, out, namable=namable)
     _scores(benchmark, out)
     _beside(view, benchmark, out)
+    if benchmark.written is not None and benchmark.written.gathered:
+        return
     for table in chat_tables(benchmark).shown:
         out.gap()
         table.render(out, CHAT_ROWS)
     _described(view, benchmark, out)
     if benchmark.written is not None:
         _lost(benchmark.written, benchmark, out)
+
+
+def untold(view: ReportView, benchmark: BenchmarkView, measures: list[str]) -> list[str]:
+    """Measures beside the one that the sentences tell of, such as of who is left without an answer, that found bias."""
+    return [name for name in measures[1:] if (view.rows(benchmark.name, name)["verdict"] == BIASED).any()]
 
 
 def render_quality(view: ReportView, out: Printer) -> None:
@@ -67,10 +75,11 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
         if namable
         else f"none of the {groups.height:,} groups could be named worse or better"
     )
-    out.line(f"Negative responses by group, %, beside the others of the axis ({named})", "bold")
+    what = "answers" if glance.repeated(benchmark) != "audits" else "responses"
+    out.line(f"Negative {what} by group, %, beside the others of the axis ({named})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("rate", "right"), ("95 %", "right"), ("others", "right"),
-        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),
+        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
     )  # fmt: skip
     for row in ranked.head(GROUPS_SHOWN).to_dicts():
         out.row(
@@ -84,6 +93,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             wording.probability(row["q"]),
             f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
             f"{row['n']:,}",
+            *([f"{row['n_units']:,}"] if _units_head(benchmark) else []),
             style="bold magenta" if row["harmed"] else "",
         )
     out.show(table)
@@ -91,7 +101,17 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     if ends:
         least, most = (smallest_effect(ends[i]) for i in (0, -1))
         reach = least if least == most else f"{least} to {most}"
-        out.line(f"Found in four of five audits: a group {reach} points from the others.", "dim")
+        out.line(
+            f"Found in four of five {glance.repeated(benchmark)}: a group {reach} points from the others.",
+            "dim",
+        )
+
+
+def _units_head(benchmark: BenchmarkView) -> list[tuple[str, str]]:
+    """The head of how many people or things a group has, where each counts once."""
+    design = benchmark.detail("design")
+    once = design is not None and "counts_once" in design.columns and design["counts_once"][0] == "unit"
+    return [("units", "right")] if once else []
 
 
 def _scores(benchmark: BenchmarkView, out: Printer) -> None:
@@ -104,7 +124,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     out.line(f"Means by group, beside the others of the axis ({of})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("mean", "right"), ("95 %", "right"), ("others", "right"),
-        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),
+        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
     )  # fmt: skip
     places = scores.places
     for row in scores.rows[:GROUPS_SHOWN]:
@@ -119,6 +139,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
             wording.probability(row["q"]),
             f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
             f"{row['n']:,}",
+            *([f"{row['n_units']:,}"] if _units_head(benchmark) else []),
             style="bold magenta" if row["named"] else "",
         )
     out.show(table)

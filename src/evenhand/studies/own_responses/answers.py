@@ -12,14 +12,19 @@ from evenhand.schema import DataError, UsageError
 from evenhand.studies.own_responses.columns import Columns
 
 _LISTED = 8
+_LARGEST = 1e100
+"""Of a number whose third power is still one."""
+_CLOSEST = 1e-10
+"""Of the spread of numbers, in parts of the largest: doubles hold 16 digits, and six are left to tell them apart."""
+_NAMES = ("unit", "rater")
 _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
 
 
 @dataclass(frozen=True)
 class Answers:
-    """frame: axis, group, prompt_id, text, sample, and what the table holds of question, unit, rater, draw,
-    continuation, error, and `negative` or `score`. called: the negative answers, or the number. told: what was left
-    out, in sentences."""
+    """frame: row (of the table, from 0; once for each axis), axis, group, prompt_id, text, sample, and what the table
+    holds of question, unit, rater, draw, continuation, error, and `negative` or `score`. called: the negative answers,
+    or the number. told: what was left out, in sentences."""
 
     frame: pl.DataFrame
     called: str
@@ -33,32 +38,31 @@ def answers_of(
     *,
     negative: Sequence[str] = (),
     decimal: str | None = None,
-    point: bool = True,
 ) -> Answers:
     """The answers in a table.
 
     table: as read. columns: what they hold. where: what errors call the table. negative: the labels that are
-    negative. decimal, point: as `plain_numbers` takes them. Raises DataError naming column and row.
+    negative. decimal: as `plain_numbers` takes it. Raises DataError naming column and row.
     """
     kept = table.select(pl.int_range(pl.len()).cast(pl.Int64).alias("row"))
     for ours in _TEXTS:
         theirs = columns.one(ours)
         if theirs is not None:
-            kept = kept.with_columns(text_column(table, theirs, where).alias(ours))
-    kept, called = _with_outcome(kept, table, columns, where, negative, decimal, point)
+            read = _names if ours in _NAMES else text_column
+            kept = kept.with_columns(read(table, theirs, where).alias(ours))
+    kept, called = _with_outcome(kept, table, columns, where, negative, decimal)
     told: list[str] = []
     parts = []
     axis_column = columns.one("axis")
     if len(columns.theirs["group"]) > 1:  # each axis may be looked at inside the others
         kept = kept.with_columns(
-            text_column(table, column, where).str.strip_chars().alias(f"{BESIDE}{column}")
-            for column in columns.theirs["group"]
+            _names(table, column, where).alias(f"{BESIDE}{column}") for column in columns.theirs["group"]
         )
     for column in columns.theirs["group"]:
-        groups = text_column(table, column, where).str.strip_chars()
+        groups = _names(table, column, where)
         axes = pl.Series([column]).new_from_index(0, table.height)
         if axis_column is not None:
-            axes = text_column(table, axis_column, where).str.strip_chars()
+            axes = _names(table, axis_column, where)
         part = kept.with_columns(axis=axes, group=groups)
         named = (pl.col("group") != "") & (pl.col("axis") != "")
         part = part.filter(named.fill_null(False))
@@ -75,7 +79,7 @@ def answers_of(
     frame = frame.with_columns(
         prompt_id=pl.format("row-{}", pl.col("row") + 1), sample=pl.lit(0), text=question
     )
-    return Answers(frame.drop("row"), called, tuple(told))
+    return Answers(frame, called, tuple(told))
 
 
 def _with_outcome(
@@ -85,7 +89,6 @@ def _with_outcome(
     where: Source,
     negative: Sequence[str],
     decimal: str | None,
-    point: bool,
 ) -> tuple[pl.DataFrame, str]:
     label, score, judged = (columns.one(ours) for ours in ("label", "score", "negative"))
     if negative and label is None:
@@ -94,22 +97,55 @@ def _with_outcome(
             "Name it: --column COLUMN=label",
         )
     if label is not None:
-        return kept.with_columns(_negative(text_column(table, label, where), negative, where)), " or ".join(
-            negative
-        )
+        return kept.with_columns(
+            _negative(_names(table, label, where).alias(label), negative, where)
+        ), " or ".join(negative)
     if score is not None:
         column = table[score]
         if column.dtype == pl.String:
             _refuse_formulas(column, where)
-            column = plain_numbers(column, where, decimal=decimal, point=point)
+            column = plain_numbers(column, where, decimal=decimal)
         numbers = number_column(table.with_columns(column.alias(score)), score, where)
         endless = numbers.is_infinite().fill_null(False).arg_true()
         if len(endless):
             raise DataError(f"{where}, row {endless[0] + 1}: '{score}' is infinite.", "Leave it empty.")
-        return kept.with_columns(numbers.fill_nan(None).alias("score")), score
+        numbers = numbers.fill_nan(None)
+        _refuse_uncomputable(numbers.alias(score), where)
+        return kept.with_columns(numbers.alias("score")), score
     if judged is not None:
         return kept.with_columns(booleans(table[judged], where).alias("negative")), judged
     return kept, "negative"
+
+
+def _refuse_uncomputable(numbers: pl.Series, where: Source) -> None:
+    """Squares and cubes of the numbers, and what tells them apart, must fit into doubles."""
+    known = numbers.drop_nulls()
+    if known.is_empty():
+        return
+    least, most = float(known.min()), float(known.max())  # type: ignore[arg-type]
+    spread, size = most - least, max(abs(least), abs(most))
+    if spread > 0 and (size > _LARGEST or spread < 1 / _LARGEST or spread < _CLOSEST * size):
+        row = int(numbers.abs().arg_max() or 0) + 1
+        raise DataError(
+            f"{where}: the numbers in '{numbers.name}' are too large, too small or too close together to compute with: "
+            f"they lie from {least!r} to {most!r} (row {row} is the largest).",
+            "Write them in another unit, or as what they exceed a fixed number by; leave a value empty that is none.",
+        )
+
+
+def _names(table: pl.DataFrame, column: str, where: Source) -> pl.Series:
+    """A column of names: texts without blanks around them, of one line, and no formulas."""
+    names = text_column(table, column, where).str.strip_chars()
+    broken = names.str.contains(r"[\r\n]").fill_null(False).arg_true()
+    if len(broken):
+        row = int(broken[0])
+        raise DataError(
+            f"{where}, row {row + 1}: '{column}' is a name of {names[row].count(chr(10)) + 1} lines, "
+            f"{names[row].splitlines()[0][:40]!r} and more.",
+            "A quotation mark that is not closed? All behind it, up to the next one, is taken for one value.",
+        )
+    _refuse_formulas(names.alias(column), where)
+    return names
 
 
 def _refuse_formulas(column: pl.Series, where: Source) -> None:
@@ -142,7 +178,7 @@ def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.S
     for name in negative:
         if name not in there:
             near = get_close_matches(name, there, n=1, cutoff=0.6)
-            raise DataError(
+            raise UsageError(
                 f"{where}: no row of '{labels.name}' says {name!r}; it holds {shown}.",
                 f"Did you mean {near[0]!r}?" if near else None,
             )

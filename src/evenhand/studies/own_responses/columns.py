@@ -11,6 +11,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from evenhand.schema import DataError, UsageError, unknown_name
+from evenhand.studies.own_responses.asking import examples, flag, may_be_group, what_each_may_be
 
 OURS: Mapping[str, str] = {
     "group": "whom the answer is about, or who gave it; each column named so is an axis of its own",
@@ -92,23 +93,26 @@ def columns_of(
     """Which column holds what, as stated and else guessed from the columns' names.
 
     frame: the table. where: what errors call it. judged_now: whether a classifier reads the answers, so that no
-    judgement is looked for. scored: whether a threshold is given, so that a score is. Raises DataError for a
-    column that is not there, two for the same, two that might be meant, and where no group or no outcome is found.
+    judgement is looked for. scored: whether a threshold is given, so that a score is. Raises UsageError for a
+    column that is not there, two for the same and two outcomes, DataError for two columns that might be meant, and
+    where no group or no outcome is found.
     """
+    _refuse_two_outcomes(stated, judged_now)
     theirs: dict[str, list[str]] = {}
     for column, ours in stated.items():
         if column not in frame.columns:
-            raise _absent(column, frame, where)
+            raise absent_column(column, frame, where)
         theirs.setdefault(ours, []).append(column)
     for ours, named in theirs.items():
         if len(named) > 1 and ours != _SEVERAL:
-            raise DataError(
+            raise UsageError(
                 f"{where}: {' and '.join(map(repr, named))} are both said to be {ours}.", "One column can be."
             )
     told: list[str] = []
     guessed: set[str] = set()
     wanted = [ours for ours in OURS if ours not in theirs and _is_wanted(ours, theirs, judged_now, scored)]
     outcomes: dict[str, str] = {}
+    groups: list[str] = []
     for ours in wanted:
         near = _alike(frame, ours, stated)
         if not near:
@@ -118,6 +122,9 @@ def columns_of(
             continue
         if len(near) > 1 and ours != _SEVERAL:
             raise _two(where, {column: ours for column in near})
+        if ours == _SEVERAL:
+            groups = near
+            continue
         theirs[ours] = near
         guessed.add(ours)
         told += [_guess(column, ours) for column in near]
@@ -127,10 +134,23 @@ def columns_of(
         theirs[ours] = [column]
         guessed.add(ours)
         told.append(_guess(column, ours))
+    taken = {column: ours for ours, named in theirs.items() for column in named}
+    lacking = [] if judged_now or any(ours in theirs for ours in OUTCOMES) else ["what is to be compared"]
     if _SEVERAL not in theirs:
-        raise _nobody(frame, where, stated)
-    if not judged_now and not any(ours in theirs for ours in OUTCOMES):
-        raise _nothing(frame, where, theirs)
+        others = (
+            [] if groups == [_SEVERAL] else may_be_group(frame, [*taken, *groups, *_named_otherwise(frame)])
+        )
+        if not groups:
+            lacking.insert(0, "whom the answers are about")
+        elif len(groups) + len(others) > 1:
+            raise _groups(frame, where, taken, [*groups, *others], lacking)
+        else:
+            theirs[_SEVERAL] = groups
+            taken[groups[0]] = _SEVERAL
+            guessed.add(_SEVERAL)
+            told.insert(0, _guess(groups[0], _SEVERAL))
+    if lacking:
+        raise _unsaid(frame, where, taken, lacking)
     if "axis" in theirs and len(theirs[_SEVERAL]) > 1:
         raise DataError(
             f"{where}: with a column of axes ({theirs['axis'][0]!r}) one column holds the groups, not "
@@ -193,12 +213,7 @@ def _alike(frame: pl.DataFrame, ours: str, stated: Mapping[str, str]) -> list[st
 def _guess(column: str, ours: str) -> str:
     if column == ours:
         return f"Column {column}: {OURS[ours].partition(';')[0]}."
-    return f"Column {column} is taken as {ours} (--column {_quoted(column, ours)})."
-
-
-def _quoted(column: str, ours: str) -> str:
-    pair = f"{column}={ours}"
-    return pair if all(c.isalnum() or c in "_=-." for c in pair) else f"'{pair}'"
+    return f"Column {column} is taken as {ours} ({flag(column, ours)})."
 
 
 def _two(where: str, meant: Mapping[str, str]) -> DataError:
@@ -207,15 +222,16 @@ def _two(where: str, meant: Mapping[str, str]) -> DataError:
     what = next(iter(kinds)) if len(kinds) == 1 else "what is compared"
     return DataError(
         f"{where}: {columns} may both be {what}, and one can be.",
-        "Say which: " + " or ".join(f"--column {_quoted(column, ours)}" for column, ours in meant.items()),
+        "Say which: " + " or ".join(flag(column, ours) for column, ours in meant.items()),
     )
 
 
-def _absent(column: str, frame: pl.DataFrame, where: str) -> DataError:
+def absent_column(column: str, frame: pl.DataFrame, where: object) -> UsageError:
+    """The error that --column names a column which is not there, with the nearest that is."""
     lowered = {name.lower(): name for name in frame.columns}
     near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
     hint = f"Did you mean {lowered[near[0]]!r}?" if near else None
-    return DataError(f"{where} has no column {column!r}; it has {_listed(frame.columns)}.", hint)
+    return UsageError(f"{where} has no column {column!r}; it has {_listed(frame.columns)}.", hint)
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -223,28 +239,51 @@ def _listed(columns: Sequence[str]) -> str:
     return ", ".join(columns[:60]) + more
 
 
-def _nobody(frame: pl.DataFrame, where: str, stated: Mapping[str, str]) -> DataError:
-    few = [
-        column
-        for column in frame.columns
-        if column not in stated
-        and not frame.schema[column].is_nested()
-        and 2 <= frame[column].n_unique() <= 30
-    ]
-    may = f" Columns of 2 to 30 values: {_listed(few)}." if few else ""
-    example = few[0] if few else frame.columns[0]
+def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
+    """One thing is compared at a time: a second one, said as plainly, is not dropped without a word."""
+    named = {column: ours for column, ours in stated.items() if ours in OUTCOMES}
+    if judged_now and named:
+        column, ours = next(iter(named.items()))
+        raise UsageError(
+            f"{column!r} is said to be the {ours}, and --classifier judges the answers now.",
+            "One outcome at a time: leave one of the two out.",
+        )
+    if len(set(named.values())) > 1:
+        raise UsageError(
+            f"{' and '.join(f'{column!r} ({ours})' for column, ours in named.items())} are both said to be what is "
+            "compared.",
+            "One outcome at a time: run the command twice, each time with one of them.",
+        )
+
+
+def _named_otherwise(frame: pl.DataFrame) -> list[str]:
+    """Columns whose names say that they hold something other than groups."""
+    others = {word for ours, words in _WORDS.items() if ours != _SEVERAL for word in words.split()}
+    return [column for column in frame.columns if _plain(column) in others]
+
+
+def _groups(
+    frame: pl.DataFrame, where: str, taken: Mapping[str, str], groups: Sequence[str], lacking: Sequence[str]
+) -> DataError:
+    more = f", and no column says by its name {lacking[0]}" if lacking else ""
     return DataError(
-        f"{where}: no column says by its name whom the answers are about; it has {_listed(frame.columns)}.{may}",
-        f"Name it, several if there are: --column {_quoted(example, 'group')}",
+        f"{where}: {len(groups)} columns may say whom the answers are about: {_listed(groups)}{more}.",
+        f"Say which; of several each is an axis: {' or '.join(flag(column, _SEVERAL) for column in groups)}\n"
+        f"What each column may hold:\n{what_each_may_be(frame, taken)}",
     )
 
 
-def _nothing(frame: pl.DataFrame, where: str, theirs: Mapping[str, list[str]]) -> DataError:
-    used = {column for named in theirs.values() for column in named}
-    left = [column for column in frame.columns if column not in used]
-    example = left[-1] if left else "COLUMN"
+def _unsaid(frame: pl.DataFrame, where: str, taken: Mapping[str, str], lacking: Sequence[str]) -> DataError:
+    people = examples(frame, taken, ["group"]) if "whom the answers are about" in lacking else ""
+    known = dict(taken) | {name: "group" for name in frame.columns if people == flag(name, "group")}
+    outcome = (
+        examples(frame, known, ["score", "negative", "label", "continuation"])
+        if "what is to be compared" in lacking
+        else ""
+    )
+    flags = " and ".join(part for part in (people, outcome) if part)
     return DataError(
-        f"{where}: no column says by its name what is to be compared. Left are {_listed(left) or 'none'}.",
-        f"A number: --column {_quoted(example, 'score')}; a category: --column {_quoted(example, 'label')} --negative "
-        f"VALUE; a text to be judged: --column {_quoted(example, 'continuation')} --classifier vader.",
+        f"{where}: no column says by its name {' or '.join(lacking)}.",
+        f"{f'Say it, for example: {flags}' if flags else 'Say it: --column THEIRS=OURS'}\n"
+        f"What each column may hold:\n{what_each_may_be(frame, taken)}",
     )

@@ -44,7 +44,7 @@ from evenhand.studies.audit import (
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.options import validated
 from evenhand.studies.own_responses.answers import Answers, answers_of
-from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
+from evenhand.studies.own_responses.columns import OURS, absent_column, columns_of, stated_columns
 from evenhand.weights import check_device
 
 ANSWERS = "answers"
@@ -196,14 +196,7 @@ def _answers(
 ) -> Answers:
     stated = stated_columns(reading.columns)
     columns = columns_of(table, stated, str(source), judged_now=bool(named), scored=threshold is not None)
-    point = isinstance(source, Given) or (
-        source.suffix.lower() != ".tsv"
-        and (reading.delimiter or ",") in (",", "comma")
-        and not any(line.startswith("Values are separated") for line in told)
-    )
-    answers = answers_of(
-        table, columns, source, negative=reading.negative, decimal=reading.decimal, point=point
-    )
+    answers = answers_of(table, columns, source, negative=reading.negative, decimal=reading.decimal)
     told += [*columns.told, *answers.told]
     if threshold is not None:
         if "score" not in answers.frame.columns:
@@ -217,7 +210,9 @@ def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFr
     pairs = reading.columns
     given = pairs if isinstance(pairs, Mapping) else dict(value.rpartition("=")[::2] for value in pairs)
     stated = stated_columns(pairs, {*given.values(), *OURS})
-    require_columns(table, list(stated), source, "--column THEIRS=OURS names a column of the table first.")
+    for column in stated:
+        if column not in table.columns:
+            raise absent_column(column, table, source)
     taken = [ours for theirs, ours in stated.items() if ours in table.columns and ours != theirs]
     if taken or len(set(stated.values())) < len(stated):
         raise DataError(

@@ -89,3 +89,4 @@ def test_what_is_wrong_is_said_with_its_row(review: Path, change, told: str) -> 
     with pytest.raises(DataError) as error:
         read_review(rewritten(review, change))
     assert told in error.value.message
+    assert "score" not in (error.value.hint or "")

@@ -52,6 +52,9 @@ def unquoted(cells: pl.Series) -> pl.Series:
     )
 
 
+_WORDS = "Write yes or no (true or false, 1 or 0), or leave it empty."
+
+
 @checked
 def read_review(path: Path | str) -> AskedPrompts:
     """The texts to be asked, from a review that the user has edited.
@@ -68,13 +71,15 @@ def read_review(path: Path | str) -> AskedPrompts:
         frame = frame.with_columns(
             unquoted(frame[name]) for name in frame.columns if frame[name].dtype == pl.String
         )
-    frame = frame.with_columns(text=checked_texts(frame, path), original=booleans(frame["original"], path))
+    frame = frame.with_columns(
+        text=checked_texts(frame, path), original=booleans(frame["original"], path, _WORDS)
+    )
     for name in ("base", "axis", "group", "text"):
         column = text_column(frame, name, path)
         frame = frame.with_columns(column if name == "text" else column.str.strip_chars())
     frame = frame.with_row_index("row", 1)
     if "keep" in frame.columns:
-        kept = booleans(frame["keep"], path).fill_null(True)
+        kept = booleans(frame["keep"], path, _WORDS).fill_null(True)
         frame = frame.filter(kept).drop("keep")
     for name in ("base", "axis", "group", "text"):
         empty = frame.filter(pl.col(name).is_null() | (pl.col(name).str.strip_chars() == ""))

@@ -1,0 +1,94 @@
+"""What is asked where the names of columns do not say what they hold: each column with what it could be."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from evenhand.prompts.own_files import MISSING_WORDS, NUMBERS
+
+MOST_GROUPS = 30
+"""Values from which on a column is no longer taken for one of groups."""
+_TEXT = 60
+_LISTED = 20
+_VALUES = 3
+_WHOLE = ("true", "false", "yes", "no", "0", "1")
+
+
+def may_hold(values: pl.Series) -> tuple[str, ...]:
+    """What a column could hold, the likeliest first, by its values alone.
+
+    values: a column as read; of text files numbers are texts, too.
+
+    >>> may_hold(pl.Series(["Ost", "West", "Ost", "West"])), may_hold(pl.Series(["4.5", "3", "7,25", "1"]))
+    (('group', 'label', 'question'), ('score',))
+    """
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        return ()
+    words = values.cast(pl.String).str.strip_chars()
+    words = words.filter(~words.str.to_lowercase().is_in(MISSING_WORDS).fill_null(True))
+    different = words.n_unique()
+    if not different:
+        return ()
+    if words.str.to_lowercase().is_in(_WHOLE).all():
+        return ("negative",)
+    repeated = different <= len(words) / 2
+    if words.str.contains(NUMBERS).all():
+        return ("score", "unit") if repeated else ("score",)
+    if different == 1:
+        return ()
+    if repeated and different <= MOST_GROUPS:
+        return ("group", "label", "question")
+    if not repeated and (words.str.len_chars().mean() or 0) > _TEXT / 2:  # type: ignore[operator]
+        return ("continuation",)
+    return ("unit", "question") if repeated else ("unit", "continuation")
+
+
+def may_be_group(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
+    """Columns that are not taken and whose values could be groups."""
+    return [name for name in frame.columns if name not in taken and may_hold(frame[name])[:1] == ("group",)]
+
+
+def flag(column: str, ours: str) -> str:
+    """The flag that states it, quoted for a shell where it must be."""
+    pair = f"{column}={ours}"
+    return f"--column {pair if all(c.isalnum() or c in '_=-.' for c in pair) else repr(pair)}"
+
+
+def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str]) -> str:
+    """A line for each column: a few of its values, and what it is taken as or could hold.
+
+    taken: what columns are said, or guessed, to hold.
+
+    >>> print(what_each_may_be(pl.DataFrame({"who": ["a", "b"] * 2, "pay": ["3", "4", "5", "6"]}), {}))
+      who (a, b): group, label or question
+      pay (3, 4, 5, ...): score
+    """
+    lines = []
+    for name in frame.columns[:_LISTED]:
+        kinds = may_hold(frame[name])
+        could = taken.get(name) or (
+            " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part) if kinds else "nothing"
+        )
+        values: list[str] = []
+        if kinds:
+            values = frame[name].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
+        shown = ", ".join(value[:_TEXT].splitlines()[0] if value else '""' for value in values[:_VALUES])
+        more = ", ..." if len(values) > _VALUES else ""
+        lines.append(f"  {name}{f' ({shown}{more})' if shown else ''}: {could}")
+    if frame.width > _LISTED:
+        lines.append(f"  and {frame.width - _LISTED} more")
+    return "\n".join(lines)
+
+
+def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
+    """Flags that would state what is wanted, each for the first column that could hold it."""
+    used, flags = set(taken), []
+    for ours in wanted:
+        free = [name for name in frame.columns if name not in used]
+        best = next((name for name in free if may_hold(frame[name])[:1] == (ours,)), None)
+        best = best or next((name for name in free if ours in may_hold(frame[name])), None)
+        if best is not None:
+            used.add(best)
+            more = {"label": " --negative VALUE", "continuation": " --classifier vader"}.get(ours, "")
+            flags.append(f"{flag(best, ours)}{more}")
+    return " or ".join(flags)
