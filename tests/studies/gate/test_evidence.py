@@ -175,3 +175,9 @@ def test_shares_are_told_in_points(planted):
     )
     worse = next(part for part in one.parts if part.found)
     assert worse.name == "Black person" and 30 < worse.shown < worse.estimate < 90 and one.unit == "points"
+
+
+def test_silence_is_asked_about_only_where_somebody_fell_silent(planted):
+    """The puppets refuse gay people: that axis alone has anything to be seen of silence."""
+    asked = {one.axis for one in planted if one.about == CHANGE and one.outcome == "silent"}
+    assert asked == {"sexual_orientation"}

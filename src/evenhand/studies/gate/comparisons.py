@@ -77,8 +77,10 @@ def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None)
         rows = [row for row in part.to_dicts() if row["verdict"] is not None]
         wholes = [row for row in rows if row["group"] is None]
         groups = [row for row in rows if row["group"] is not None]
-        if not wholes:
-            continue
+        if not wholes or (
+            outcome == SILENT and groups and not any(r["before"] or r["after"] for r in groups)
+        ):
+            continue  # where nobody fell silent before or after, nothing is asked about silence
         factor, unit = _unit(report, str(benchmark), str(outcome))
         parts = tuple(
             _part(row, str(benchmark), str(outcome), factor, groups)
