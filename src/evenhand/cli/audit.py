@@ -99,7 +99,11 @@ def audit(
     classifier_error: ClassifierError = None,
     reference: Reference = None,
     error_threshold: float | None = typer.Option(
-        None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
+        None,
+        min=0,
+        max=1,
+        help="Share of failed requests, or of distinct texts that could not be judged, above which to exit with 3. "
+        "Default: 0.05.",
     ),
     retry_errors: bool | None = typer.Option(
         None,

@@ -91,3 +91,13 @@ def test_without_a_planted_preference_nothing_is_found_beyond_the_stated_error(
     audits = (audited(writer(seed, by_name=by_name), tmp_path / str(seed), axes) for seed in range(50))
     found = [biased(run) for run in audits]
     assert sum(map(bool, found)) <= 7
+
+
+def test_a_sentence_that_can_say_nothing_says_of_what(tmp_path):
+    """Other sentences on the same axis stand beside it, which may say something."""
+    prompts = tmp_path / "mine.txt"
+    prompts.write_text("\n".join(f"{{name}} is number {place}. {{Pronoun}} left." for place in range(12)))
+    mute = writes(lambda prompt, sample: "")
+    run = eh.audit(mute, prompts=str(prompts), counterfactual=("gender",), output=tmp_path / "run")
+    told = run.tables()["headlines"].filter(measure="disparity")["sentence"].to_list()
+    assert told and all(": tone: cannot be said." in sentence for sentence in told)
