@@ -1,0 +1,14 @@
+from .counting import (
+    Counts as Counts,
+)
+from .matching import (
+    Hits as Hits,
+)
+from .reading import (
+    Batch as Batch,
+    Piece as Piece,
+    Reason as Reason,
+)
+from .terms import (
+    TermTable as TermTable,
+)

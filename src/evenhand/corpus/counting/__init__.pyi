@@ -1,0 +1,11 @@
+from .counts import (
+    CONTEXTS as CONTEXTS,
+    GROUP_COUNTS as GROUP_COUNTS,
+    PAIR_COUNTS as PAIR_COUNTS,
+    PUBLISHED_COUNTS as PUBLISHED_COUNTS,
+    SKIPPED as SKIPPED,
+    SOURCES as SOURCES,
+    TERM_COUNTS as TERM_COUNTS,
+    TOTALS as TOTALS,
+    Counts as Counts,
+)

@@ -1,0 +1,93 @@
+"""Counts of a corpus, or of part of it: integers in tables, which add up in any order."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+TOTALS = {  # one row a corpus and fold
+    "corpus": pl.String,
+    "fold": pl.UInt8,
+    "documents": pl.Int64,
+    "sentences": pl.Int64,
+    "windows": pl.Int64,  # places that a window may stand at: words
+    "words": pl.Int64,
+    "characters": pl.Int64,
+}
+TERM_COUNTS = {  # one row a corpus, fold and term that was found
+    "corpus": pl.String,
+    "fold": pl.UInt8,
+    "term": pl.UInt32,
+    "documents": pl.Int64,  # with at least one hit
+    "hits": pl.Int64,
+    "sentences": pl.Int64,  # with at least one hit
+    "documents_exact": pl.Int64,  # as the list spells it: no inflected surface
+    "hits_exact": pl.Int64,
+    "documents_alone": pl.Int64,  # with a hit outside longer terms
+    "hits_alone": pl.Int64,
+    "hits_near_person": pl.Int64,  # a person noun, pronoun or name within NEAR words
+    "documents_near_person": pl.Int64,
+}
+GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null: any of the axis
+    "corpus": pl.String,
+    "fold": pl.UInt8,
+    "kind": pl.String,
+    "axis": pl.String,
+    "group": pl.String,
+    "documents": pl.Int64,
+    "hits": pl.Int64,
+    "sentences": pl.Int64,
+}
+PAIR_COUNTS = {  # one row a corpus, fold and pair of terms first < second that were found together
+    "corpus": pl.String,
+    "fold": pl.UInt8,
+    "first": pl.UInt32,
+    "second": pl.UInt32,
+    "documents": pl.Int64,
+    "sentences": pl.Int64,
+    "windows": pl.Int64,  # pairs of hits at most WINDOW words apart
+}
+PUBLISHED_COUNTS = {  # counted as ROBBIE did, where that was asked for (NLTK word tokens); documents of totals beside
+    "corpus": pl.String,
+    "term": pl.UInt32,
+    "documents": pl.Int64,  # as published
+    "documents_here": pl.Int64,  # with a hit of ours among the same documents
+    "only_published": pl.Int64,
+    "only_here": pl.Int64,
+}
+CONTEXTS = {  # a few hits of each term, those of the smallest keys, so that any division draws the same
+    "corpus": pl.String,
+    "term": pl.UInt32,
+    "key": pl.UInt64,
+    "near_person": pl.Boolean,
+    "before": pl.String,
+    "hit": pl.String,
+    "after": pl.String,
+    "address": pl.String,
+    "place": pl.Int64,
+}
+SKIPPED = {"corpus": pl.String, "reason": pl.String, "documents": pl.Int64}
+SOURCES = {  # provenance: one row a piece that was read
+    "corpus": pl.String,
+    "address": pl.String,
+    "kind": pl.String,
+    "first": pl.Int64,
+    "last": pl.Int64,
+    "bytes": pl.Int64,
+    "documents": pl.Int64,
+    "sha256": pl.String,  # of the file as stored, where all of it was read through; else what the store calls it
+}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was found in some documents, with the hash of the table of terms it was counted by."""
+
+    table_hash: str
+    totals: pl.DataFrame
+    terms: pl.DataFrame
+    groups: pl.DataFrame
+    pairs: pl.DataFrame
+    published: pl.DataFrame
+    contexts: pl.DataFrame
+    skipped: pl.DataFrame
+    sources: pl.DataFrame

@@ -1,0 +1,3 @@
+from .hits import (
+    Hits as Hits,
+)

@@ -1,0 +1,28 @@
+"""What the matcher found in a batch of documents: flat arrays, one entry a hit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Hits:
+    """All hits of a batch of n documents, sorted by document, then start; overlapping and nested ones included."""
+
+    document: NDArray[np.int32]
+    """(hits,) place of the document in the batch."""
+    surface: NDArray[np.int32]
+    """(hits,) row of `TermTable.surfaces`."""
+    start: NDArray[np.int64]
+    """(hits,) character of the normalised document (see `normalised`) at which the hit begins."""
+    nested: NDArray[np.bool_]
+    """(hits,) whether it lies within a longer hit ("American" in "African American")."""
+    sentence: NDArray[np.int32]
+    """(hits,) number of the sentence within its document."""
+    word: NDArray[np.int32]
+    """(hits,) number of its first word within its document."""
+    words: NDArray[np.int64]
+    """(n,) words of each document."""
+    sentences: NDArray[np.int64]
+    """(n,) sentences of each document."""

@@ -1,0 +1,5 @@
+from .table import (
+    SURFACE_COLUMNS as SURFACE_COLUMNS,
+    TERM_COLUMNS as TERM_COLUMNS,
+    TermTable as TermTable,
+)
