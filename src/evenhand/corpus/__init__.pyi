@@ -3,6 +3,7 @@ from .counting import (
 )
 from .matching import (
     Hits as Hits,
+    Matcher as Matcher,
 )
 from .reading import (
     Batch as Batch,
@@ -11,4 +12,5 @@ from .reading import (
 )
 from .terms import (
     TermTable as TermTable,
+    build_terms as build_terms,
 )
