@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,15 @@ class Finder(Protocol):
     def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
         """First character of a hit in the document as it was given, and one past its last."""
         ...
+
+
+class _Source(NamedTuple):
+    """What was read of a piece; the end of SOURCES."""
+
+    bytes: int = 0
+    documents: int = 0
+    sha256: str | None = None
+    damage: str | None = None
 
 
 class Counter:
@@ -75,7 +84,7 @@ class Counter:
         self._contexts = ContextSample(order, matcher.original, contexts, seed)
         self._published = PublishedTally(table) if published else None
         self._skipped: dict[str, int] = {}
-        self._sources: dict[Piece, list[int]] = {}
+        self._sources: dict[Piece, _Source] = {}
 
     def add(self, batch: Batch, piece: Piece) -> None:
         """Count some documents of a piece. Raises ValueError for a piece of another corpus."""
@@ -85,9 +94,13 @@ class Counter:
             self._add(part, piece)
         for reason, documents in batch.skipped.items():
             self._skipped[str(reason)] = self._skipped.get(str(reason), 0) + documents
-        source = self._sources.setdefault(piece, [0, 0])
-        source[0] += batch.bytes_read
-        source[1] += len(batch.texts)
+        known = self._sources.get(piece, _Source())
+        self._sources[piece] = _Source(
+            known.bytes + batch.bytes_read,
+            known.documents + len(batch.texts),
+            batch.sha256 or known.sha256,
+            batch.damage or known.damage,
+        )
 
     def _add(self, batch: Batch, piece: Piece) -> None:
         order = self._order
@@ -117,7 +130,7 @@ class Counter:
         )
         alone = ~hits.nested
         self._pairs.add_windows(position[alone], self._options.window, rank[alone], fold[alone])
-        self._contexts.add(batch.texts, batch.places, piece.address, hits, rank, near)
+        self._contexts.add(batch.texts, batch.places, piece, hits, rank, near)
         if self._published is not None:
             self._published.add(batch.texts, found, order.term[found_rank])
 
@@ -195,7 +208,7 @@ class Counter:
             ),
             "sources": pl.DataFrame(
                 [
-                    (piece.address, piece.kind, piece.first, piece.last, *read, None)
+                    (piece.address, piece.kind, piece.first, piece.last, *read)
                     for piece, read in self._sources.items()
                 ],
                 schema=[column for column in SOURCES if column != "corpus"],
