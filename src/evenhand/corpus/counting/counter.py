@@ -1,7 +1,6 @@
 """Hits in batches of documents made into counts, a few sortings a batch whatever the number of terms."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -9,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.corpus.counting.contexts import ContextSample
-from evenhand.corpus.counting.counts import SOURCES, TABLES, Counts, empty_counts
+from evenhand.corpus.counting.counts import SOURCES, TABLES, Counts
 from evenhand.corpus.counting.frames import ALONE, EXACT, FLAGS, NEAR_PERSON, group_frame, term_frame
 from evenhand.corpus.counting.merging import in_order
 from evenhand.corpus.counting.options import CONTEXTS, DEFAULT_PAIRS, NEAR, WINDOW, CountingOptions
@@ -217,12 +216,14 @@ class Counter:
         }
         if self._published is not None:
             frames["published"] = self._published.frame()
-        empty = empty_counts(self._table.content_hash, self._options)
-        return replace(empty, **{name: self._kept(name, frame) for name, frame in frames.items()})
+        else:
+            frames["published"] = pl.DataFrame(schema=TABLES["published"])
+        tables = {name: self._kept(name, frame) for name, frame in frames.items()}
+        return Counts(self._table.content_hash, **tables, options=self._options)
 
     def _kept(self, name: str, frame: pl.DataFrame) -> pl.DataFrame:
-        named = frame.with_columns(corpus=pl.lit(self._corpus)).select(*TABLES[name]).cast(TABLES[name])
-        return in_order(name, named, self._options.contexts)
+        named = frame.with_columns(corpus=pl.lit(self._corpus)).select(*TABLES[name])
+        return in_order(name, named.cast(pl.Schema(TABLES[name])), self._options.contexts)
 
 
 def _parts(batch: Batch) -> Iterator[Batch]:
