@@ -108,7 +108,11 @@ def _in_ascii_or_words(content: bytes) -> bytes:
 
 def _plain(run: bytes) -> bytes | None:
     text = run.decode()
-    return None if unicodedata.category(text[0])[0] == "M" else _plain_characters(unicodedata.normalize("NFC", text))
+    return (
+        None
+        if unicodedata.category(text[0])[0] == "M"
+        else _plain_characters(unicodedata.normalize("NFC", text))
+    )
 
 
 _plain_kept = lru_cache(maxsize=1 << 16)(_plain)
