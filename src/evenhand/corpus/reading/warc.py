@@ -13,6 +13,7 @@ from evenhand.corpus.reading.unpacking import Damaged, unpacked
 from evenhand.schema import DataError
 
 TEXTS = ("text/plain",)
+VERSION = "WARC/1.1"
 PAGES = ("text/html", "application/xhtml+xml")
 
 
@@ -67,6 +68,8 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             if held:
                 yield held
             told = " ".join(str(error).split())[:100]
+            if not stream.damage and stream.ended and VERSION.startswith(told.rpartition(": ")[2]):
+                raise Damaged(Reason.TRUNCATED, f"it breaks off behind record {place - 1}") from error
             raise stream.damage or Damaged(
                 Reason.UNREADABLE, f"behind record {place - 1} stands what is none ({told})"
             ) from error
