@@ -109,7 +109,7 @@ def _chunks(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[C
 def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[bool]:
     if repeats is None or not len(repeats):
         return [False] * len(places)
-    return np.isin(np.array(places, dtype=np.int64), repeats).tolist()
+    return list(np.isin(np.array(places, dtype=np.int64), repeats).tolist())
 
 
 def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:
