@@ -3,11 +3,8 @@
 from difflib import get_close_matches
 from itertools import islice
 
-from evenhand.corpus.reading.columns import column_types, holds_text, opened
-from evenhand.corpus.reading.delimited import rows_of
 from evenhand.corpus.reading.documents import Piece
-from evenhand.corpus.reading.jsonl import value_of
-from evenhand.corpus.reading.lines import lines_of
+from evenhand.corpus.reading.formats import column_types, holds_text, lines_of, opened, rows_of, value_of
 from evenhand.corpus.reading.stores import Stored
 from evenhand.corpus.reading.unpacking import Damaged
 from evenhand.schema import DataError, parse_json

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from evenhand.corpus.reading.columns import opened
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
+from evenhand.corpus.reading.formats import opened
 from evenhand.corpus.reading.options import Documents
 from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_source
 from evenhand.corpus.reading.stores import Stored, local, scheme_of
