@@ -1,5 +1,11 @@
 from .counting import (
+    Counter as Counter,
+    CountingOptions as CountingOptions,
     Counts as Counts,
+    count_batch as count_batch,
+    merged as merged,
+    read_counts as read_counts,
+    write_counts as write_counts,
 )
 from .matching import (
     Hits as Hits,
