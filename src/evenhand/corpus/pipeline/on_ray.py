@@ -1,0 +1,56 @@
+"""Ranks counted by tasks of a Ray cluster.
+
+Tasks of Ray itself, not datatrove's executor for it: that one forks a process within each actor, which hangs where the
+fork copied a lock and waits for ever where the process is killed, and leaves out a rank that failed four times without
+an error. Ray runs a task anew whose process or machine is lost.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from evenhand.corpus.pipeline.local import MOST_DEATHS
+from evenhand.corpus.pipeline.work import RankDone, Work, count_rank
+from evenhand.schema import EvenhandError
+
+
+def ray_tasks(work: Work, ranks: Sequence[int], workers: int | None) -> Generator[RankDone, None, None]:
+    """Count ranks in the cluster that this process is connected with; yields each as its counts are kept.
+
+    workers: tasks side by side; None: as many as the cluster has processors. Close it to stop.
+    Raises what counting raises, EvenhandError for a rank whose process ends again and again.
+    """
+    import ray
+
+    most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    task = ray.remote(num_cpus=1, max_retries=MOST_DEATHS - 1)(count_rank)
+    sent = ray.put(work)
+    left, running = list(reversed(ranks)), dict[Any, int]()
+    try:
+        while left or running:
+            while left and len(running) < most:
+                rank = left.pop()
+                running[task.remote(sent, rank)] = rank
+            done, _ = ray.wait(list(running), num_returns=1)
+            rank = running.pop(done[0])
+            yield _result(work, rank, done[0])
+    finally:
+        for one in running:
+            ray.cancel(one, force=True)
+
+
+def _result(work: Work, rank: int, reference: Any) -> RankDone:
+    import ray
+
+    try:
+        done: RankDone = ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, EvenhandError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.RayError as error:  # its process or machine was lost, or the memory did not suffice
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise EvenhandError(
+            f"Rank {rank} was lost {MOST_DEATHS} times: {reason}. It reads {work.reads(rank)}.",
+            "The other ranks are kept. Run again with fewer --workers, or leave that file out.",
+        ) from error
+    return done
