@@ -1,4 +1,4 @@
-"""How often people are spoken of in a corpus: counted to the end, shown, and held against a run (`evenhand frequencies`)."""
+"""How often demographic terms stand in corpora: counted, merged, shown, and held against a model's run."""
 
 import lazy_loader
 
