@@ -1,6 +1,21 @@
+from .batches import (
+    read_batches as read_batches,
+)
 from .documents import (
     FOLDS as FOLDS,
+    KINDS as KINDS,
+    LONGEST as LONGEST,
     Batch as Batch,
     Piece as Piece,
     Reason as Reason,
+)
+from .options import (
+    Documents as Documents,
+    ReadingOptions as ReadingOptions,
+)
+from .planning import (
+    LARGEST as LARGEST,
+    Survey as Survey,
+    pieces as pieces,
+    survey as survey,
 )
