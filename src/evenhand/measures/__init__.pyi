@@ -23,7 +23,7 @@ from .counterfactual.similarity import (
     SimilarityGap as SimilarityGap,
     response_similarity as response_similarity,
 )
-from .frequencies.associations import associations as associations
+from .frequencies.together import associations as associations
 from .frequencies.leans import pronoun_leans as pronoun_leans
 from .frequencies.senses import sense_shares as sense_shares
 from .frequencies.shares import (

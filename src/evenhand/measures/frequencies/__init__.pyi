@@ -1,4 +1,4 @@
-from .associations import associations as associations
+from .together import associations as associations
 from .leans import HE as HE, SHE as SHE, pronoun_leans as pronoun_leans
 from .senses import sense_shares as sense_shares
 from .shares import (

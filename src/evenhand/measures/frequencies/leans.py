@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns, typed
-from evenhand.measures.frequencies.associations import LEVELS
+from evenhand.measures.frequencies.together import LEVELS
 from evenhand.measures.frequencies.folds import Folded, folded, jackknifed, of_corpus, two_sided_p
 from evenhand.schema import UsageError, checked
 from evenhand.stats import Floats, benjamini_hochberg
@@ -38,7 +38,7 @@ def pronoun_leans(
     """How much more strongly each term goes with the pronouns of one group than with those of another.
 
     totals, terms, pairs: as `associations`. first, second: terms of the two groups (she, her, ...; he, him, ...). of:
-    the terms to look at. levels: of associations.LEVELS. Pairs with the pronouns of a group are added up, and so are
+    the terms to look at. levels: of LEVELS. Pairs with the pronouns of a group are added up, and so are
     these pronouns' own documents, sentences or hits; the share of the second sums in which the term stands is p.
 
     Returns LEANS, a row a corpus, level and term that stands with either: the pairs with each group, `estimate` =
