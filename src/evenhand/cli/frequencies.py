@@ -1,19 +1,23 @@
 """`evenhand frequencies`: how often people are spoken of in a corpus."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from evenhand.cli.common import end, options_of, progress, show
+
+if TYPE_CHECKING:
+    from evenhand.studies.frequencies import FrequencyOptions
 
 
 def frequencies(
     sources: list[str] = typer.Argument(
         ...,
         metavar="SOURCE...",
-        help="Files, folders, patterns or addresses (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or WARC, "
-        "plain or compressed (.gz, .zst); NAME=SOURCE names the corpus. Or the folder of an earlier count, which is "
-        "gone on with or shown.",
+        help="Files, folders, patterns or addresses (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or "
+        "WARC, plain or packed (.gz, .zst); NAME=SOURCE names the corpus. Or the folder of an earlier count, which "
+        "is gone on with or shown.",
     ),
     output: Path | None = typer.Option(
         None, "--output", "-o", metavar="DIR", help="The count's folder. Default: a new one in runs/."
@@ -26,6 +30,16 @@ def frequencies(
         "term, axis, group; repeatable, or with commas.",
     ),
     column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),
+    kind: str | None = typer.Option(
+        None,
+        metavar="parquet|jsonl|csv|text|warc",
+        help="What the files hold, whatever they end in. Default: by their endings.",
+    ),
+    documents: str | None = typer.Option(
+        None,
+        metavar="line|paragraph|file",
+        help="What a document of plain text is. Default: a file in folders of several small ones, else a line.",
+    ),
     sample: str | None = typer.Option(
         None,
         help="Share of documents to read, such as 0.1%; the same documents whatever the division. Default: all.",
@@ -122,6 +136,32 @@ def frequencies(
     show(result, {"folder": result.path, "report": result.paths["report"]})
     share = result.counted.broken_share
     end(f"{share:.1%} of the documents could not be read" if share > result.options.error_threshold else None)
+
+
+def _print_plan(options: "FrequencyOptions") -> None:
+    from rich.console import Console
+
+    from evenhand.reports import wording
+    from evenhand.studies.frequencies import planned, probe
+
+    found = planned(options)
+    told = probe(found)
+    rows = {
+        "Files": f"{told['files']:,} ({told['bytes'] / 1e6:,.1f} MB as stored)",
+        "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
+        "Terms": f"{told['terms']:,}",
+        "Processes": f"{told['workers']:,}",
+        "Time": "not known: nothing was read"
+        if told["seconds"] is None
+        else f"{wording.duration(told['seconds'])}, by {told['probe_bytes'] / 1e6:,.1f} MB counted in "
+        f"{told['probe_seconds']:.1f} s by one process",
+    }
+    console = Console()
+    console.print("Plan (nothing is written)", style="bold")
+    for name, value in rows.items():
+        console.print(f"{name + ':':<11}{value}", soft_wrap=True, highlight=False, markup=False)
+    for note in found.notes:
+        console.print(note, soft_wrap=True, highlight=False, markup=False)
 
 
 def _split(flag: str, named: list[str]) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Counts of ranks as they are kept, one file each, and all of them added up."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +22,7 @@ def rank_file(folder: str, rank: int) -> str:
 def kept_ranks(folder: str, ranks: int) -> set[int]:
     """Which of so many ranks have their counts in a folder; raises DataError for one that cannot be looked into."""
     there = set(_names(folder))
-    return {rank for rank in range(ranks) if os.path.basename(rank_file(folder, rank)) in there}
+    return {rank for rank in range(ranks) if rank_file("", rank).lstrip("/") in there}
 
 
 def merged_ranks(folder: str, ranks: int) -> Counts:
@@ -55,12 +54,12 @@ def _in_words(ranks: Sequence[int]) -> str:
 def _names(folder: str) -> list[str]:
     try:
         if "://" not in folder:
-            return os.listdir(folder) if Path(folder).is_dir() else []
+            return [path.name for path in Path(folder).iterdir()]
         import fsspec
 
         system, path = fsspec.core.url_to_fs(folder)
         system.invalidate_cache()
-        return [os.path.basename(name.rstrip("/")) for name in system.ls(path, detail=False)]
+        return [name.rstrip("/").rpartition("/")[2] for name in system.ls(path, detail=False)]
     except FileNotFoundError:
         return []
     except Exception as error:  # each store has errors of its own

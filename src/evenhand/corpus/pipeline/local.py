@@ -74,8 +74,8 @@ def _hopeless(worker: "_Worker", reads: Callable[[int], str]) -> EvenhandError:
     if worker.rank is None:
         return EvenhandError(
             f"Processes that count cannot be started: {MOST_DEATHS} one after the other {worker.end()}.",
-            "Look whether the memory suffices; with --workers 1 no other process is started. A script that counts has to "
-            'stand behind `if __name__ == "__main__":`.',
+            "Look whether the memory suffices; with --workers 1 no other process is started. A script that counts has "
+            'to stand behind `if __name__ == "__main__":`.',
         )
     return EvenhandError(
         f"Rank {worker.rank} has had {MOST_DEATHS} processes, and each {worker.end()}; most likely the memory does not "

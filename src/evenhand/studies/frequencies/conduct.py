@@ -5,11 +5,11 @@ import os
 import shutil
 import time
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.corpus import Counts, build_terms, pieces, read_counts, write_counts
+from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
 from evenhand.corpus.counting import CountingOptions
 from evenhand.corpus.pipeline import (
     Counters,
@@ -22,9 +22,9 @@ from evenhand.corpus.pipeline import (
     kept_ranks,
     merged_ranks,
 )
-from evenhand.corpus.reading import ReadingOptions, read_batches
+from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
 from evenhand.runs import Progress, Silence, locked, resumable, shown
-from evenhand.schema import DataError, UsageError, is_file
+from evenhand.schema import DataError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
     COUNTS,
@@ -71,13 +71,20 @@ def planned(options: FrequencyOptions) -> Plan:
         holisticbias=_holisticbias(options),
         inflections=options.inflections,
     )
-    found = pieces(options.sources, column=options.column)
-    if not found:
-        raise UsageError(
-            f"There is nothing to read in {', '.join(options.sources)}.", "Name files, folders or patterns."
-        )
-    ranks = dealt(found, least=_workers(options))
-    return Plan(options, table, tuple(ranks))
+    found = survey(
+        options.sources,
+        column=options.column,
+        kind=options.kind,
+        documents=options.documents,
+        largest=min(LARGEST, options.rank_bytes),
+    )
+    ranks = dealt([_from_anywhere(piece) for piece in found.pieces], options.rank_bytes, _workers(options))
+    return Plan(options, table, tuple(ranks), tuple(found.notes))
+
+
+def _from_anywhere(piece: Piece) -> Piece:
+    """A piece by an address that leads to it from any working folder, and from another machine that sees the file."""
+    return piece if "://" in piece.address else replace(piece, address=str(Path(piece.address).absolute()))
 
 
 def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None = None) -> Counted:
@@ -86,9 +93,13 @@ def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None =
     Raises UsageError for a folder that holds something else, ResumeRefused for one begun with other options, files or
     terms, DataError for what cannot be read and where nothing could, WriteError, Interrupted (resumable).
     """
+    progress = progress or Silence()
     with resumable(f"Go on with: evenhand frequencies {folder}"):
-        plan = begin(folder, planned(options))
-    return _counted(plan, folder, progress or Silence())
+        plan = planned(options)
+        for note in plan.notes:
+            progress.note(note)
+        plan = begin(folder, plan)
+    return _counted(plan, folder, progress)
 
 
 def go_on(options: FrequencyOptions, folder: Path, progress: Progress | None = None) -> Counted:

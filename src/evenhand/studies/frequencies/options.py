@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from evenhand.corpus.pipeline import PLACES
+from evenhand.corpus.reading import Documents
 from evenhand.studies.options import Count, Options, Seed
 
 NOT_DECIDING = frozenset(
-    {"sources", "on", "workers", "ranks_at", "slurm", "error_threshold", "data", "inflections"}
+    {"sources", "on", "workers", "ranks_at", "rank_bytes", "slurm", "error_threshold", "data", "inflections"}
 )
 """Options that change no count, and those whose effect is compared itself: files by their versions, terms by theirs."""
 
@@ -48,6 +49,10 @@ class FrequencyOptions(Options):
     """Folders of data sets, such as holisticbias; others come from the cache."""
     column: str = Field(default="text", min_length=1)
     """Column or key that holds the text."""
+    kind: Literal["parquet", "jsonl", "csv", "warc", "text"] | None = None
+    """What files hold, whatever they end in; None: by their endings."""
+    documents: Documents = "auto"
+    """What a document of plain text is: a line, a paragraph, or a file."""
     sample: Share = Field(default=1.0, gt=0, le=1)
     """Share of documents that are read, drawn by a hash: the same whatever the division."""
     duplicates: Literal["keep", "drop"] = "keep"
@@ -68,6 +73,8 @@ class FrequencyOptions(Options):
     """Processes at once; None: as many as there are processors."""
     ranks_at: str | None = Field(default=None, min_length=1)
     """Where counts of ranks lie until they are added up, if not in the result's folder: what all machines reach."""
+    rank_bytes: Count = 256 * 2**20
+    """Of the files, read as one rank: what is lost where a process is killed."""
     slurm: dict[str, Any] = Field(default_factory=dict)
     """Options of Slurm: partition, time, venv_path, ..."""
     error_threshold: float = Field(default=0.05, ge=0, le=1)

@@ -1,7 +1,7 @@
 """The folder of a count: what it was begun with, which files and terms those were, and how they were divided."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from evenhand.studies.record import Compared, StudyRecord
 
 RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count")
 is_count = RECORD.is_in
-TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.parquet", "pieces.parquet", "counts.parquet", "ranks", "logs"
+TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.parquet", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
 """What else lies in the folder: the table of terms, the division, the sum, and the counts of ranks until then."""
 MOST_LISTED = 20
 """Files that an error lists."""
@@ -41,6 +41,8 @@ class Plan:
     options: FrequencyOptions
     table: TermTable
     ranks: Ranks
+    notes: tuple[str, ...] = ()
+    """What is said of files that are left out, and of what a document is taken to be."""
 
     @property
     def pieces(self) -> list[Piece]:
@@ -80,7 +82,7 @@ def begin(folder: Path, plan: Plan) -> Plan:
     }
     RECORD.begin(folder, content, compared)
     if is_file(folder / PIECES):
-        plan = Plan(plan.options, plan.table, _read_ranks(folder))
+        plan = replace(plan, ranks=_read_ranks(folder))
     else:
         plan.table.write(folder / TERMS)
         write_table(folder / PIECES, _piece_frame(plan.ranks))

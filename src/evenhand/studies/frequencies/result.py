@@ -10,6 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.corpus import Counts, TermTable
+from evenhand.corpus.reading import parse_source
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import VERSION, UsageError, as_json, checked_kinds
 from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
@@ -25,7 +26,7 @@ from evenhand.studies.result import StudyResult
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")
 """Tables of hundreds of thousands of rows, which the JSON does not repeat."""
-CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "ranks_at"}
+CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "ranks_at", "rank_bytes"}
 """Options that may be given anew where a count goes on."""
 
 
@@ -98,7 +99,7 @@ class Frequencies(StudyResult):
         asked = {
             name: value
             for name, value in self.options.model_dump(mode="json").items()
-            if value not in (None, [], {}) and name not in ("workers", "ranks_at", "error_threshold")
+            if value not in (None, [], {}) and name not in ("workers", "ranks_at", "rank_bytes", "error_threshold")
         }
         plan = self.counted.plan
         return {
@@ -218,5 +219,4 @@ def _reported(counted: Counted) -> Frequencies:
 
 
 def _called(options: FrequencyOptions) -> str:
-    name, equals, address = options.sources[0].partition("=")
-    return name if equals else Path(name.rstrip("/")).name or "corpus"
+    return parse_source(options.sources[0]).corpus
