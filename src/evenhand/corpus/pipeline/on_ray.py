@@ -5,20 +5,93 @@ fork copied a lock and waits for ever where the process is killed, and leaves ou
 an error. Ray runs a task anew whose process or machine is lost.
 """
 
-from collections.abc import Generator, Sequence
+import logging
+import os
+import signal
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from evenhand.corpus.pipeline.local import MOST_DEATHS
 from evenhand.corpus.pipeline.work import RankDone, Work, count_rank
-from evenhand.schema import EvenhandError
+from evenhand.schema import EvenhandError, UsageError
+
+OBJECTS = 200_000_000
+"""Bytes that a cluster of this machine's own keeps for what travels: the work, and what is told of ranks."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
+    "RAY_DEDUP_LOGS": "0",
+}
 
 
-def ray_tasks(work: Work, ranks: Sequence[int], workers: int | None) -> Generator[RankDone, None, None]:
-    """Count ranks in the cluster that this process is connected with; yields each as its counts are kept.
+@contextmanager
+def connected(on: str) -> Iterator[None]:
+    """Connect with a Ray cluster, unless that is done; one that was begun for it ends on leaving.
+
+    on: ray (one of this machine's own, for the time), auto (the one it belongs to), or ray://HOST:PORT.
+    Raises UsageError where Ray is not installed and where no cluster answers.
+    """
+    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError(
+            f"--on {on} needs Ray, which is not installed.", "pip install 'evenhand[ray]'"
+        ) from error
+    if ray.is_initialized():
+        yield
+        return
+    with _signals_kept():
+        _connect(ray, on)
+    try:
+        yield
+    finally:
+        with _signals_kept():
+            ray.shutdown()
+
+
+def _connect(ray: Any, on: str) -> None:
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    if on == "ray":
+        ray.init(address="local", include_dashboard=False, object_store_memory=OBJECTS, **quiet)
+        return
+    try:
+        ray.init(address=on, **quiet)
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        there = "this machine belongs to no Ray cluster" if on == "auto" else "no Ray cluster answers there"
+        raise UsageError(
+            f"--on {on}: {there}: {str(error).strip().splitlines()[0]}",
+            "Start one (ray start --head; on other machines ray start --address=HEAD:6379), or take --on ray.",
+        ) from error
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray listens for SIGTERM itself when it begins; here whoever called answers signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def on_ray(on: str, work: Work, ranks: Sequence[int], workers: int | None) -> Generator[RankDone, None, None]:
+    """Count ranks in a cluster (see `connected`); yields each as its counts are kept.
 
     workers: tasks side by side; None: as many as the cluster has processors. Close it to stop.
     Raises what counting raises, EvenhandError for a rank whose process ends again and again.
     """
+    with connected(on):
+        yield from _tasks(work, ranks, workers)
+
+
+def _tasks(work: Work, ranks: Sequence[int], workers: int | None) -> Generator[RankDone, None, None]:
     import ray
 
     most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))

@@ -8,7 +8,8 @@ from typing import Any
 from evenhand.corpus.pipeline.local import over_processes
 from evenhand.corpus.pipeline.work import RankDone, Work, count_rank
 
-PLACES = ("local", "datatrove", "slurm", "ray")
+PLACES = ("local", "datatrove", "slurm", "ray", "auto")
+"""Besides the address of a Ray cluster."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ def count_at(
 ) -> Generator[RankDone, None, None]:
     """Count ranks at a place; yields each as its counts are kept. Close it to stop.
 
-    processors: of this machine. note: is told what a reader should know now. Ray must be connected.
+    processors: of this machine. note: is told what a reader should know now.
     Raises UsageError for what is not installed or wrongly set, what counting raises, EvenhandError for a rank that ends
     its process again and again.
     """
@@ -35,10 +36,10 @@ def count_at(
             from evenhand.corpus.pipeline.slurm import on_slurm
 
             return on_slurm(work, place.logs, place.slurm, note)
-        case "ray":
-            from evenhand.corpus.pipeline.on_ray import ray_tasks
+        case name if name == "auto" or name.startswith("ray"):
+            from evenhand.corpus.pipeline.on_ray import on_ray
 
-            return ray_tasks(work, ranks, place.workers)
+            return on_ray(name, work, ranks, place.workers)
         case "datatrove":
             from evenhand.corpus.pipeline.trove import Local
 

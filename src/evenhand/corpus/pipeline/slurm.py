@@ -15,6 +15,7 @@ from evenhand.schema import EvenhandError, UsageError, is_file, read_json, write
 
 try:
     from datatrove.executor import SlurmPipelineExecutor
+    from datatrove.utils.logging import logger
 except ImportError as error:
     raise UsageError(
         "--on slurm needs datatrove, which is not installed.", "pip install 'evenhand[cluster]'"
@@ -106,6 +107,7 @@ def on_slurm(
 
 
 def _send(executor: Slurm) -> str:
+    logger.disable("datatrove")  # its lines on standard error; ours say the same
     try:
         executor.run()
     except (OSError, subprocess.CalledProcessError) as error:
@@ -113,6 +115,8 @@ def _send(executor: Slurm) -> str:
             f"Slurm did not take the job: {error}.",
             "What sbatch said stands above; options of it are given as --set slurm.NAME=VALUE.",
         ) from error
+    finally:
+        logger.enable("datatrove")
     return str(executor.job_id)
 
 

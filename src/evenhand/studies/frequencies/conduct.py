@@ -4,7 +4,7 @@ import hashlib
 import os
 import shutil
 import time
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -131,10 +131,8 @@ def _count(plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
     if not missing:
         return
     total, there = plan.size, sum(piece.size for rank in kept for piece in work.ranks[rank])
-    name = "ray" if plan.options.on.startswith("ray://") else plan.options.on
-    place = Place(name, str(folder / LOGS), plan.options.workers, plan.options.slurm)
+    place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
     with (
-        _cluster(plan.options),
         shown(progress, round(total / MB), round(there / MB), "MB"),
         closing(count_at(place, work, missing, os.cpu_count() or 1, progress.note)) as counting,
     ):
@@ -198,12 +196,6 @@ def _workers(options: FrequencyOptions) -> int:
 def _holisticbias(options: FrequencyOptions) -> Path | None:
     given = options.data.get("holisticbias")
     return None if given is None else Path(given).expanduser()
-
-
-def _cluster(options: FrequencyOptions) -> AbstractContextManager[Any]:
-    if not options.on.startswith("ray"):
-        return nullcontext()
-    raise NotImplementedError
 
 
 def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:

@@ -68,7 +68,8 @@ class FrequencyOptions(Options):
     seed: Seed = 0
     """Of samples and contexts."""
     on: str = "local"
-    """Who counts: local, datatrove, slurm, ray, or the address of a Ray cluster."""
+    """Who counts: local, datatrove, slurm, ray (a cluster of this machine's own), auto (the one it belongs to), or the
+    address of a Ray cluster."""
     workers: Count | None = None
     """Processes at once; None: as many as there are processors."""
     ranks_at: str | None = Field(default=None, min_length=1)

@@ -99,7 +99,8 @@ class Frequencies(StudyResult):
         asked = {
             name: value
             for name, value in self.options.model_dump(mode="json").items()
-            if value not in (None, [], {}) and name not in ("workers", "ranks_at", "rank_bytes", "error_threshold")
+            if value not in (None, [], {})
+            and name not in ("workers", "ranks_at", "rank_bytes", "error_threshold")
         }
         plan = self.counted.plan
         return {
