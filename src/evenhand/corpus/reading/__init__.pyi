@@ -1,6 +1,7 @@
 from .batches import (
     fold_of as fold_of,
     read_batches as read_batches,
+    write_hashes as write_hashes,
 )
 from .documents import (
     FOLDS as FOLDS,
@@ -9,6 +10,10 @@ from .documents import (
     Batch as Batch,
     Piece as Piece,
     Reason as Reason,
+)
+from .duplicates import (
+    find_repeats as find_repeats,
+    repeats_of as repeats_of,
 )
 from .options import (
     Documents as Documents,

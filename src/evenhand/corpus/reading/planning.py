@@ -1,15 +1,16 @@
 """Sources made into pieces that can be read apart: small files whole, large ones by ranges of bytes or row groups."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 
 from evenhand.corpus.reading.columns import opened
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
 from evenhand.corpus.reading.options import Documents
 from evenhand.corpus.reading.sources import Source, SourceFile, files_of, parse_source
-from evenhand.corpus.reading.stores import Stored, scheme_of
+from evenhand.corpus.reading.stores import Stored, local, scheme_of
 from evenhand.corpus.reading.unpacking import Damaged, packing_of
 from evenhand.schema import DataError, UsageError
 
@@ -107,7 +108,7 @@ def _folder(source: Source) -> str:
 
 def _check_once(source: Source, entry: SourceFile, given: str, seen: dict[tuple[str, str], str]) -> None:
     address = entry.file.address
-    there = address if scheme_of(address) else os.path.realpath(address.removeprefix("file://"))
+    there = address if scheme_of(address) else str(Path(local(address)).resolve())
     if (before := seen.get((source.corpus, there))) is not None:
         raise UsageError(
             f"{address} is named twice: by {before} and by {given}. Each of its documents would count twice.",
@@ -156,7 +157,7 @@ def _divided(piece: Piece, entry: SourceFile, largest: int) -> Iterator[Piece]:
     elif piece.kind in ("jsonl", "text/line", "text/paragraph") and not packing_of(piece.address):
         parts = -(-piece.size // largest)
         cuts = [piece.size * part // parts for part in range(parts + 1)]
-        for first, last in zip(cuts, cuts[1:], strict=False):
+        for first, last in pairwise(cuts):
             yield replace(piece, first=first, last=last, size=last - first)
     else:
         yield piece

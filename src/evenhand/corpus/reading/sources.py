@@ -1,16 +1,17 @@
 """What a user names, made into files: `[NAME=]ADDRESS`, of a file, a folder or a pattern, here or in a store."""
 
-import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
 
-from evenhand.corpus.reading.stores import Found, clear_errors, described, found, scheme_of, store_of
+from evenhand.corpus.reading.stores import Found, clear_errors, described, found, local, scheme_of, store_of
 from evenhand.corpus.reading.unpacking import PACKINGS
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, is_file, is_folder
 
 KIND_BY_ENDING = {
     ".parquet": "parquet",
@@ -66,9 +67,7 @@ def parse_source(given: str) -> Source:
     >>> parse_source("data/c4-train.00000-of-01024.json.gz").corpus
     'c4-train'
     """
-    there = not scheme_of(given) and (
-        os.path.exists(given) or bool(PATTERN.search(given) and glob.glob(given))
-    )
+    there = not scheme_of(given) and (is_file(given) or is_folder(given) or _matches_here(given))
     if not there and (match := NAMED.fullmatch(given)):
         name, address = match[1].strip(), match[2].strip()
         if not name:
@@ -80,20 +79,25 @@ def parse_source(given: str) -> Source:
 
 
 def _derived(address: str) -> str:
-    if address.startswith("hf://datasets/"):
-        return address.split("/")[4].split("@")[0] if address.count("/") >= 4 else address
-    parts = [
-        part for part in re.split(r"[/\\]", address.split("://")[-1].split("?")[0]) if part not in ("", ".")
-    ]
-    fixed = [part for part in parts if not PATTERN.search(part)]
-    if len(fixed) < len(parts) and PATTERN.search(address):
-        fixed = parts[: next(n for n, part in enumerate(parts) if PATTERN.search(part))]
+    if address.startswith("hf://datasets/") and address.count("/") >= 4:
+        return address.split("/")[4].partition("@")[0]
+    parts = [part for part in path_of(address).split("/") if part not in ("", ".", "..")]
+    fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
     while fixed:
         last = fixed.pop()
-        stem = _without_endings(last) if ending_of(last) else last
-        if name := SHARD.sub("", stem) if ending_of(last) else stem:
+        if name := SHARD.sub("", _without_endings(last)) if ending_of(last) else last:
             return name
     return Path.cwd().name or "corpus"
+
+
+def path_of(address: str) -> str:
+    """An address without its scheme, and of the web without what is asked there.
+
+    >>> path_of("https://x.org/a.jsonl.gz?download=true"), path_of("what?.txt")
+    ('x.org/a.jsonl.gz', 'what?.txt')
+    """
+    path = address.partition("://")[2] or address
+    return path.split("?")[0] if scheme_of(address) in ("http", "https") else path
 
 
 def ending_of(name: str) -> str:
@@ -102,15 +106,15 @@ def ending_of(name: str) -> str:
     >>> ending_of("a.WARC.wet.gz"), ending_of("notes.md")
     ('.wet', '')
     """
-    stem, ending = os.path.splitext(name.split("?")[0].lower())
-    if ending in PACKINGS:
-        ending = os.path.splitext(stem)[1]
-    return ending if ending in KIND_BY_ENDING else ""
+    endings = [ending.lower() for ending in PurePosixPath(name).suffixes]
+    if endings and endings[-1] in PACKINGS:
+        endings.pop()
+    return endings[-1] if endings and endings[-1] in KIND_BY_ENDING else ""
 
 
 def _without_endings(name: str) -> str:
-    while (parts := os.path.splitext(name))[1].lower() in {*KIND_BY_ENDING, *PACKINGS}:
-        name = parts[0]
+    while (ending := PurePosixPath(name).suffix).lower() in {*KIND_BY_ENDING, *PACKINGS}:
+        name = name.removesuffix(ending)
     return name
 
 
@@ -118,49 +122,37 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
     """The files of a source in the order of their names; what is passed over is said in `notes`.
 
     kind: what files hold, whatever they end in; None: by their endings. Raises DataError where nothing is found or
-    may be read, UsageError for a file with an unknown ending.
+    may be read, UsageError for files with unknown endings alone.
     """
     address = source.address
     folder = _is_folder(address)
     listed = list(_listed(address, folder))
+    if not listed:
+        where = "The folder holds no files" if folder else "There are no files"
+        raise DataError(f"{where}: {address}", "Look at the path, and put patterns in quotation marks.")
     passed: Counter[str] = Counter()
     files = []
     for file, name in listed:
-        ending = ending_of(file.address)
-        if kind is None and (not ending or (folder and ending == ".json" and not _packed(file.address))):
-            passed[_shown_ending(file.address)] += 1
+        ending = ending_of(name)
+        # in folders, .json is mostly what describes the data; lists of rows there end in .jsonl or .json.gz
+        if kind is None and (not ending or (folder and name.lower().endswith(".json"))):
+            passed[PurePosixPath(name).suffix or "no ending"] += 1
             continue
         files.append(SourceFile(file, name, kind or KIND_BY_ENDING[ending]))
-    if not listed:
-        what = "The folder holds no files" if folder else "No file is there"
-        raise DataError(f"{what}: {address}.", "Look at the path, and put patterns in quotation marks.")
+    endings = ", ".join(f"{ending} ({number:,})" for ending, number in passed.most_common(8))
     if not files:
         raise UsageError(
-            f"{address}: nothing is known of files that end in {_counted(passed)}.",
-            f"{EXPECTED} Say what they hold with --kind: jsonl, text, parquet, csv or warc.",
+            f"{address}: nothing is known of files that end so: {endings}.",
+            f"{EXPECTED} Say what others hold: --kind jsonl, text, parquet, csv or warc.",
         )
     if passed:
-        notes.append(
-            f"{address}: left out {sum(passed.values()):,} files of other endings ({_counted(passed)})."
-        )
+        notes.append(f"{address}: left out {sum(passed.values()):,} files by their endings: {endings}.")
     return sorted(files, key=lambda entry: entry.name)
-
-
-def _packed(address: str) -> bool:
-    return os.path.splitext(address.lower())[1] in PACKINGS
-
-
-def _shown_ending(address: str) -> str:
-    return os.path.splitext(address)[1] or "no ending"
-
-
-def _counted(endings: Counter[str]) -> str:
-    return ", ".join(f"{ending} ({number:,})" for ending, number in endings.most_common(8))
 
 
 def _is_folder(address: str) -> bool:
     if not scheme_of(address):
-        return os.path.isdir(address.removeprefix("file://"))
+        return is_folder(local(address))
     if PATTERN.search(address) or scheme_of(address) in ("http", "https"):
         return False
     store, path = store_of(address)
@@ -171,48 +163,67 @@ def _is_folder(address: str) -> bool:
 def _listed(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
     if scheme_of(address):
         yield from _listed_there(address, folder)
-        return
-    path = address.removeprefix("file://")
-    if folder:
-        yield from _walked(path)
-    elif os.path.exists(path) or not PATTERN.search(path):
-        yield found(path), os.path.basename(path)
+    elif folder:
+        yield from _walked(Path(local(address)))
+    elif is_file(local(address)) or not PATTERN.search(address):
+        yield found(address), Path(address).name
     else:
-        root = path[: PATTERN.search(path).start()]  # type: ignore[union-attr]
-        root = os.path.dirname(root)
-        for each in sorted(glob.glob(path, recursive=True)):
-            if os.path.isfile(each):
-                yield found(each), os.path.relpath(each, root or ".").replace(os.sep, "/")
+        root, pattern = _parted(local(address))
+        with clear_errors(address):
+            matches = sorted(root.glob(pattern))
+        for path in matches:
+            if path.is_file() and not _hidden(path.relative_to(root).parts):
+                yield found(str(path)), path.relative_to(root).as_posix()
 
 
-def _walked(folder: str) -> Iterator[tuple[Found, str]]:
+def _parted(path: str) -> tuple[Path, str]:
+    """The folder in which a pattern begins, and the pattern."""
+    parts = Path(path).parts
+    fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
+    return Path(*fixed), "/".join(parts[len(fixed) :])
+
+
+def _matches_here(given: str) -> bool:
+    if not PATTERN.search(given):
+        return False
+    root, pattern = _parted(given)
+    with suppress(ValueError, OSError):
+        return next(root.glob(pattern), None) is not None
+    return False
+
+
+def _hidden(parts: Iterable[str]) -> bool:
+    return any(part.startswith((".", "_")) for part in parts)
+
+
+def _walked(folder: Path) -> Iterator[tuple[Found, str]]:
     def refused(error: OSError) -> None:
         with clear_errors(str(error.filename or folder)):
             raise error
 
     for here, folders, names in os.walk(folder, onerror=refused):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        folders[:] = sorted(name for name in folders if not _hidden([name]))
         for name in sorted(names):
-            path = os.path.join(here, name)
-            if not name.startswith((".", "_")) and os.path.isfile(path):
-                yield found(path), os.path.relpath(path, folder).replace(os.sep, "/")
+            path = Path(here, name)
+            if not _hidden([name]) and path.is_file():
+                yield found(str(path)), path.relative_to(folder).as_posix()
 
 
 def _listed_there(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
-    store, path = store_of(address)
-    scheme = address.partition("://")[0]
-    if not folder and not PATTERN.search(address.split("?")[0]):
-        yield found(address), address.split("?")[0].rstrip("/").rpartition("/")[2]
+    if not folder and not PATTERN.search(path_of(address)):
+        yield found(address), path_of(address).rstrip("/").rpartition("/")[2]
         return
+    scheme = scheme_of(address)
     if scheme in ("http", "https"):
         raise UsageError(
             f"{address}: what lies at web addresses cannot be listed.", "Name each file, without patterns."
         )
+    store, path = store_of(address)
     with clear_errors(address):
         entries = store.find(path, detail=True) if folder else store.glob(path, detail=True)
-    root = path.rstrip("/") if folder else path[: PATTERN.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
+    parts = path.split("/")
+    root = path.rstrip("/") if folder else "/".join(takewhile(lambda part: not PATTERN.search(part), parts))
     for there, info in sorted(entries.items()):
         name = there.removeprefix(root).lstrip("/")
-        hidden = any(part.startswith((".", "_")) for part in name.split("/"))
-        if info.get("type") == "file" and not (folder and hidden):
-            yield described(f"{scheme}://{there.removeprefix(f'{scheme}://')}", info), name
+        if info.get("type") == "file" and not _hidden(name.split("/")):
+            yield described(f"{scheme}://{there}", info), name

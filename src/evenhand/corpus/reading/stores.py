@@ -56,6 +56,11 @@ def scheme_of(address: str) -> str:
     return scheme
 
 
+def local(address: str) -> str:
+    """The path of an address on this machine."""
+    return address.removeprefix("file://")
+
+
 def store_of(address: str) -> tuple[Any, str]:
     """The file system of fsspec that keeps an address, and the path within it.
 
@@ -115,7 +120,7 @@ def _said(error: BaseException) -> str:
 def found(address: str) -> Found:
     """What a store says of a file now. Raises DataError for what is not there or may not be read."""
     if not scheme_of(address):
-        path = Path(address.removeprefix("file://"))
+        path = Path(local(address))
         with clear_errors(address):
             if not path.is_file():
                 path.stat()
@@ -156,7 +161,7 @@ class Stored:
                 store, path = store_of(address)
                 self.handle: Any = store.open(path, "rb", block_size=BLOCK, cache_type="readahead")
             else:
-                self.handle = open(address.removeprefix("file://"), "rb")  # noqa: SIM115
+                self.handle = open(local(address), "rb")  # noqa: SIM115
 
     def check_version(self) -> None:
         """Raises DataError where the file is not the one that was found when the work was planned."""

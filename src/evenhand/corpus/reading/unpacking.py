@@ -29,7 +29,7 @@ def packing_of(address: str) -> str:
     >>> packing_of("a.json.gz"), packing_of("a.jsonl")
     ('gzip', '')
     """
-    path = address.split("?")[0].lower()
+    path = address.split("?")[0].lower() if address.startswith("http") else address.lower()
     return next((packing for ending, packing in PACKINGS.items() if path.endswith(ending)), "")
 
 
