@@ -12,7 +12,7 @@ TERM_FREQUENCIES = (
     typed(pl.String, "corpus")
     | typed(pl.UInt32, "term")
     | typed(pl.Int64, "documents")
-    | typed(pl.Float64, "share share_low share_high share_error")
+    | typed(pl.Float64, "share share_low share_high effective")
     | typed(pl.Int64, "hits")
     | typed(pl.Float64, "per_million per_million_low per_million_high")
     | typed(pl.Int64, "sentences documents_exact hits_exact documents_alone hits_alone")
@@ -26,8 +26,8 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     totals: one row a corpus and fold, with documents and words. terms: one row a corpus, fold and term that was found,
     with documents, hits, sentences, and documents and hits in the list's spelling (`_exact`) and outside longer terms
     (`_alone`). n_terms: how many were looked for; terms are 0 ... n_terms-1. Returns TERM_FREQUENCIES: share in percent
-    of documents with exact 95 % limits of as many independent documents as the folds' spread allows; hits per million
-    words with jackknife limits, null where all hits lie in one fold.
+    of documents with exact 95 % limits of as many independent documents (`effective`) as the folds' spread allows; hits
+    per million words with jackknife limits, null where all hits lie in one fold.
     Raises DataError for tables that do not belong together. Source: ROBBIE (arXiv:2311.18140), section B.4.2.
 
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
@@ -61,7 +61,7 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
                     "share": 100 * shares.estimate,
                     "share_low": 100 * shares.low,
                     "share_high": 100 * shares.high,
-                    "share_error": 100 * shares.standard_error,
+                    "effective": shares.effective,
                     **dict(zip(("per_million", "per_million_low", "per_million_high"), rates, strict=True)),
                     **{name: corpus.sums(mine, rows, n_terms, name).sum(axis=1) for name in counted},
                 }
