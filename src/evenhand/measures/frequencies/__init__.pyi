@@ -1,4 +1,3 @@
-from .together import associations as associations
 from .leans import HE as HE, SHE as SHE, pronoun_leans as pronoun_leans
 from .senses import sense_shares as sense_shares
 from .shares import (
@@ -7,4 +6,5 @@ from .shares import (
     term_frequencies as term_frequencies,
 )
 from .spread import across_corpora as across_corpora, axis_spread as axis_spread
+from .together import associations as associations
 from .ways_of_counting import counting_differences as counting_differences
