@@ -1,8 +1,14 @@
 from .counting import (
+    Counter as Counter,
+    CountingOptions as CountingOptions,
     Counts as Counts,
+    merged as merged,
+    read_counts as read_counts,
+    write_counts as write_counts,
 )
 from .matching import (
     Hits as Hits,
+    Matcher as Matcher,
 )
 from .reading import (
     Batch as Batch,
@@ -11,4 +17,5 @@ from .reading import (
 )
 from .terms import (
     TermTable as TermTable,
+    build_terms as build_terms,
 )

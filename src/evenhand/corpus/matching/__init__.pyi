@@ -1,3 +1,6 @@
 from .hits import (
     Hits as Hits,
 )
+from .matcher import (
+    Matcher as Matcher,
+)

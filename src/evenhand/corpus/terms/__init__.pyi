@@ -1,3 +1,7 @@
+from .building import (
+    DEFAULT as DEFAULT,
+    build_terms as build_terms,
+)
 from .table import (
     SURFACE_COLUMNS as SURFACE_COLUMNS,
     TERM_COLUMNS as TERM_COLUMNS,

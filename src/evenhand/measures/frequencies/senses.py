@@ -1,0 +1,68 @@
+"""Whether a term is about people where it stands: the share of its hits near words for people."""
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.frequencies.folds import clustered_shares, folded, of_corpus
+from evenhand.schema import checked
+
+LEAST_HITS = 20
+"""Of a term whose share is told, and of those it is held against."""
+LEAST_COMPARED = 5
+PART = 0.5
+
+
+@checked
+def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFrame) -> pl.DataFrame:
+    """The share of each term's hits near a word for people, beside that of terms that mean people.
+
+    totals: one row a corpus and fold, with documents. terms: one row a corpus, fold and term with hits and
+    hits_near_person. catalogue: one row a term with term, kind and ambiguous (known to have other senses). Returns one
+    row a corpus and term that was found: corpus, term, hits, near_person (percent of hits) with 95 % limits low and
+    high, usual (the median of near_person of the unambiguous terms of its kind with LEAST_HITS hits, of at least
+    LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below half of `usual`; null where
+    `usual` is unknown or the term has fewer than LEAST_HITS hits. Raises DataError as `term_frequencies`.
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": range(4), "documents": 500})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2, 3] * 6, "term": [i // 4 for i in range(24)], "hits": 40,
+    ...     "hits_near_person": [1, 0, 0, 1] + [24, 26, 25, 25] * 5})
+    >>> catalogue = pl.DataFrame({"term": range(6), "kind": "descriptor", "ambiguous": [True] + [False] * 5})
+    >>> sense_shares(totals, found, catalogue)["rarely_of_people"].to_list()[:2]
+    [True, False]
+    """
+    require_columns(catalogue, ["term", "kind", "ambiguous"], "sense_shares", of_any_kind=True)
+    parts = []
+    for corpus in folded(totals, "sense_shares"):
+        mine = of_corpus(terms, corpus)
+        found = mine["term"].unique().sort()
+        rows = np.searchsorted(found.to_numpy(), mine["term"].to_numpy())
+        hits, near = (corpus.sums(mine, rows, len(found), name) for name in ("hits", "hits_near_person"))
+        shares = clustered_shares(near, hits)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "corpus": [corpus.name] * len(found),
+                    "term": found.cast(pl.UInt32),
+                    "hits": hits.sum(axis=1).astype(np.int64),
+                    "near_person": 100 * shares.estimate,
+                    "low": 100 * shares.low,
+                    "high": 100 * shares.high,
+                },
+                schema_overrides=typed(pl.String, "corpus"),
+            )
+        )
+    known = catalogue.select(pl.col("term").cast(pl.UInt32), "kind", "ambiguous")
+    table = pl.concat(parts).fill_nan(None).join(known, on="term", how="left", maintain_order="left")
+    held = (pl.col("hits") >= LEAST_HITS) & ~pl.col("ambiguous")
+    usual = (
+        table.filter(held)
+        .group_by("corpus", "kind")
+        .agg(usual=pl.when(pl.len() >= LEAST_COMPARED).then(pl.col("near_person").median()))
+    )
+    rarely = pl.when(pl.col("hits") >= LEAST_HITS).then(pl.col("high") < PART * pl.col("usual"))
+    return (
+        table.join(usual, on=["corpus", "kind"], how="left", maintain_order="left")
+        .with_columns(rarely_of_people=rarely)
+        .drop("kind", "ambiguous")
+    )

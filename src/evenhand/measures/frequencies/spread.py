@@ -1,0 +1,75 @@
+"""A term over several corpora (weighted mean, standard deviation), and the terms of an axis beside each other."""
+
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.schema import checked
+
+TOP = 10
+"""Terms of an axis by weighted mean, as in the paper's tables."""
+
+
+@checked
+def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Each term's mean share over corpora, weighted by their documents, and how far corpora lie apart.
+
+    frequencies: one row a corpus and term with share (percent) and, where intervals are wanted, share_error.
+    documents: corpus and documents. Returns one row a term: term, weighted_mean, low, high (percent; normal limits of
+    the mean of independent corpora, cut at 0 and 100, null without errors), weighted_std (percentage points: the root
+    of the weighted mean square distance from it), lowest, highest, corpora.
+
+    The paper's weighted means are close to these of its four printed columns, and its standard deviations are of
+    something that is not printed: no formula of these columns gives them (see the card).
+    Source: ROBBIE (arXiv:2311.18140), tables 7 and 20-22.
+
+    >>> shares = pl.DataFrame({"corpus": ["a", "b"], "term": [0, 0], "share": [1.0, 4.0]})
+    >>> across_corpora(shares, pl.DataFrame({"corpus": ["a", "b"], "documents": [200, 100]})).select(
+    ...     "weighted_mean", pl.col("weighted_std").round(3)).row(0)
+    (2.0, 1.414)
+    """
+    require_columns(frequencies, ["corpus", "term", "share"], "across_corpora", of_any_kind=True)
+    require_columns(documents, ["corpus", "documents"], "across_corpora", of_any_kind=True)
+    weight = pl.col("documents") / pl.col("documents").sum()
+    joined = frequencies.join(documents.select("corpus", weight.alias("weight")), on="corpus", how="left")
+    errors = pl.col("share_error") if "share_error" in joined.columns else pl.lit(None, pl.Float64)
+    w, share = pl.col("weight"), pl.col("share")
+    mean = (w * share).sum() / w.sum()
+    table = joined.group_by("term", maintain_order=True).agg(
+        weighted_mean=mean,
+        error=(w * errors).pow(2).sum().sqrt() / w.sum() * pl.when(errors.null_count() == 0).then(1.0),
+        weighted_std=((w * (share - mean).pow(2)).sum() / w.sum()).sqrt(),
+        lowest=share.min(),
+        highest=share.max(),
+        corpora=pl.len().cast(pl.Int64),
+    )
+    half = 1.959964 * pl.col("error")
+    limits = {
+        "low": (pl.col("weighted_mean") - half).clip(lower_bound=0.0),
+        "high": (pl.col("weighted_mean") + half).clip(upper_bound=100.0),
+    }
+    columns = ("term", "weighted_mean", "low", "high", "weighted_std", "lowest", "highest", "corpora")
+    return table.with_columns(**limits).select(columns)
+
+
+@checked
+def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
+    """How unequally the terms of each axis are found: the standard deviation of their weighted means, and their mean.
+
+    means: one row a term with axis and weighted_mean (percent), terms never found at 0. Returns axis, terms,
+    never_found, std_top, std_all (fractions of documents, divided by terms - 1, over the `top` terms and over all) and
+    mean (percent). With it the paper's first column follows from its own tables of ten terms to the last digit but
+    one of rounding. Source: ROBBIE (arXiv:2311.18140), table 23.
+
+    >>> means = pl.DataFrame({"axis": "age", "weighted_mean": [3.0, 1.0, 0.0]})
+    >>> axis_spread(means, top=2).select("never_found", pl.col("std_top", "std_all").round(4)).row(0)
+    (1, 0.0141, 0.0153)
+    """
+    require_columns(means, ["axis", "weighted_mean"], "axis_spread", of_any_kind=True)
+    value = pl.col("weighted_mean")
+    return means.group_by("axis", maintain_order=True).agg(
+        terms=pl.len().cast(pl.Int64),
+        never_found=(value == 0).sum().cast(pl.Int64),
+        std_top=value.sort(descending=True).head(top).std(ddof=1) / 100,
+        std_all=value.std(ddof=1) / 100,
+        mean=value.mean(),
+    )

@@ -1,0 +1,164 @@
+"""Which terms stand together more often than independence would have it: PMI and odds ratios with intervals."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.frequencies.folds import Folded, folded, jackknifed, of_corpus, rows_at, two_sided_p
+from evenhand.schema import UsageError, checked
+from evenhand.stats import Floats, benjamini_hochberg
+
+LEVELS = {
+    "documents": ("documents_alone", "documents"),
+    "sentences": ("sentences_alone", "sentences"),
+    "windows": ("hits_alone", "words"),
+}
+"""Level: the column of terms that counts a term alone, and that of the totals that counts all there is."""
+LEAST_TOGETHER = 10
+"""Times that two terms stand together; below it no interval holds (see the card)."""
+CHUNK = 20_000
+ASSOCIATIONS = (
+    typed(pl.String, "corpus level")
+    | typed(pl.UInt32, "first second")
+    | typed(pl.Int64, "together first_alone second_alone")
+    | typed(pl.Float64, "expected pmi pmi_low pmi_high positive_pmi normalised_pmi")
+    | typed(pl.Float64, "log_odds log_odds_low log_odds_high p q")
+)
+
+
+@checked
+def associations(
+    totals: pl.DataFrame,
+    terms: pl.DataFrame,
+    pairs: pl.DataFrame,
+    *,
+    window: int,
+    levels: tuple[str, ...] = tuple(LEVELS),
+) -> pl.DataFrame:
+    """How much more often two terms stand in one document, sentence or window than if they knew nothing of each other.
+
+    totals: one row a corpus and fold, with documents, sentences and words. terms: one row a corpus, fold and term that
+    was found, with documents, sentences and hits outside longer terms (`_alone`). pairs: of the same, one row a corpus, fold and pair that was found together, with
+    documents, sentences and windows (pairs of hits at most `window` words apart). levels: of LEVELS.
+
+    Returns ASSOCIATIONS: `together` of the level, `expected` by independence, PMI = log2(together / expected) with 95 %
+    limits, its positive part and normalised to -1..1; of documents and sentences the log odds ratio (nats, 0.5 added to
+    each cell) with limits; p that they are independent and q over all pairs of a corpus and level. Limits and p are
+    null where the pair stands together fewer than LEAST_TOGETHER times. What documents have in common (length, topic)
+    makes most pairs associated: rank them, or look at `pronoun_leans`, rather than at p.
+    Raises DataError as `term_frequencies`, UsageError for an unknown level or a window below 1.
+    Source: Church & Hanks 1990; Bouma 2009 (normalised); Haldane 1956 (0.5).
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 50, "sentences": 90, "words": 900})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "term": [0, 0, 1, 1], "hits_alone": 20,
+    ...     "documents_alone": 10, "sentences_alone": 12})
+    >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1], "first": 0, "second": 1, "documents": [7, 9],
+    ...     "sentences": 4, "windows": 3})
+    >>> associations(totals, found, both, window=10, levels=("documents",)).select("together", "expected", "pmi").row(0)
+    (16, 4.0, 2.0)
+    """
+    require_columns(
+        totals, ["corpus", "fold", "documents", "sentences", "words"], "associations", of_any_kind=True
+    )
+    unknown = [level for level in levels if level not in LEVELS]
+    if unknown or window < 1:
+        raise UsageError(
+            f"associations got levels={levels} and window={window}.",
+            f"Levels are {', '.join(LEVELS)}; a window is 1 word or more.",
+        )
+    parts = [
+        _with_q(pl.concat(_level(corpus, of_corpus(terms, corpus), of_corpus(pairs, corpus), level, window)))
+        for corpus in folded(totals, "associations")
+        for level in levels
+    ]
+    return pl.concat(parts).fill_nan(None)
+
+
+def places_together(words: Floats, documents: Floats, window: int) -> Floats:
+    """Ordered pairs of places at most `window` words apart, in documents of the mean length.
+
+    >>> places_together(np.array([6.0]), np.array([2.0]), 10).tolist()  # two documents of three words
+    [12.0]
+    """
+    length = words / np.maximum(documents, 1)
+    reach = np.minimum(window, np.maximum(length - 1, 0))
+    return documents * (2 * reach * length - reach * (reach + 1))
+
+
+def expected_together(
+    level: str, first: Floats, second: Floats, whole: Floats, documents: Floats, window: int
+) -> Floats:
+    """How often two terms would stand together if they were independent."""
+    if level == "windows":
+        return first * second / np.square(whole) * places_together(whole, documents, window)
+    return first * second / whole
+
+
+def _level(
+    corpus: Folded, terms: pl.DataFrame, pairs: pl.DataFrame, level: str, window: int
+) -> Iterator[pl.DataFrame]:
+    column, total = LEVELS[level]
+    found = terms["term"].unique().sort().to_numpy()
+    alone = corpus.sums(terms, np.searchsorted(found, terms["term"].to_numpy()), len(found), column)
+    whole, documents = corpus.total(total), corpus.total("documents")
+    keys = pairs.filter(pl.col(level) > 0).select("first", "second").unique().sort("first", "second")
+    yield pl.DataFrame(schema=ASSOCIATIONS)
+    for start in range(0, keys.height, CHUNK):
+        part = keys.slice(start, CHUNK)
+        counted = pairs.join(part, on=["first", "second"], how="semi", maintain_order="left")
+        together = corpus.sums(counted, rows_at(part, counted, ["first", "second"]), part.height, level)
+        sides = [alone[np.searchsorted(found, part[name].to_numpy())] for name in ("first", "second")]
+        yield _measured(corpus.name, level, part, together, sides, whole, documents, window)
+
+
+def _measured(
+    name: str,
+    level: str,
+    keys: pl.DataFrame,
+    together: Floats,
+    sides: list[Floats],
+    whole: Floats,
+    documents: Floats,
+    window: int,
+) -> pl.DataFrame:
+    def pmi(n: Floats, first: Floats, second: Floats, of: Floats, texts: Floats) -> Floats:
+        return np.log2(n / expected_together(level, first, second, of, texts, window))
+
+    sums = (together, *sides, whole, documents)
+    n, first, second = (part.sum(axis=1) for part in (together, *sides))
+    expected = expected_together(level, first, second, whole.sum(), documents.sum(), window)
+    places = places_together(whole.sum(), documents.sum(), window) if level == "windows" else whole.sum()
+    enough = n >= LEAST_TOGETHER
+    information = jackknifed(pmi, *sums)
+    tested = information
+    columns = {"pmi": information.estimate, "pmi_low": information.low, "pmi_high": information.high}
+    if level != "windows":
+        tested = jackknifed(_log_odds, *sums[:4])
+        columns |= {"log_odds": tested.estimate, "log_odds_low": tested.low, "log_odds_high": tested.high}
+    columns["p"] = two_sided_p(tested, len(whole))
+    for column in ("pmi_low", "pmi_high", "log_odds_low", "log_odds_high", "p"):
+        if column in columns:
+            columns[column] = np.where(enough, columns[column], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        columns["normalised_pmi"] = information.estimate / -np.log2(n / places)
+    columns |= {"positive_pmi": np.maximum(information.estimate, 0.0), "expected": expected}
+    counts = {"together": n, "first_alone": first, "second_alone": second}
+    table = keys.with_columns(
+        pl.lit(name).alias("corpus"),
+        pl.lit(level).alias("level"),
+        *(pl.Series(key, values) for key, values in (columns | counts).items()),
+    )
+    absent = [pl.lit(None).alias(key) for key in ASSOCIATIONS if key not in table.columns]
+    return table.with_columns(absent).select(pl.col(key).cast(kind) for key, kind in ASSOCIATIONS.items())
+
+
+def _log_odds(n: Floats, first: Floats, second: Floats, whole: Floats) -> Floats:
+    neither = whole - first - second + n
+    return np.log((n + 0.5) * (neither + 0.5) / ((first - n + 0.5) * (second - n + 0.5)))
+
+
+def _with_q(table: pl.DataFrame) -> pl.DataFrame:
+    q = benjamini_hochberg(table["p"].fill_null(float("nan")).to_numpy())
+    return table.with_columns(q=pl.Series(q, dtype=pl.Float64).fill_nan(None))
