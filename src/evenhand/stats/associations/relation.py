@@ -25,7 +25,7 @@ from evenhand.stats.power import POWER, noncentrality
 
 LARGEST_Z = math.atanh(0.9999)
 """Correlations of 1 have no place on Fisher's scale."""
-LEAST_POWER = 0.9
+LARGEST_MISSED = 0.9
 """Where only a larger correlation than this would probably be found, nothing is measured."""
 DRAWS = 1999
 
@@ -68,6 +68,7 @@ def rank_relation(
     clusters: npt.ArrayLike,
     controls: npt.ArrayLike | None = None,
     level: float = 0.05,
+    tests: int = 1,
     seed: int = 0,
 ) -> RankRelation:
     """Do two numbers of the same things rise together, within strata and where the controls are equal?
@@ -75,8 +76,8 @@ def rank_relation(
     Arguments: `first` (n,), such as how often a descriptor is written; `second`, (n,), or (n, t) where each thing was
     seen in t samples of something (templates, wordings; NaN where it was not): the verdict then speaks of samples like
     these. `strata` (n,), labels between which nothing is compared (axes). `clusters` (n,), labels of what is alike
-    (buckets; a cluster lies in one stratum). `controls` (n, c), held equal by their ranks. `level` of the smallest
-    correlation and of what is measurable. `seed` of `chance`. Rows with NaN in first, second or a control are left out.
+    (buckets; a cluster lies in one stratum). `controls` (n, c), held equal by their ranks. `level` of what is measurable
+    and, shared by `tests`, of the smallest correlation. `seed` of `chance`. Rows with NaN in first, second or a control are left out.
 
     All numbers become ranks within their stratum; the controls' are taken out of both by least squares; the rest are
     correlated. The error, on Fisher's scale, is that of the jackknife over clusters (everything is ranked again), never
@@ -96,24 +97,24 @@ def rank_relation(
     (12, True, True)
     """
     data, outcome = _data(first, second, strata, clusters, controls)
-    return _related(data, outcome, level, seed)
+    return _related(data, outcome, (level, level / tests), seed)
 
 
-def _related(data: _Data, outcome: Floats, level: float, seed: int) -> RankRelation:
+def _related(data: _Data, outcome: Floats, levels: tuple[float, float], seed: int) -> RankRelation:
     rows, groups = len(data.values), int(data.clusters.max()) + 1 if len(data.values) else 0
     residuals = partial_residuals(data.ranks) if rows else np.zeros((0, 2))
     estimate = correlation(residuals) if rows > 2 else float("nan")
     held = np.bincount(data.clusters, np.square(residuals[:, 0]), minlength=groups)
     effective = float(held.sum() ** 2 / np.square(held).sum()) if held.any() else 0.0
-    obstacle = _obstacle(estimate, data, groups, level)
+    obstacle = _obstacle(estimate, data, groups, levels[0])
     if obstacle is not None:
         empty = float("nan")
         return RankRelation(estimate, empty, empty, empty, empty, empty, rows, groups, effective, obstacle)
     z = _on_fishers_scale(estimate)
     error, freedom = _error(data, outcome, z, residuals, effective)
     half = float(stdtrit(freedom, 0.975)) * error
-    smallest = math.tanh(float(noncentrality(np.array([freedom]), level, POWER)[0]) * error)
-    found = RankRelation(
+    smallest = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
+    return RankRelation(
         estimate=estimate,
         low=math.tanh(z - half),
         high=math.tanh(z + half),
@@ -123,8 +124,8 @@ def _related(data: _Data, outcome: Floats, level: float, seed: int) -> RankRelat
         rows=rows,
         clusters=groups,
         effective=effective,
+        obstacle=_too_coarse(smallest),
     )
-    return found
 
 
 def _obstacle(estimate: float, data: _Data, groups: int, level: float) -> str | None:
@@ -141,6 +142,12 @@ def _obstacle(estimate: float, data: _Data, groups: int, level: float) -> str | 
     if len(data.values) < data.ranks.shape[1] + 4:
         return f"{len(data.values)} things are too few for {data.ranks.shape[1] - 2} controls."
     return None
+
+
+def _too_coarse(smallest: float) -> str | None:
+    if smallest <= LARGEST_MISSED:
+        return None
+    return f"Even a correlation of {LARGEST_MISSED:g} would be missed in more than one of five samples like this."
 
 
 def _error(
