@@ -119,7 +119,11 @@ def copies(view: FrequencyView) -> str:
 def left_out(view: FrequencyView, corpus: str) -> str:
     """Documents of a corpus that were not counted, by reason, most first."""
     rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
-    by_reason = rows.group_by("reason").agg(pl.col("documents").sum()).sort("documents", "reason", descending=[True, False])
+    by_reason = (
+        rows.group_by("reason")
+        .agg(pl.col("documents").sum())
+        .sort("documents", "reason", descending=[True, False])
+    )
     return listing([f"{n:,} {REASONS.get(reason, reason)}" for reason, n in by_reason.iter_rows()])
 
 
@@ -168,7 +172,9 @@ def notes(view: FrequencyView) -> list[str]:
     leans = view.tables.leans
     told = [standing(view), copies(view)]
     if not view.tables.ratios["ratio"].drop_nulls().len():
-        told.append("Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans.")
+        told.append(
+            "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
+        )
     elif leans.height and not leans["p"].drop_nulls().len():
         told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
     told.append(
