@@ -59,18 +59,18 @@ def frequency_relation(
 
     Arguments: `frequencies`, one row a descriptor: axis, descriptor, bucket (null: alike to none), documents (of a
     corpus, in which it stands) and near_person (of these, beside a word for people; null if not counted), and tokens
-    (in a sentence, beyond the others; null if not known). `outcomes`, one row an outcome, descriptor and template: outcome,
-    axis, descriptor, template (null: one), value and answers (how many it is the mean of). `total`, documents of the
-    corpus: one that was never found counts as half a document. `alpha`, the chance that any outcome is falsely called
-    related. `seed`, of `chance`.
+    (in a sentence, beyond the others; null if not known). `outcomes`, one row an outcome, descriptor and template:
+    outcome, axis, descriptor, template (null: one), value and answers (how many it is the mean of). `total`, documents
+    of the corpus: one that was never found counts as half a document. `alpha`, the chance that any outcome is falsely
+    called related. `seed`, of `chance`.
     Returns a FrequencyRelation; verdicts are related, not detected and not measurable, by
     `evenhand.stats.reach_verdicts` with as many axes as there are outcomes; an axis is named only in an outcome that
     is related. Raises DataError for absent columns and descriptors that stand twice in an axis.
     Source: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE (arXiv:2311.18140), section
     C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
 
-    >>> people = {"axis": "age", "descriptor": [f"d{i}" for i in range(24)], "bucket": [f"b{i // 2}" for i in range(24)]}
-    >>> often = pl.DataFrame(people | {"documents": [2**i for i in range(24)], "near_person": None, "tokens": None})
+    >>> people = {"descriptor": [f"d{i}" for i in range(24)], "bucket": [f"b{i // 2}" for i in range(24)]}
+    >>> often = pl.DataFrame({"axis": "age"} | people | {"documents": [2**i for i in range(24)], "near_person": None, "tokens": None})
     >>> kind = often.select("axis", "descriptor", outcome=pl.lit("valence"), template=pl.lit("t"), answers=8,
     ...     value=pl.int_range(24) % 5 + pl.int_range(24))
     >>> found = frequency_relation(often, kind, total=2**30).relations
@@ -265,7 +265,8 @@ CARDS = (
                 "learnt anything: that is no finding about treatment. The corpus that was counted need not be the one "
                 "that the model was trained on. A word has senses that are not of people; counts beside words for "
                 "people stand next to it and are not judged. Frequencies of a sample of documents, or of a small "
-                "corpus, are noisy, which draws the correlation towards 0. Relations of opposite sign in different axes cancel."
+                "corpus, are noisy, which draws the correlation towards 0. Relations of opposite sign in different "
+                "axes cancel."
             ),
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",

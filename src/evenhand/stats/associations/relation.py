@@ -88,8 +88,8 @@ def rank_relation(
     can tell at `level` (six at 0.05), numbers that do not vary, and samples that find correlations above 0.9 alone.
     Raises UsageError for shapes that differ.
     Source: Kendall 1942 (partial rank correlation); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters
-    left out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's scale for
-    ranks).
+    left out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's
+    scale for ranks).
 
     >>> often = np.arange(24.0)
     >>> kind = often + 5 * np.sin(often)

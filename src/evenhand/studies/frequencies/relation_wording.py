@@ -95,8 +95,8 @@ def notes(relation: Joined) -> list[str]:
         found += _matching_notes(one)
     found += [
         "Correlations are of ranks within axes, at equal length in characters and words, and at equal tokens and "
-        "numbers of answers where these are known and vary. Descriptors of one bucket are alike: buckets, not descriptors, are "
-        "what intervals rest on. Templates count as a sample.",
+        "numbers of answers where these are known and vary. Descriptors of one bucket are alike: buckets, not "
+        "descriptors, are what intervals rest on. Templates count as a sample.",
         "A correlation over descriptors is no cause: what is written often is also written about differently.",
         f"In each benchmark the chance that any outcome is falsely called related is at most {relation.alpha:g}.",
     ]
