@@ -7,7 +7,8 @@ One rule for both, so that a term stands in a document exactly where the two spe
   A hyphen with a space on both sides, hyphens in a row and an em dash are dashes, which part like a comma.
 - Runs of spaces are one. A line end stays, so that sentences end there, and within a term it counts as a space; an
   empty line parts.
-- Soft hyphens, joiners and marks of writing direction vanish ("Mus\\u00adlim" is "muslim"); a zero-width space is a space.
+- Soft hyphens, joiners and marks of writing direction vanish ("Mus\\u00adlim" is "muslim"). A zero-width space is a
+  space.
 - Curly apostrophes and quotes become straight ones. What else is no letter, digit, mark or underscore becomes . ! or ?
   where that is what it says, and `OTHER` if not.
 """
@@ -84,7 +85,7 @@ def normalised_bytes(texts: Sequence[str]) -> bytearray:
     return _with_single_spaces(folded, bytes_)
 
 
-def words_alone(content: bytes | bytearray) -> bytes | bytearray:
+def words_alone(content: bytearray) -> bytearray:
     """Normalised documents with a space for every byte that is of no word; places stay."""
     return content.translate(_WORDS_ALONE)
 
@@ -93,7 +94,8 @@ def _in_ascii_or_words(content: bytes) -> bytes:
     """Composed, with nothing outside ASCII but what is of words, case-folded."""
     beyond = np.frombuffer(content, np.uint8) >= 128  # never the first nor the last byte, which are zero
     edges = np.flatnonzero(beyond[1:] != beyond[:-1]) + 1
-    pieces, done = [], 0
+    pieces: list[bytes] = []
+    done = 0
     for first, last in edges.reshape(-1, 2).tolist():
         run = content[first:last]
         plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
@@ -108,7 +110,11 @@ def _in_ascii_or_words(content: bytes) -> bytes:
 
 def _plain(run: bytes) -> bytes | None:
     text = run.decode()
-    return None if unicodedata.category(text[0])[0] == "M" else _plain_characters(unicodedata.normalize("NFC", text))
+    return (
+        None
+        if unicodedata.category(text[0])[0] == "M"
+        else _plain_characters(unicodedata.normalize("NFC", text))
+    )
 
 
 _plain_kept = lru_cache(maxsize=1 << 16)(_plain)
@@ -140,7 +146,8 @@ def _make_hyphens_plain(content: NDArray[np.uint8]) -> None:
 
 
 def _is_gap(content: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    return (content == SPACE) | (content == LINE_END)
+    gap: NDArray[np.bool_] = (content == SPACE) | (content == LINE_END)
+    return gap
 
 
 def _with_single_spaces(folded: bytearray, content: NDArray[np.uint8]) -> bytearray:

@@ -13,6 +13,7 @@ from evenhand.corpus.counting.counts import CONTEXTS
 from evenhand.corpus.counting.order import Order
 from evenhand.corpus.counting.tallies import starts_of
 from evenhand.corpus.matching import Hits
+from evenhand.corpus.reading import Piece
 from evenhand.schema import without_surrogates
 
 AROUND = 60
@@ -54,15 +55,15 @@ class ContextSample:
         self,
         texts: Sequence[str],
         places: Sequence[int],
-        address: str,
+        piece: Piece,
         hits: Hits,
         ranks: NDArray[np.int64],
         near: NDArray[np.bool_],
     ) -> None:
-        """Draw from the hits of some documents of a file. ranks, near: (hits,)."""
+        """Draw from the hits of some documents of a piece. ranks, near: (hits,)."""
         if not self._most or not len(ranks):
             return
-        keys = _keys(self._seed, address, places, hits)
+        keys = _keys(self._seed, piece, places, hits)
         candidates = np.flatnonzero(keys < self._limit[ranks])
         candidates = candidates[np.lexsort((keys[candidates], ranks[candidates]))]
         starts = starts_of(ranks[candidates])
@@ -73,7 +74,7 @@ class ContextSample:
             drawn = _Drawn(
                 int(keys[i]),
                 bool(near[i]),
-                address,
+                piece.address,
                 places[document],
                 int(hits.start[i]),
                 int(hits.surface[i]),
@@ -127,9 +128,13 @@ def around(text: str, first: int, last: int) -> tuple[str, str, str]:
     return without_surrogates(before), without_surrogates(text[first:last]), without_surrogates(after)
 
 
-def _keys(seed: int, address: str, places: Sequence[int], hits: Hits) -> NDArray[np.uint64]:
-    """(hits,) numbers as if drawn by chance, which follow from the seed and where the hit stands alone."""
-    digest = hashlib.blake2b(f"{seed} {address}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _keys(seed: int, piece: Piece, places: Sequence[int], hits: Hits) -> NDArray[np.uint64]:
+    """(hits,) numbers as if drawn by chance, which follow from the seed and where the hit stands alone.
+
+    Of a file its name within the source counts, where it has one: a corpus that was moved gives the same contexts.
+    """
+    where = f"{seed}\0{piece.corpus}\0{piece.name or piece.address}"
+    digest = hashlib.blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     documents = _mixed(np.uint64(int.from_bytes(digest, "little")) + np.array(places, dtype=np.uint64) * STEP)
     return _mixed(documents[hits.document] + hits.start.astype(np.uint64) * STEP)
 

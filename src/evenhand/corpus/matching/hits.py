@@ -33,7 +33,9 @@ def joined(parts: Sequence[Hits]) -> Hits:
     """The hits of several runs of documents as those of one run."""
     if len(parts) == 1:
         return parts[0]
-    columns = {each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Hits)}
+    columns = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Hits)
+    }
     documents = [len(part.words) for part in parts]
     in_front = np.cumsum(documents) - documents
     columns["document"] += np.repeat(in_front, [len(part.document) for part in parts]).astype(np.int32)

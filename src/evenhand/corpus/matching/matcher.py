@@ -44,14 +44,15 @@ class Matcher:
     def __init__(self, table: TermTable):
         """table: what to look for. Raises DataError where the extra `corpus` is not installed."""
         surfaces = [text.encode() for text in table.surfaces["text"].to_list()]
+        words = [bytes(words_alone(bytearray(surface))) for surface in surfaces]
         patterns: dict[bytes, list[int]] = {}
-        for row, surface in enumerate(surfaces):
-            patterns.setdefault(b" " + bytes(words_alone(surface)) + b" ", []).append(row)
+        for row, spelt in enumerate(words):
+            patterns.setdefault(b" " + spelt + b" ", []).append(row)
         self.table = table
         self._automaton = automaton(list(patterns)) if patterns else None
         self._lengths = np.array([len(surface) for surface in surfaces], np.int64)
         self._characters = np.array([len(surface.decode()) for surface in surfaces], np.int64)
-        self._parted = np.array([words_alone(surface).count(b" ") > 0 for surface in surfaces], bool)
+        self._parted = np.array([b" " in spelt for spelt in words], bool)
         self._text = np.frombuffer(b"".join(surfaces), np.uint8)
         self._text_from = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]) if surfaces else self._lengths
         self._rows = np.array(list(chain.from_iterable(patterns.values())), np.int64)
@@ -155,7 +156,8 @@ def _nested(start: Places, end: Places) -> NDArray[np.bool_]:
     reached = np.maximum.accumulate(spans)
     within = np.zeros(len(spans), bool)
     within[1:] = reached[:-1] >= spans[1:]
-    return within[np.cumsum(new) - 1]
+    nested: NDArray[np.bool_] = within[np.cumsum(new) - 1]
+    return nested
 
 
 def _characters_between(content: bytearray, first: Places, last: Places) -> Places:

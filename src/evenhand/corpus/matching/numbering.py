@@ -53,7 +53,7 @@ class Numbering:
 
     def word_at(self, places: Places) -> Places:
         """The word that each place lies in; of a place outside words the one that follows. Counted through."""
-        inside = self._of_word[places]
+        inside = self._of_word[places].astype(np.int64)
         return self.words_before(places + inside) - inside
 
     @cached_property
@@ -75,7 +75,8 @@ class Numbering:
         stops = stop[marks]
         ends[stops] = ~self._abbreviated(marks[stops])
         found = self.words_before(marks[ends])
-        return found[np.diff(found, prepend=0) > 0]  # sentences without a word are none
+        with_words: Places = found[np.diff(found, prepend=0) > 0]
+        return with_words
 
     def _abbreviated(self, stops: Places) -> NDArray[np.bool_]:
         one, two, three, four = (

@@ -70,7 +70,8 @@ def frequency_relation(
     C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
 
     >>> people = {"descriptor": [f"d{i}" for i in range(24)], "bucket": [f"b{i // 2}" for i in range(24)]}
-    >>> often = pl.DataFrame({"axis": "age"} | people | {"documents": [2**i for i in range(24)], "near_person": None, "tokens": None})
+    >>> known = {"documents": [2**i for i in range(24)], "near_person": None, "tokens": None}
+    >>> often = pl.DataFrame({"axis": "age"} | people | known)
     >>> kind = often.select("axis", "descriptor", outcome=pl.lit("valence"), template=pl.lit("t"), answers=8,
     ...     value=pl.int_range(24) % 5 + pl.int_range(24))
     >>> found = frequency_relation(often, kind, total=2**30).relations

@@ -8,13 +8,11 @@ from evenhand.measures.frequencies.folds import clustered_shares, folded, jackkn
 from evenhand.schema import UsageError, checked
 from evenhand.stats import Floats
 
-LEAST_DOCUMENTS = 30
-"""With the term; below it hits of a few documents decide, and no interval of hits per word holds (see the card)."""
 TERM_FREQUENCIES = (
     typed(pl.String, "corpus")
     | typed(pl.UInt32, "term")
     | typed(pl.Int64, "documents")
-    | typed(pl.Float64, "share share_low share_high share_error")
+    | typed(pl.Float64, "share share_low share_high effective")
     | typed(pl.Int64, "hits")
     | typed(pl.Float64, "per_million per_million_low per_million_high")
     | typed(pl.Int64, "sentences documents_exact hits_exact documents_alone hits_alone")
@@ -28,8 +26,8 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     totals: one row a corpus and fold, with documents and words. terms: one row a corpus, fold and term that was found,
     with documents, hits, sentences, and documents and hits in the list's spelling (`_exact`) and outside longer terms
     (`_alone`). n_terms: how many were looked for; terms are 0 ... n_terms-1. Returns TERM_FREQUENCIES: share in percent
-    of documents with exact 95 % limits of as many independent documents as the folds' spread allows; hits per million
-    words with jackknife limits, null where fewer than LEAST_DOCUMENTS hold the term.
+    of documents with exact 95 % limits of as many independent documents (`effective`) as the folds' spread allows; hits
+    per million words with jackknife limits, null where all hits lie in one fold.
     Raises DataError for tables that do not belong together. Source: ROBBIE (arXiv:2311.18140), section B.4.2.
 
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
@@ -53,7 +51,7 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
             )
         sums = {name: corpus.sums(mine, rows, n_terms, name) for name in ("documents", "hits")}
         shares = clustered_shares(sums["documents"], corpus.total("documents"))
-        rates = rates_per_million(sums["hits"], corpus.total("words"), sums["documents"].sum(axis=1))
+        rates = rates_per_million(sums["hits"], corpus.total("words"))
         parts.append(
             pl.DataFrame(
                 {
@@ -63,7 +61,7 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
                     "share": 100 * shares.estimate,
                     "share_low": 100 * shares.low,
                     "share_high": 100 * shares.high,
-                    "share_error": 100 * shares.standard_error,
+                    "effective": shares.effective,
                     **dict(zip(("per_million", "per_million_low", "per_million_high"), rates, strict=True)),
                     **{name: corpus.sums(mine, rows, n_terms, name).sum(axis=1) for name in counted},
                 }
@@ -76,17 +74,10 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     )
 
 
-def rates_per_million(hits: Floats, words: Floats, documents: Floats) -> tuple[Floats, Floats, Floats]:
-    """Hits (rows, folds) per million words (folds,) with limits, taken of the logarithm so that they stay positive.
-
-    documents: (rows,), with a hit; NaN limits where they are fewer than LEAST_DOCUMENTS.
-    """
+def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floats]:
+    """Hits (rows, folds) per million words (folds,) with limits, taken of the logarithm so that they stay positive."""
     found = jackknifed(lambda part, whole: np.log(part / whole), hits, words)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = 1e6 * hits.sum(axis=1) / words.sum()
-    enough = documents >= LEAST_DOCUMENTS
-    low, high = (np.where(enough, 1e6 * np.exp(limit), np.nan) for limit in (found.low, found.high))
-    return rate, low, high
+    return 1e6 * hits.sum(axis=1) / words.sum(), 1e6 * np.exp(found.low), 1e6 * np.exp(found.high)
 
 
 @checked
@@ -114,7 +105,7 @@ def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         rows = rows_at(keys, mine, columns)
         sums = {name: corpus.sums(mine, rows, keys.height, name) for name in ("documents", "hits")}
         shares = clustered_shares(sums["documents"], corpus.total("documents"))
-        rates = rates_per_million(sums["hits"], corpus.total("words"), sums["documents"].sum(axis=1))
+        rates = rates_per_million(sums["hits"], corpus.total("words"))
         parts.append(
             keys.select(pl.lit(corpus.name).alias("corpus"), *columns).with_columns(
                 documents=pl.Series(sums["documents"].sum(axis=1)).cast(pl.Int64),
@@ -137,8 +128,8 @@ def share_ratios(
     """How many times as many documents hold one group as another, in each corpus: He:She.
 
     totals, groups: as `group_shares`. of, to: groups of this kind. Returns corpus, documents_of, documents_to, ratio,
-    ratio_low, ratio_high (95 %, jackknife over folds of the logarithm; null where either stands in fewer than
-    LEAST_DOCUMENTS), p of equal shares. Source: ROBBIE (arXiv:2311.18140), table 24.
+    ratio_low, ratio_high (95 %, jackknife over folds of the logarithm; null where either stands in one fold
+    alone). Source: ROBBIE (arXiv:2311.18140), table 24.
 
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 0, 1], "kind": "pronoun", "axis": "pronouns",
@@ -155,8 +146,7 @@ def share_ratios(
             sums.append(corpus.sums(part, np.zeros(part.height, dtype=np.int64), 1, "documents"))
         found = jackknifed(lambda upper, lower: np.log(upper / lower), *sums)
         first, second = (int(part.sum()) for part in sums)
-        enough = min(first, second) >= LEAST_DOCUMENTS
-        limits = (float(np.exp(limit[0])) if enough else None for limit in (found.low, found.high))
+        limits = (float(np.exp(limit[0])) for limit in (found.low, found.high))
         parts.append((corpus.name, first, second, first / second if second else None, *limits))
     columns = typed(pl.String, "corpus") | typed(pl.Int64, "documents_of documents_to")
     columns |= typed(pl.Float64, "ratio ratio_low ratio_high")

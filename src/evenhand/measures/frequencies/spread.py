@@ -1,9 +1,11 @@
 """A term over several corpora (weighted mean, standard deviation), and the terms of an axis beside each other."""
 
+import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import checked
+from evenhand.stats import clopper_pearson_interval
 
 TOP = 10
 """Terms of an axis by weighted mean, as in the paper's tables."""
@@ -13,10 +15,11 @@ TOP = 10
 def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Each term's mean share over corpora, weighted by their documents, and how far corpora lie apart.
 
-    frequencies: one row a corpus and term with share (percent) and, where intervals are wanted, share_error.
-    documents: corpus and documents. Returns one row a term: term, weighted_mean, low, high (percent; normal limits of
-    the mean of independent corpora, cut at 0 and 100, null without errors), weighted_std (percentage points: the root
-    of the weighted mean square distance from it), lowest, highest, corpora.
+    frequencies: one row a corpus and term with share (percent) and, where intervals are wanted, effective (for how many
+    independent documents it stands, `term_frequencies`). documents: corpus and documents. Returns one row a term: term,
+    weighted_mean, low, high (percent; exact 95 % limits of as many documents as have its variance; null without
+    `effective`), weighted_std (percentage points: the root of the weighted mean square distance from it), lowest,
+    highest, corpora.
 
     The paper's weighted means are close to these of its four printed columns, and its standard deviations are of
     something that is not printed: no formula of these columns gives them (see the card).
@@ -31,24 +34,32 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     require_columns(documents, ["corpus", "documents"], "across_corpora", of_any_kind=True)
     weight = pl.col("documents") / pl.col("documents").sum()
     joined = frequencies.join(documents.select("corpus", weight.alias("weight")), on="corpus", how="left")
-    errors = pl.col("share_error") if "share_error" in joined.columns else pl.lit(None, pl.Float64)
-    w, share = pl.col("weight"), pl.col("share")
+    if "effective" not in joined.columns:
+        joined = joined.with_columns(effective=pl.lit(None, pl.Float64))
+    w, share, effective = pl.col("weight"), pl.col("share"), pl.col("effective")
     mean = (w * share).sum() / w.sum()
+    variance = (w.pow(2) * share / 100 * (1 - share / 100) / effective).sum() / w.sum().pow(2)
     table = joined.group_by("term", maintain_order=True).agg(
         weighted_mean=mean,
-        error=(w * errors).pow(2).sum().sqrt() / w.sum() * pl.when(errors.null_count() == 0).then(1.0),
+        variance=variance,
+        most=pl.when(effective.null_count() == 0).then(effective.sum()),
         weighted_std=((w * (share - mean).pow(2)).sum() / w.sum()).sqrt(),
         lowest=share.min(),
         highest=share.max(),
         corpora=pl.len().cast(pl.Int64),
     )
-    half = 1.959964 * pl.col("error")
-    limits = {
-        "low": (pl.col("weighted_mean") - half).clip(lower_bound=0.0),
-        "high": (pl.col("weighted_mean") + half).clip(upper_bound=100.0),
-    }
-    columns = ("term", "weighted_mean", "low", "high", "weighted_std", "lowest", "highest", "corpora")
-    return table.with_columns(**limits).select(columns)
+    part = pl.col("weighted_mean") / 100
+    independent = pl.when(pl.col("variance") > 0).then(part * (1 - part) / pl.col("variance"))
+    table = table.with_columns(n=pl.min_horizontal(independent.fill_null(pl.col("most")), "most"))
+    known = table["n"].fill_null(0.0).to_numpy()
+    low, high = clopper_pearson_interval(np.clip(table["weighted_mean"].to_numpy() / 100, 0, 1) * known, known)
+    told = table["n"].is_not_null()
+    table = table.with_columns(
+        low=pl.when(told).then(pl.Series(100 * low)), high=pl.when(told).then(pl.Series(100 * high))
+    )
+    return table.select(
+        "term", "weighted_mean", "low", "high", "weighted_std", "lowest", "highest", "corpora"
+    )
 
 
 @checked

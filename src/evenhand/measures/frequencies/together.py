@@ -17,7 +17,10 @@ LEVELS = {
 }
 """Level: the column of terms that counts a term alone, and that of the totals that counts all there is."""
 LEAST_TOGETHER = 10
-"""Times that two terms stand together; below it no interval holds (see the card)."""
+"""Times that two terms stand together, below which no limits are told."""
+LEAST_EXPECTED = 5
+"""Times that they would by independence, below which nothing is tested: which pairs are looked at must not depend on
+how often they were found, since only those that were found are in the table."""
 CHUNK = 20_000
 ASSOCIATIONS = (
     typed(pl.String, "corpus level")
@@ -40,16 +43,17 @@ def associations(
     """How much more often two terms stand in one document, sentence or window than if they knew nothing of each other.
 
     totals: one row a corpus and fold, with documents, sentences and words. terms: one row a corpus, fold and term that
-    was found, with documents, sentences and hits outside longer terms (`_alone`). pairs: of the same, one row a corpus, fold and pair that was found together, with
-    documents, sentences and windows (pairs of hits at most `window` words apart). levels: of LEVELS.
+    was found, with documents, sentences and hits outside longer terms (`_alone`). pairs: of the same, one row a corpus,
+    fold and pair that was found together, with documents, sentences and windows (pairs of hits at most `window` words
+    apart). levels: of LEVELS.
 
     Returns ASSOCIATIONS: `together` of the level, `expected` by independence, PMI = log2(together / expected) with 95 %
-    limits, its positive part and normalised to -1..1; of documents and sentences the log odds ratio (nats, 0.5 added to
-    each cell) with limits; p that they are independent and q over all pairs of a corpus and level. Limits and p are
-    null where the pair stands together fewer than LEAST_TOGETHER times. What documents have in common (length, topic)
-    makes most pairs associated: rank them, or look at `pronoun_leans`, rather than at p.
+    limits, its positive part and normalised to -1..1; of documents and sentences the log odds ratio (nats) with
+    limits; p that they are independent and q over all tested pairs of a corpus and level. Limits are null where the
+    pair stands together fewer than LEAST_TOGETHER times, p where fewer than LEAST_EXPECTED are expected. What
+    documents have in common (length, topic) makes most pairs associated: rank them, or look at `pronoun_leans`.
     Raises DataError as `term_frequencies`, UsageError for an unknown level or a window below 1.
-    Source: Church & Hanks 1990; Bouma 2009 (normalised); Haldane 1956 (0.5).
+    Source: Church & Hanks 1990; Bouma 2009 (normalised).
 
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 50, "sentences": 90, "words": 900})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "term": [0, 0, 1, 1], "hits_alone": 20,
@@ -132,15 +136,14 @@ def _measured(
     places = places_together(whole.sum(), documents.sum(), window) if level == "windows" else whole.sum()
     enough = n >= LEAST_TOGETHER
     information = jackknifed(pmi, *sums)
-    tested = information
     columns = {"pmi": information.estimate, "pmi_low": information.low, "pmi_high": information.high}
     if level != "windows":
-        tested = jackknifed(_log_odds, *sums[:4])
-        columns |= {"log_odds": tested.estimate, "log_odds_low": tested.low, "log_odds_high": tested.high}
-    columns["p"] = two_sided_p(tested, len(whole))
-    for column in ("pmi_low", "pmi_high", "log_odds_low", "log_odds_high", "p"):
+        odds = jackknifed(_log_odds, *sums[:4])
+        columns |= {"log_odds": odds.estimate, "log_odds_low": odds.low, "log_odds_high": odds.high}
+    for column in ("pmi_low", "pmi_high", "log_odds_low", "log_odds_high"):
         if column in columns:
             columns[column] = np.where(enough, columns[column], np.nan)
+    columns["p"] = np.where(expected >= LEAST_EXPECTED, two_sided_p(information, len(whole)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         columns["normalised_pmi"] = information.estimate / -np.log2(n / places)
     columns |= {"positive_pmi": np.maximum(information.estimate, 0.0), "expected": expected}
@@ -156,7 +159,7 @@ def _measured(
 
 def _log_odds(n: Floats, first: Floats, second: Floats, whole: Floats) -> Floats:
     neither = whole - first - second + n
-    return np.log((n + 0.5) * (neither + 0.5) / ((first - n + 0.5) * (second - n + 0.5)))
+    return np.asarray(np.log(n * neither / ((first - n) * (second - n))))
 
 
 def _with_q(table: pl.DataFrame) -> pl.DataFrame:

@@ -47,12 +47,12 @@ class FrequencyTables:
     associations: pl.DataFrame
     """One row a corpus, level and pair: `associations`, with the names of both."""
     leans: pl.DataFrame
-    """One row a corpus, level and term: `pronoun_leans` of she against he, with name, kind, axis."""
+    """One row a corpus and term: `pronoun_leans` of she against he, with name, kind, axis, group."""
     published: pl.DataFrame
     """One row a corpus and term, where it was counted as published, too: `counting_differences`, with name, axis."""
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write each table as Parquet, and those for people as CSV beside it; returns paths by name and kind of file."""
+        """Write each table as Parquet, and those for people as CSV beside it; returns paths by name of file."""
         return dict(self._written(folder))
 
     def _written(self, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -151,6 +151,4 @@ def _leans(counts: Counts, table: TermTable, names: pl.DataFrame) -> pl.DataFram
     found = pronoun_leans(
         counts.totals, counts.terms, pairs, first=she or [len(table)], second=he or [len(table)], of=others
     )
-    return _first(
-        found.join(names.drop("ambiguous"), on="term", how="left", maintain_order="left"), "corpus", "level"
-    )
+    return _first(found.join(names.drop("ambiguous"), on="term", how="left", maintain_order="left"), "corpus")

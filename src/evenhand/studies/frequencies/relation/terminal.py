@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 from evenhand.reports import Printer, listing, number, probability, signed
-from evenhand.studies.frequencies.joined import Joined
-from evenhand.studies.frequencies.relation_wording import SYMBOLS_HERE, notes, told, whole_rows
+from evenhand.studies.frequencies.relation.joined import Joined
+from evenhand.studies.frequencies.relation.wording import SYMBOLS_HERE, notes, told, whole_rows
 
 
 def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path] | None = None) -> None:

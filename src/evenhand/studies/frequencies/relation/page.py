@@ -6,8 +6,8 @@ import polars as pl
 from markupsafe import Markup
 
 from evenhand.reports import SCATTER_STYLE, ScatterPoint, label, scatter_key, scatter_svg
-from evenhand.studies.frequencies.joined import Joined, JoinedBenchmark
-from evenhand.studies.frequencies.relation_wording import axes_of, notes, tables_of, told
+from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
+from evenhand.studies.frequencies.relation.wording import axes_of, notes, tables_of, told
 from evenhand.studies.plain_page import plain_page
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from evenhand.measures import FrequencyRelation
-from evenhand.studies.frequencies.matching import Matched
-from evenhand.studies.frequencies.outcomes import DescribedBenchmark
+from evenhand.studies.frequencies.relation.matching import Matched
+from evenhand.studies.frequencies.relation.outcomes import DescribedBenchmark
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from evenhand.corpus import Counts, TermTable
 from evenhand.measures import frequency_relation, measure_cards
 from evenhand.runs import RunDirectory
 from evenhand.schema import VERSION, DataError, as_json, checked_kinds, write_text
-from evenhand.studies.frequencies.joined import Joined, JoinedBenchmark
-from evenhand.studies.frequencies.matching import matched
-from evenhand.studies.frequencies.outcomes import described_benchmarks
-from evenhand.studies.frequencies.relation_page import relation_page
-from evenhand.studies.frequencies.relation_terminal import render_relation
+from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
+from evenhand.studies.frequencies.relation.matching import matched
+from evenhand.studies.frequencies.relation.outcomes import described_benchmarks
+from evenhand.studies.frequencies.relation.page import relation_page
+from evenhand.studies.frequencies.relation.terminal import render_relation
 from evenhand.studies.result import StudyResult
 
 FORMAT = 1

@@ -7,8 +7,8 @@ import polars as pl
 
 from evenhand.measures import RELATED
 from evenhand.reports import NOT_DETECTED, SYMBOLS, known, label, listing, number, probability, signed
-from evenhand.studies.frequencies.joined import Joined, JoinedBenchmark
-from evenhand.studies.frequencies.outcomes import Outcome
+from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
+from evenhand.studies.frequencies.relation.outcomes import Outcome
 from evenhand.studies.plain_page import PlainTable
 
 SYMBOLS_HERE = {**SYMBOLS, RELATED: "◆"}
