@@ -11,6 +11,9 @@ from .matching import (
     Hits as Hits,
     Matcher as Matcher,
 )
+from .normalising import (
+    normalised as normalised,
+)
 from .reading import (
     Batch as Batch,
     Piece as Piece,

@@ -43,7 +43,8 @@ def centred_means(outcome: Floats, strata: Codes) -> Floats:
 def partial_residuals(ranks: Floats) -> Floats:
     """The first two columns with the others taken out by least squares.
 
-    ranks: (n, 2 + c), columns of mean 0. Returns (n, 2). Controls that never change, or say what others say, do nothing.
+    ranks: (n, 2 + c), columns of mean 0. Returns (n, 2). Controls that never change, or say
+    what others say, do nothing.
     """
     both, controls = ranks[:, :2], ranks[:, 2:]
     if not controls.shape[1]:

@@ -76,19 +76,20 @@ def rank_relation(
     Arguments: `first` (n,), such as how often a descriptor is written; `second`, (n,), or (n, t) where each thing was
     seen in t samples of something (templates, wordings; NaN where it was not): the verdict then speaks of samples like
     these. `strata` (n,), labels between which nothing is compared (axes). `clusters` (n,), labels of what is alike
-    (buckets; a cluster lies in one stratum). `controls` (n, c), held equal by their ranks. `level` of what is measurable
-    and, shared by `tests`, of the smallest correlation. `seed` of `chance`. Rows with NaN in first, second or a control are left out.
+    (buckets; a cluster lies in one stratum). `controls` (n, c), held equal by their ranks. `level` of what is
+    measurable and, shared by `tests`, of the smallest correlation. `seed` of `chance`. Rows with NaN in first, second
+    or a control are left out, and those that are alone in their stratum.
 
     All numbers become ranks within their stratum; the controls' are taken out of both by least squares; the rest are
     correlated. The error, on Fisher's scale, is that of the jackknife over clusters (everything is ranked again), never
     below that of as many independent things; with templates, what their own slopes vary by beyond the noise of single
     cells is added. t has one degree of freedom less than the effective number of clusters: (sum of h)² / sum of h², h
-    what is left of the first number's ranks in each, squared and summed. Not measurable are fewer clusters than signs can
-    tell at `level` (six at 0.05), numbers that do not vary, and samples that find correlations above 0.9 alone.
+    what is left of the first number's ranks in each, squared and summed. Not measurable are fewer clusters than signs
+    can tell at `level` (six at 0.05), numbers that do not vary, and samples that find correlations above 0.9 alone.
     Raises UsageError for shapes that differ.
-    Source: Kendall 1942 (partial rank correlation); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters left
-    out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's scale for
-    ranks).
+    Source: Kendall 1942 (partial rank correlation); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters
+    left out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's
+    scale for ranks).
 
     >>> often = np.arange(24.0)
     >>> kind = often + 5 * np.sin(often)
