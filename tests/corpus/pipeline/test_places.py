@@ -79,8 +79,10 @@ def test_jobs_that_run_on_are_waited_for_and_those_that_failed_are_said(
     next(counting)
     counting.close()  # whoever sent them has gone
     notes: list[str] = []
-    assert same(counted_at(mine, on_slurm, notes), expected)
-    assert len((tmp_path / "slurm/sent").read_text().splitlines()) <= 2
+    list(do_ranks(on_slurm, mine, COUNTING, 1, notes.append))
+    assert same(merged_ranks(mine.folder, len(mine.ranks)), expected)
+    assert notes == ["Job 1, which was sent before, is still at work."]
+    assert len((tmp_path / "slurm/sent").read_text().splitlines()) == 1
     gone = Path(mine.ranks[0][0].address)
     text = gone.read_text()
     Path(mine.folder, "00000.parquet").unlink()

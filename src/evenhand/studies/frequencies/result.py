@@ -119,9 +119,7 @@ class Frequencies(StudyResult):
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print what is spoken of most and least, by corpus."""
-        render_terminal(self._view, console)
-        for name, path in (paths or {}).items():
-            console.print(f"{name}: {path}", soft_wrap=True, markup=False, highlight=False)
+        render_terminal(self._view, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html, frequencies.json and the tables as Parquet and CSV; their paths by name.
