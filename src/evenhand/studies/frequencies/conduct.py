@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
 from evenhand.corpus.counting import CountingOptions
 from evenhand.corpus.pipeline import (
@@ -172,8 +174,9 @@ def _sum(work: Work, folder: Path) -> None:
 
 
 def _nothing(counts: Counts) -> DataError:
-    skipped = counts.skipped.group_by("reason").sum().sort("documents", descending=True)
-    said = [f"{row['documents']:,} {row['reason']}" for row in skipped.iter_rows(named=True)]
+    skipped = counts.skipped.group_by("reason").agg(pl.col("documents").sum())
+    rows = skipped.sort("documents", "reason", descending=[True, False]).rows()
+    said = [f"{documents:,} {reason}" for reason, documents in rows]
     return DataError(
         f"No document could be counted: {', '.join(said) or 'the files are empty'}.",
         "Look whether --column names what holds the text (no_text: it does not), and whether the files are what their "
