@@ -40,12 +40,16 @@ def place_in_original(text: str, start: int, end: int) -> tuple[int, int]:
     if text.isascii() and len(normalised(text)) == len(text):
         return start, end
     parts = _parts(text)
+    lengths = _lengths(parts)
     before = list(accumulate(map(len, parts), initial=0))
-    normal_before = list(accumulate(_lengths(parts), initial=0))
+    normal_before = list(accumulate(lengths, initial=0))
     one = min(bisect_right(normal_before, start) - 1, len(parts) - 1)
-    first = before[one] + bisect_right(_beginnings(parts[one]), start - normal_before[one]) - 1
-    one = max(bisect_left(normal_before, end) - 1, 0)
-    last = before[one] + bisect_left(_beginnings(parts[one]), end - normal_before[one])
+    beginnings = _beginnings(parts[one], lengths[one])
+    first = before[one] + bisect_right(beginnings, start - normal_before[one]) - 1
+    other = max(bisect_left(normal_before, end) - 1, 0)
+    if other != one:
+        beginnings = _beginnings(parts[other], lengths[other])
+    last = before[other] + bisect_left(beginnings, end - normal_before[other])
     while last < len(text) and unicodedata.category(text[last])[0] == "M":
         last += 1
     return first, last
@@ -59,8 +63,10 @@ def _parts(text: str) -> list[str]:
     return [*parts, text[done:]]
 
 
-def _beginnings(part: str) -> Sequence[int]:
-    """How long the first 0, 1, ... characters of a text are when they are normalised."""
+def _beginnings(part: str, length: int) -> Sequence[int]:
+    """How long the first 0, 1, ... characters of a text are when they are normalised; length: of it normalised."""
+    if length == len(part) and part.isascii():
+        return range(length + 1)
     if len(part) > LONGEST:
         return _NormalisedLengths(part)  # type: ignore[return-value]  # all that bisecting asks of a sequence
     return _lengths([part[:characters] for characters in range(len(part) + 1)])
