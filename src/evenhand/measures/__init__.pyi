@@ -23,7 +23,6 @@ from .counterfactual.similarity import (
     SimilarityGap as SimilarityGap,
     response_similarity as response_similarity,
 )
-from .frequencies.together import associations as associations
 from .frequencies.leans import pronoun_leans as pronoun_leans
 from .frequencies.senses import sense_shares as sense_shares
 from .frequencies.shares import (
@@ -32,6 +31,7 @@ from .frequencies.shares import (
     term_frequencies as term_frequencies,
 )
 from .frequencies.spread import across_corpora as across_corpora, axis_spread as axis_spread
+from .frequencies.together import associations as associations
 from .frequencies.ways_of_counting import counting_differences as counting_differences
 from .info import HOLISTICBIAS as HOLISTICBIAS, MARTHA as MARTHA, MeasureInfo as MeasureInfo
 from .likelihood.corpus_perplexity import (
