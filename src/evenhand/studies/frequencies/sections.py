@@ -26,6 +26,8 @@ from evenhand.studies.frequencies.wording import (
 TOP, BOTTOM = 10, 5
 CORPORA = 6
 """Beside each other in a table; the files hold all."""
+BESIDE = 3
+"""Corpora that the drawing of axes has a row for."""
 NEVER = 60
 LEANING, TOGETHER, DOUBTFUL, QUOTES, DIFFERENT = 12, 15, 20, 4, 20
 
@@ -168,11 +170,10 @@ def group_rows(view: FrequencyView, *, pronouns: bool) -> tuple[list[GroupRow], 
         groups = groups.filter((pl.col("kind") == PRONOUN) & pl.col("group").is_not_null())
     else:
         groups = groups.filter((pl.col("kind") != PRONOUN) & pl.col("group").is_null())
-    corpora = shown_corpora(view)
+    corpora = shown_corpora(view) if pronouns else shown_corpora(view)[:BESIDE]
     groups = groups.filter(pl.col("corpus").is_in(corpora) & (pl.col("documents") > 0))
-    groups = groups.sort(
-        "kind", "axis", pl.col("group").replace_strict({"she": 0, "he": 1, "they": 2}, default=3)
-    )
+    order = {name: place for place, name in enumerate(["she", "he", "they", *corpora])}
+    groups = groups.sort("kind", "axis", *(pl.col(c).replace_strict(order, default=99) for c in ("group", "corpus")))
     scale = log_scale([*groups["share"], *groups["share_low"], *groups["share_high"]])
     if scale is None:
         return [], Markup("")
@@ -236,7 +237,7 @@ def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]
     hidden = [term for term, kind in kinds.items() if kind in (*HIDDEN, PRONOUN)]
     found = view.tables.associations.filter(
         (pl.col("level") == "windows")
-        & pl.col("pmi_low").is_not_null()
+        & (pl.col("pmi_low") > 0)
         & ~pl.col("first").is_in(hidden)
         & ~pl.col("second").is_in(hidden)
     )
@@ -251,9 +252,9 @@ def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]
                 row["second_name"],
                 f"{row['together']:,}",
                 f"{row['expected']:,.3g}",
-                f"{row['pmi']:.2f}",
-                f"{row['pmi_low']:.2f}–{row['pmi_high']:.2f}",
-                f"{row['normalised_pmi']:.2f}",
+                number(row["pmi"], 2),
+                f"{number(row['pmi_low'], 2)}–{number(row['pmi_high'], 2)}",
+                number(row["normalised_pmi"], 2),
             )
             for row in mine.head(TOGETHER).to_dicts()
         ]
