@@ -2,6 +2,7 @@ from .counting import (
     Counter as Counter,
     CountingOptions as CountingOptions,
     Counts as Counts,
+    count_batch as count_batch,
     merged as merged,
     read_counts as read_counts,
     write_counts as write_counts,

@@ -4,51 +4,55 @@ One rule for both, so that a term stands in a document exactly where the two spe
 
 - Unicode is composed (NFC), and letters are case-folded: "ß" as "ss", "İ" as "i".
 - A space of any kind and a hyphen (also a no-break or en one) are a space: "African-American" is "African American".
-  Runs of them are one. A hyphen between spaces, two hyphens and an em dash are dashes, which part like a comma.
-- A line end stays, so that sentences end there, and counts as a space within terms; an empty line parts.
-- Soft hyphens, joiners and marks of writing direction vanish ("Mus\\u00adlim" is "muslim"). A zero-width space is a space.
-- Curly apostrophes and quotes become straight ones; what else is no letter, digit, mark or underscore becomes a sign
-  of ASCII that ends sentences where it does, and is otherwise one and the same.
+  A hyphen with a space on both sides, hyphens in a row and an em dash are dashes, which part like a comma.
+- Runs of spaces are one. A line end stays, so that sentences end there, and within a term it counts as a space; an
+  empty line parts.
+- Soft hyphens, joiners and marks of writing direction vanish ("Mus\\u00adlim" is "muslim"). A zero-width space is a
+  space.
+- Curly apostrophes and quotes become straight ones. What else is no letter, digit, mark or underscore becomes . ! or ?
+  where that is what it says, and `OTHER` if not.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenhand.schema import without_surrogates
 
-LETTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_"
 OTHER = "\x01"
 """What any sign becomes that is neither a word's nor plain punctuation."""
-_SPACES = b" \t\r\v\f\x1c\x1d\x1e\x1f-"
-_FOLDED = bytes(
-    0 if byte == 0  # parts documents
-    else 32 if byte in _SPACES
-    else 1 if (byte < 32 and byte != 10) or byte == 127
-    else byte + 32 if 65 <= byte <= 90
-    else byte
-    for byte in range(256)
-)  # fmt: skip
-_WORDS = bytes(byte if byte in LETTERS or byte >= 128 else 32 for byte in range(256))
-_ABOVE_ASCII = re.compile(rb"[\x80-\xff]+")
-_LONGEST_KEPT = 24
-"""Bytes of a run outside ASCII whose spelling is kept for the next time: curly quotes, an accented letter."""
+SPACE, LINE_END, HYPHEN, COMMA = b" \n-,"
+_OF_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
+_SPACES = frozenset(b" \t\r\v\f\x1c\x1d\x1e\x1f")
 
-HYPHENS = "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
-APOSTROPHES = "\u2018\u2019\u201b\u02bc\u2032\uff07\u00b4"
-QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\uff02"
+
+def _folded(byte: int) -> int:
+    if byte in _SPACES:
+        return SPACE
+    if byte == 127 or (0 < byte < SPACE and byte != LINE_END):
+        return ord(OTHER)
+    return byte + 32 if ord("A") <= byte <= ord("Z") else byte
+
+
+_FOLDED = bytes(map(_folded, range(256)))
+_WORDS_ALONE = bytes(byte if byte in _OF_WORDS or byte >= 128 else SPACE for byte in range(256))
 _PLAIN = (
-    dict.fromkeys(HYPHENS, "-")
-    | dict.fromkeys(APOSTROPHES, "'")
-    | dict.fromkeys(QUOTES, '"')
-    | dict.fromkeys("\u3002\uff0e\uff61\u2026", ".")
-    | dict.fromkeys("\uff01\u203c", "!")
-    | dict.fromkeys("\uff1f\u061f\u203d", "?")
-    | dict.fromkeys("\u2028\u2029\u0085", "\n")
-    | {"\u200b": " ", "\u034f": "", "\u0130": "i"}
-    | dict.fromkeys(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), "")
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-")
+    | dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032\uff07\u00b4", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\uff02", '"')
+    | dict.fromkeys("\u2026\u3002\uff0e\uff61", ".")
+    | dict.fromkeys("\u203c\uff01", "!")
+    | dict.fromkeys("\u061f\u203d\uff1f", "?")
+    | dict.fromkeys("\u0085\u2028\u2029", "\n")
+    | {"\u200b": " ", "\u0130": "i"}
+    | dict.fromkeys(map(chr, (0x034F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), "")
 )
+"""Signs outside ASCII by what is put in their place; marks that choose among glyphs, and say nothing, vanish."""
+_LONGEST_KEPT = 24
+"""Bytes of a run outside ASCII whose plain spelling is remembered: curly quotes, an accented letter."""
 
 
 def normalised(text: str) -> str:
@@ -57,56 +61,74 @@ def normalised(text: str) -> str:
     >>> normalised("Afro\\u2010American women\\u2019s  RIGHTS")
     "afro american women's rights"
     """
-    return normalised_bytes([text])[1:-1].decode()
+    return bytes(normalised_bytes([text])[1:-1]).decode()
 
 
-def normalised_bytes(texts: Sequence[str]) -> bytes:
-    """Documents normalised as one run of UTF-8, a zero byte before, between and behind them and nowhere else.
+def normalised_bytes(texts: Sequence[str]) -> bytearray:
+    """Documents normalised as one run of UTF-8, with a zero byte before, between and behind them and nowhere else.
 
-    All bytes above 127 are of words. Lone surrogates are no characters, and part like punctuation.
+    All bytes above 127 are of words. Zero bytes of documents, and lone surrogates, are no characters: they part like
+    punctuation.
     """
-    texts = [text if text.isascii() else _composed(text) for text in texts]
-    joined = "\0".join(["", *texts, ""])
-    if joined.count("\0") != len(texts) + 1:
-        joined = "\0".join(["", *(text.replace("\0", OTHER) for text in texts), ""])
-    content = joined.encode()
-    if len(content) > len(joined) or not joined.isascii():
-        content = _ABOVE_ASCII.sub(_plain_run, content)
-    return _collapsed(_dashed(content).translate(_FOLDED))
-
-
-def words_alone(content: bytes) -> bytes:
-    """Normalised documents with a space for every byte that is of no word; places stay."""
-    return content.translate(_WORDS)
-
-
-def _composed(text: str) -> str:
-    if not unicodedata.is_normalized("NFC", text):
-        text = unicodedata.normalize("NFC", text)
     try:
-        text.encode()
+        encoded = [text.encode() for text in texts]
     except UnicodeEncodeError:
-        text = without_surrogates(text)
-    return text
+        encoded = [without_surrogates(text).encode() for text in texts]
+    content = b"\0".join([b"", *encoded, b""])
+    if content.count(0) > len(encoded) + 1:
+        content = b"\0".join([b"", *(each.replace(b"\0", OTHER.encode()) for each in encoded), b""])
+    if not content.isascii():
+        content = _in_ascii_or_words(content)
+    folded = bytearray(content).translate(_FOLDED)
+    bytes_ = np.frombuffer(folded, np.uint8)
+    _make_hyphens_plain(bytes_)
+    return _with_single_spaces(folded, bytes_)
 
 
-def _plain_run(found: re.Match[bytes]) -> bytes:
-    run = found[0]
-    return _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
+def words_alone(content: bytearray) -> bytearray:
+    """Normalised documents with a space for every byte that is of no word; places stay."""
+    return content.translate(_WORDS_ALONE)
 
 
-def _plain(run: bytes) -> bytes:
-    return "".join(map(_plain_character, run.decode())).encode()
+def _in_ascii_or_words(content: bytes) -> bytes:
+    """Composed, with nothing outside ASCII but what is of words, case-folded."""
+    beyond = np.frombuffer(content, np.uint8) >= 128  # never the first nor the last byte, which are zero
+    edges = np.flatnonzero(beyond[1:] != beyond[:-1]) + 1
+    pieces: list[bytes] = []
+    done = 0
+    for first, last in edges.reshape(-1, 2).tolist():
+        run = content[first:last]
+        plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
+        if plain is None:  # it begins with a mark that may become one letter with what stands before it
+            first -= 1
+            plain = _plain_characters(unicodedata.normalize("NFC", content[first:last].decode()))
+        pieces += content[done:first], plain
+        done = last
+    pieces.append(content[done:])
+    return b"".join(pieces)
+
+
+def _plain(run: bytes) -> bytes | None:
+    text = run.decode()
+    return (
+        None
+        if unicodedata.category(text[0])[0] == "M"
+        else _plain_characters(unicodedata.normalize("NFC", text))
+    )
 
 
 _plain_kept = lru_cache(maxsize=1 << 16)(_plain)
 
 
+def _plain_characters(text: str) -> bytes:
+    return "".join(map(_plain_character, text)).encode()
+
+
 @lru_cache(maxsize=1 << 16)
 def _plain_character(character: str) -> str:
     plain = _PLAIN.get(character)
-    if plain is not None:
-        return plain
+    if plain is not None or character.isascii():
+        return character if plain is None else plain
     category = unicodedata.category(character)
     if character.isalnum() or category[0] == "M":
         return character.casefold()
@@ -115,14 +137,34 @@ def _plain_character(character: str) -> str:
     return " " if category == "Zs" else OTHER
 
 
-def _dashed(content: bytes) -> bytes:
-    return content.replace(b" - ", b" , ").replace(b"--", b",,")
+def _make_hyphens_plain(content: NDArray[np.uint8]) -> None:
+    """Put a comma for each hyphen of a dash, a space for every other; in place."""
+    hyphens = np.flatnonzero(content == HYPHEN)
+    before, behind = content[hyphens - 1], content[hyphens + 1]
+    dash = (before == HYPHEN) | (behind == HYPHEN) | (_is_gap(before) & _is_gap(behind))
+    content[hyphens] = np.where(dash, COMMA, SPACE)
 
 
-def _collapsed(content: bytes) -> bytes:
-    while b"  " in content:
-        content = content.replace(b"  ", b" ")
-    content = content.replace(b" \n", b"\n").replace(b"\n ", b"\n")
-    while b"\n\n\n" in content:
-        content = content.replace(b"\n\n\n", b"\n\n")
-    return content
+def _is_gap(content: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    gap: NDArray[np.bool_] = (content == SPACE) | (content == LINE_END)
+    return gap
+
+
+def _with_single_spaces(folded: bytearray, content: NDArray[np.uint8]) -> bytearray:
+    """Runs of spaces and line ends as one space, one line end if they hold one, or two if they hold more."""
+    gap = _is_gap(content)
+    seconds = np.flatnonzero(gap[1:] & gap[:-1]) + 1  # all of a run but its first
+    if not len(seconds):
+        return folded
+    new = np.ones(len(seconds), bool)
+    new[1:] = seconds[1:] != seconds[:-1] + 1
+    firsts = seconds[new] - 1
+    line_ends = np.add.reduceat(content[seconds] == LINE_END, np.flatnonzero(new), dtype=np.int64)
+    line_ends += content[firsts] == LINE_END
+    kept = np.ones(len(content), bool)
+    kept[seconds] = False
+    content[firsts[line_ends > 0]] = LINE_END
+    parting = firsts[line_ends > 1] + 1
+    content[parting] = LINE_END
+    kept[parting] = True
+    return bytearray(content[kept])

@@ -11,7 +11,9 @@ from evenhand.schema import DataError
 
 
 def sources(*rows: tuple[str, str, int, int | None]) -> pl.DataFrame:
-    several = [(corpus, address, "text", first, last, 1, 1, None) for corpus, address, first, last in rows]
+    several = [
+        (corpus, address, "text", first, last, 1, 1, None, None) for corpus, address, first, last in rows
+    ]
     return pl.DataFrame(several, schema=SOURCES, orient="row")
 
 

@@ -35,11 +35,11 @@ def test_every_changed_or_missing_byte_is_noticed(tmp_path: Path) -> None:
     content = path.read_bytes()
     for place in range(4, len(content), len(content) // 40):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-        with pytest.raises(DataError, match="counts.parquet"):
+        with pytest.raises(DataError, match=r"counts\.parquet"):
             read_counts(path)
     for size in (0, 3, 100, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:size])
-        with pytest.raises(DataError, match="counts.parquet"):
+        with pytest.raises(DataError, match=r"counts\.parquet"):
             read_counts(path)
 
 

@@ -1,3 +1,6 @@
+from .batches import (
+    count_batch as count_batch,
+)
 from .counter import (
     Counter as Counter,
     Finder as Finder,

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -13,14 +14,15 @@ from evenhand.corpus.counting.counts import CONTEXTS
 from evenhand.corpus.counting.order import Order
 from evenhand.corpus.counting.tallies import starts_of
 from evenhand.corpus.matching import Hits
+from evenhand.corpus.reading import Piece
 from evenhand.schema import without_surrogates
 
 AROUND = 60
 """Characters shown before and after a hit, at most."""
 HELD = 1 << 25
-"""Characters of documents that wait to be cut: what is drawn out again by then need not be cut."""
-BEGUN_WORD = re.compile(r"^\S+\s+")
-UNFINISHED_WORD = re.compile(r"\s+\S+$")
+"""Characters of documents that wait to be cut, at most: what is drawn out again by then need not be cut."""
+BEGUN_WORD = re.compile(r"^\S+\s+(?=\S)")
+UNFINISHED_WORD = re.compile(r"(?<=\S)\s+\S+$")
 LARGEST = np.iinfo(np.uint64).max
 STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -54,15 +56,15 @@ class ContextSample:
         self,
         texts: Sequence[str],
         places: Sequence[int],
-        address: str,
+        piece: Piece,
         hits: Hits,
         ranks: NDArray[np.int64],
         near: NDArray[np.bool_],
     ) -> None:
-        """Draw from the hits of some documents of a file. ranks, near: (hits,)."""
+        """Draw from the hits of some documents of a piece. ranks, near: (hits,)."""
         if not self._most or not len(ranks):
             return
-        keys = _keys(self._seed, address, places, hits)
+        keys = _keys(self._seed, piece, places, hits)
         candidates = np.flatnonzero(keys < self._limit[ranks])
         candidates = candidates[np.lexsort((keys[candidates], ranks[candidates]))]
         starts = starts_of(ranks[candidates])
@@ -73,7 +75,7 @@ class ContextSample:
             drawn = _Drawn(
                 int(keys[i]),
                 bool(near[i]),
-                address,
+                piece.address,
                 places[document],
                 int(hits.start[i]),
                 int(hits.surface[i]),
@@ -83,7 +85,10 @@ class ContextSample:
             taken.add(document)
         self._held += sum(len(texts[document]) for document in taken)
         if self._held > HELD:
-            self._cut()
+            waiting = {id(one.text): len(one.text) for one in self._all() if one.text is not None}
+            self._held = sum(waiting.values())  # of what was not drawn out again
+            if self._held > HELD // 2:
+                self._cut()
 
     def frame(self) -> pl.DataFrame:
         """CONTEXTS without the corpus."""
@@ -105,12 +110,14 @@ class ContextSample:
             self._limit[rank] = several[-1].key
 
     def _cut(self) -> None:
-        for several in self._drawn.values():
-            for one in several:
-                if one.text is not None:
-                    first, last = self._original(one.text, one.start, one.surface)
-                    one.cut, one.text = around(one.text, first, last), None
+        for one in self._all():
+            if one.text is not None:
+                first, last = self._original(one.text, one.start, one.surface)
+                one.cut, one.text = around(one.text, first, last), None
         self._held = 0
+
+    def _all(self) -> Iterator[_Drawn]:
+        return chain.from_iterable(self._drawn.values())
 
 
 def around(text: str, first: int, last: int) -> tuple[str, str, str]:
@@ -127,9 +134,13 @@ def around(text: str, first: int, last: int) -> tuple[str, str, str]:
     return without_surrogates(before), without_surrogates(text[first:last]), without_surrogates(after)
 
 
-def _keys(seed: int, address: str, places: Sequence[int], hits: Hits) -> NDArray[np.uint64]:
-    """(hits,) numbers as if drawn by chance, which follow from the seed and where the hit stands alone."""
-    digest = hashlib.blake2b(f"{seed} {address}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _keys(seed: int, piece: Piece, places: Sequence[int], hits: Hits) -> NDArray[np.uint64]:
+    """(hits,) numbers as if drawn by chance, which follow from the seed and where the hit stands alone.
+
+    Of a file its name within the source counts, where it has one: a corpus that was moved gives the same contexts.
+    """
+    where = f"{seed}\0{piece.corpus}\0{piece.name or piece.address}"
+    digest = hashlib.blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     documents = _mixed(np.uint64(int.from_bytes(digest, "little")) + np.array(places, dtype=np.uint64) * STEP)
     return _mixed(documents[hits.document] + hits.start.astype(np.uint64) * STEP)
 

@@ -1,15 +1,14 @@
 """Hits in batches of documents made into counts, a few sortings a batch whatever the number of terms."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.corpus.counting.contexts import ContextSample
-from evenhand.corpus.counting.counts import SOURCES, TABLES, Counts, empty_counts
+from evenhand.corpus.counting.counts import SOURCES, TABLES, Counts
 from evenhand.corpus.counting.frames import ALONE, EXACT, FLAGS, NEAR_PERSON, group_frame, term_frame
 from evenhand.corpus.counting.merging import in_order
 from evenhand.corpus.counting.options import CONTEXTS, DEFAULT_PAIRS, NEAR, WINDOW, CountingOptions
@@ -35,6 +34,15 @@ class Finder(Protocol):
     def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
         """First character of a hit in the document as it was given, and one past its last."""
         ...
+
+
+class _Source(NamedTuple):
+    """What was read of a piece; the end of SOURCES."""
+
+    bytes: int = 0
+    documents: int = 0
+    sha256: str | None = None
+    damage: str | None = None
 
 
 class Counter:
@@ -75,7 +83,7 @@ class Counter:
         self._contexts = ContextSample(order, matcher.original, contexts, seed)
         self._published = PublishedTally(table) if published else None
         self._skipped: dict[str, int] = {}
-        self._sources: dict[Piece, list[int]] = {}
+        self._sources: dict[Piece, _Source] = {}
 
     def add(self, batch: Batch, piece: Piece) -> None:
         """Count some documents of a piece. Raises ValueError for a piece of another corpus."""
@@ -85,9 +93,13 @@ class Counter:
             self._add(part, piece)
         for reason, documents in batch.skipped.items():
             self._skipped[str(reason)] = self._skipped.get(str(reason), 0) + documents
-        source = self._sources.setdefault(piece, [0, 0])
-        source[0] += batch.bytes_read
-        source[1] += len(batch.texts)
+        known = self._sources.get(piece, _Source())
+        self._sources[piece] = _Source(
+            known.bytes + batch.bytes_read,
+            known.documents + len(batch.texts),
+            batch.sha256 or known.sha256,
+            batch.damage or known.damage,
+        )
 
     def _add(self, batch: Batch, piece: Piece) -> None:
         order = self._order
@@ -117,7 +129,7 @@ class Counter:
         )
         alone = ~hits.nested
         self._pairs.add_windows(position[alone], self._options.window, rank[alone], fold[alone])
-        self._contexts.add(batch.texts, batch.places, piece.address, hits, rank, near)
+        self._contexts.add(batch.texts, batch.places, piece, hits, rank, near)
         if self._published is not None:
             self._published.add(batch.texts, found, order.term[found_rank])
 
@@ -195,7 +207,7 @@ class Counter:
             ),
             "sources": pl.DataFrame(
                 [
-                    (piece.address, piece.kind, piece.first, piece.last, *read, None)
+                    (piece.address, piece.kind, piece.first, piece.last, *read)
                     for piece, read in self._sources.items()
                 ],
                 schema=[column for column in SOURCES if column != "corpus"],
@@ -204,12 +216,14 @@ class Counter:
         }
         if self._published is not None:
             frames["published"] = self._published.frame()
-        empty = empty_counts(self._table.content_hash, self._options)
-        return replace(empty, **{name: self._kept(name, frame) for name, frame in frames.items()})
+        else:
+            frames["published"] = pl.DataFrame(schema=TABLES["published"])
+        tables = {name: self._kept(name, frame) for name, frame in frames.items()}
+        return Counts(self._table.content_hash, **tables, options=self._options)
 
     def _kept(self, name: str, frame: pl.DataFrame) -> pl.DataFrame:
-        named = frame.with_columns(corpus=pl.lit(self._corpus)).select(*TABLES[name]).cast(TABLES[name])
-        return in_order(name, named, self._options.contexts)
+        named = frame.with_columns(corpus=pl.lit(self._corpus)).select(*TABLES[name])
+        return in_order(name, named.cast(pl.Schema(TABLES[name])), self._options.contexts)
 
 
 def _parts(batch: Batch) -> Iterator[Batch]:

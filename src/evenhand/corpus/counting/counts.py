@@ -81,6 +81,7 @@ SOURCES = {  # provenance: one row a piece that was read
     "bytes": pl.Int64,
     "documents": pl.Int64,
     "sha256": pl.String,  # of the file as stored, where all of it was read through; else what the store calls it
+    "damage": pl.String,  # what ended reading before the end of the file; null where nothing did
 }
 TABLES = {
     "totals": TOTALS,

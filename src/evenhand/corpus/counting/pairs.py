@@ -29,8 +29,8 @@ class PairTally:
         self._allowed = allowed_pairs(pairs, order.kinds)
         self._paired = self._allowed.any(axis=1)[order.kind]
         self._any = bool(self._paired.any())
-        some = self._allowed[self._allowed.any(axis=1)][:, self._allowed.any(axis=0)]
-        self._all_of_them = bool(some.all())
+        some = np.flatnonzero(self._allowed.any(axis=1))
+        self._all_of_them = bool(self._allowed[np.ix_(some, some)].all())
         self._tally = SparseTally(FOLDS * order.size**2 * len(Together))
 
     def add_within(

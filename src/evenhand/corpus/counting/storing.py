@@ -32,8 +32,8 @@ FILE = {"name": pl.String, "content": pl.Binary}
 def write_counts(path: Path | str, counts: Counts) -> None:
     """Write counts as one file, whole or not at all.
 
-    path: a file here, or an address of fsspec (s3://bucket/counts.parquet), which gets it in one piece. What stood there
-    is replaced. Raises WriteError.
+    path: a file here, or an address of fsspec (s3://bucket/counts.parquet), which gets it in one piece. What stood
+    there is replaced. Raises WriteError.
 
     >>> import tempfile
     >>> from evenhand.corpus.counting.counts import empty_counts
@@ -62,9 +62,8 @@ def write_counts(path: Path | str, counts: Counts) -> None:
         system, place = _system(str(path))
         system.pipe_file(place, content)
     except Exception as error:  # every store has errors of its own
-        raise WriteError(
-            f"Could not write {path}: {_said(error)}.", "See that you may write there, then run again."
-        ) from error
+        hint = "See that you may write there, then run again."
+        raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
 
 
 def read_counts(path: Path | str) -> Counts:
@@ -94,14 +93,12 @@ def read_counts(path: Path | str) -> Counts:
     about = parse_json(held[ABOUT])
     if about["format"] != FORMAT:
         raise DataError(
-            f"{path} holds counts in format {about['format']} of evenhand {about['version']}; here it is {FORMAT}.",
+            f"{path} holds counts in format {about['format']} of evenhand {about['version']}, not {FORMAT}.",
             hint,
         )
-    options = about["options"]
+    options = CountingOptions(**about["options"] | {"pairs": tuple(about["options"]["pairs"])})
     tables = {name: pl.read_parquet(held[name]).select(*schema) for name, schema in TABLES.items()}
-    return Counts(
-        about["table_hash"], **tables, options=CountingOptions(**options | {"pairs": tuple(options["pairs"])})
-    )
+    return Counts(about["table_hash"], **tables, options=options)
 
 
 def is_address(path: Path | str) -> bool:

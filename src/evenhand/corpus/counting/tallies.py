@@ -1,6 +1,7 @@
 """Accumulators of small codes: how often each was seen, dense where there are few, sparse where there are many."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +44,12 @@ class SparseTally:
     """How often each code of very many was added, of which few are: two sorted arrays, and what waits for them."""
 
     def __init__(self, size: int):
-        self._type = (
+        self._type: Any = (
             np.uint32 if size <= 1 << 32 else np.int64
         )  # half the memory, and sorted in half the time
-        self._codes: NDArray[np.uint32] | Codes = np.zeros(0, dtype=self._type)
+        self._codes: NDArray[Any] = np.zeros(0, dtype=self._type)
         self._counts = np.zeros(0, dtype=np.int64)
-        self._waiting: list[NDArray[np.uint32] | Codes] = []
+        self._waiting: list[NDArray[Any]] = []
         self._held = 0
 
     def add(self, codes: Codes) -> None:

@@ -4,3 +4,6 @@ from .hits import (
 from .matcher import (
     Matcher as Matcher,
 )
+from .published import (
+    published_documents as published_documents,
+)

@@ -1,13 +1,13 @@
 """Finds all terms of a table in documents, in one pass however many terms there are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.corpus.matching.hits import Hits
+from evenhand.corpus.matching.hits import Hits, joined
 from evenhand.corpus.matching.numbering import Numbering, Places
 from evenhand.corpus.matching.original import place_in_original
 from evenhand.corpus.normalising import normalised, normalised_bytes, words_alone
@@ -15,16 +15,18 @@ from evenhand.corpus.terms import TermTable
 from evenhand.schema import DataError
 
 CORPUS_COMMAND = "pip install 'evenhand[corpus]'"
+AT_ONCE = 1 << 19
+"""Characters that are looked through at a time, unless one document has more."""
 SPACE, LINE_END = b" \n"
 
 
 def automaton(patterns: list[bytes]) -> Any:
     """An Aho-Corasick automaton; raises DataError where the extra `corpus` is not installed."""
     try:
-        from ahocorasick_rs import BytesAhoCorasick
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
     except ImportError as error:
         raise DataError("Looking for terms needs a library that is not installed.", CORPUS_COMMAND) from error
-    return BytesAhoCorasick(patterns)
+    return BytesAhoCorasick(patterns, implementation=Implementation.DFA)
 
 
 class Matcher:
@@ -42,14 +44,15 @@ class Matcher:
     def __init__(self, table: TermTable):
         """table: what to look for. Raises DataError where the extra `corpus` is not installed."""
         surfaces = [text.encode() for text in table.surfaces["text"].to_list()]
+        words = [bytes(words_alone(bytearray(surface))) for surface in surfaces]
         patterns: dict[bytes, list[int]] = {}
-        for row, surface in enumerate(surfaces):
-            patterns.setdefault(b" " + words_alone(surface) + b" ", []).append(row)
+        for row, spelt in enumerate(words):
+            patterns.setdefault(b" " + spelt + b" ", []).append(row)
         self.table = table
         self._automaton = automaton(list(patterns)) if patterns else None
         self._lengths = np.array([len(surface) for surface in surfaces], np.int64)
         self._characters = np.array([len(surface.decode()) for surface in surfaces], np.int64)
-        self._parted = np.array([words_alone(surface).count(b" ") > 0 for surface in surfaces], bool)
+        self._parted = np.array([b" " in spelt for spelt in words], bool)
         self._text = np.frombuffer(b"".join(surfaces), np.uint8)
         self._text_from = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]) if surfaces else self._lengths
         self._rows = np.array(list(chain.from_iterable(patterns.values())), np.int64)
@@ -68,10 +71,13 @@ class Matcher:
         return place_in_original(text, start, start + int(self._characters[surface]))
 
     def find(self, texts: Sequence[str]) -> Hits:
-        """All hits in some documents, which are looked through as one run of bytes (a few MB are best).
+        """All hits in some documents.
 
-        texts: documents, also empty ones and such with zero bytes or lone surrogates, which no term can cross.
+        texts: any documents, also empty ones and such with zero bytes or lone surrogates, which no term can cross.
         """
+        return joined([self._find(texts[first:last]) for first, last in _in_parts(texts)])
+
+    def _find(self, texts: Sequence[str]) -> Hits:
         content = normalised_bytes(texts)
         words = words_alone(content)
         numbering = Numbering(content, words)
@@ -93,7 +99,7 @@ class Matcher:
             sentences=np.diff(first_sentence),
         )
 
-    def _hits(self, content: bytes, words: bytes) -> tuple[Places, Places, Places]:
+    def _hits(self, content: bytearray, words: bytearray) -> tuple[Places, Places, Places]:
         """Surface, first byte and one past the last of each hit, by first byte, longer ones first."""
         found = self._automaton.find_matches_as_indexes(words, overlapping=True) if self._automaton else []
         flat = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3)
@@ -127,6 +133,19 @@ class Matcher:
         return kept
 
 
+def _in_parts(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Places between which documents are looked through at a time: about as many bytes as a processor's cache holds."""
+    size = np.cumsum([len(text) for text in texts])
+    if not texts:
+        yield 0, 0
+    first = 0
+    while first < len(texts):
+        so_far = size[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(size, so_far + AT_ONCE)))
+        yield first, last
+        first = last
+
+
 def _nested(start: Places, end: Places) -> NDArray[np.bool_]:
     """Whether each hit lies within a longer one; hits by start, longer ones first."""
     if not len(start):
@@ -137,10 +156,11 @@ def _nested(start: Places, end: Places) -> NDArray[np.bool_]:
     reached = np.maximum.accumulate(spans)
     within = np.zeros(len(spans), bool)
     within[1:] = reached[:-1] >= spans[1:]
-    return within[np.cumsum(new) - 1]
+    nested: NDArray[np.bool_] = within[np.cumsum(new) - 1]
+    return nested
 
 
-def _characters_between(content: bytes, first: Places, last: Places) -> Places:
+def _characters_between(content: bytearray, first: Places, last: Places) -> Places:
     if content.isascii():
         return last - first
     continued = np.flatnonzero((np.frombuffer(content, np.uint8) & 0xC0) == 0x80)

@@ -1,5 +1,6 @@
 from .building import (
     DEFAULT as DEFAULT,
+    LISTS as LISTS,
     build_terms as build_terms,
 )
 from .table import (

@@ -3,26 +3,28 @@
 from evenhand.corpus.normalising import normalised
 
 _WORDS = """
-    white black brown colored green ginger pale fair
-    old young aged mature senior ancient junior
-    straight pan ace poly bi queer stud butch normal single trans cis fluid
-    blind mute lame deaf fit invalid disabled depressed crippled short tall small heavy thin slim lean stout fat
-    poor rich broke privileged independent liberal conservative progressive moderate democratic republican radical
-    kind calm loud curious humble brave
-    foreign native indigenous country southern coastal urban rural traditional illegal displaced
-    orthodox observant secular spiritual
-    left right
+    white black brown green ginger pale fair tanned
+    old young mature senior ancient junior aged
+    straight pan ace poly bi queer stud butch normal single trans cis fluid drag fairy fruit bear
+    blind lame mute fit invalid depressed crippled short tall small heavy thin slim lean stout fat wiry stocky toned
+    poor rich broke privileged independent liberal conservative progressive moderate democratic republican radical woke
+    kind calm loud curious humble shy moody
+    foreign native indigenous country southern coastal urban rural traditional illegal displaced seasonal punk
+    orthodox observant secular spiritual reform
+    polish
+    beautiful pretty ugly cute attractive pierced employed vegan
 """
-HINTS = frozenset(_WORDS.split())
+_HINTS = frozenset(_WORDS.split())
 
 
 def is_ambiguous(name: str) -> bool:
-    """Whether a term is one of a short list of ours of words with senses that are not of people.
+    """Whether a term is on a short list of ours of words with frequent senses that are not of people.
 
     A hint, nothing that was measured: what tells is the share of a term's hits near person nouns, pronouns and names,
-    and the contexts that are kept to be read. A word that is not listed may have such senses all the same.
+    and the contexts that are kept to be read. A word that is not listed may have such senses all the same. Left out on
+    purpose: "gay", "deaf" and their like, whose other senses are rare or of idioms.
 
     >>> is_ambiguous("White"), is_ambiguous("Kenyan")
     (True, False)
     """
-    return normalised(name) in HINTS
+    return normalised(name) in _HINTS

@@ -1,11 +1,11 @@
-"""Terms as lists give them, before they become rows of a table."""
+"""A term as a list gives it, before it becomes a row of the table."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
 class Candidate:
-    """A term of a list, with the spellings that count as it."""
+    """A term of a list, with the spellings that count as it besides its name."""
 
     kind: str
     axis: str
@@ -13,5 +13,5 @@ class Candidate:
     """Empty where there is none."""
     name: str
     source: str
-    inflections: tuple[str, ...] = ()
-    """Spellings that the list does not write: plurals."""
+    plurals: tuple[str, ...] = ()
+    ambiguous: bool = False
