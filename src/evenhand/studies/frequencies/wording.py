@@ -97,8 +97,8 @@ def standing(view: FrequencyView) -> str:
     sampled = view.tables.sampled
     if sampled < 1:
         return (
-            f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and of "
-            "the source that its documents came from."
+            f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and "
+            "of the source that its documents came from."
         )
     return (
         "Every document was counted: of these corpora nothing is estimated. 95 % intervals say how far the numbers "
