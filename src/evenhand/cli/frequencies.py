@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evenhand.cli.common import end, options_of, progress, show
+from evenhand.cli.completion import lists_of_terms
 
 if TYPE_CHECKING:
     from evenhand.studies.frequencies import FrequencyOptions
@@ -26,8 +27,9 @@ def frequencies(
         [],
         "--terms",
         "-t",
-        help="A list of terms: descriptors, holisticbias, holisticbias-v1.0, pronouns, names, or a CSV with columns "
-        "term, axis, group; repeatable, or with commas.",
+        help="A list of terms: descriptors, holisticbias, pronouns, names, births, or a CSV with columns term, axis, "
+        "group; repeatable, or with commas. Default: descriptors,pronouns.",
+        autocompletion=lists_of_terms,
     ),
     column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),
     kind: str | None = typer.Option(
@@ -133,7 +135,11 @@ def frequencies(
             _print_plan(validated_options)
             return
         result = frequencies_with(validated_options, output=output, progress=progress())
-    show(result, {"folder": result.path, "report": result.paths["report"]})
+    if join is None:
+        show(result, {"folder": result.path, "report": result.paths["report"]})
+    else:
+        relation = result.join(join)
+        show(relation, {"folder": relation.path, "report": relation.paths["report"]})
     share = result.counted.broken_share
     end(f"{share:.1%} of the documents could not be read" if share > result.options.error_threshold else None)
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
 from evenhand.corpus.counting import CountingOptions
+from evenhand.corpus.matching import published_documents
 from evenhand.corpus.pipeline import (
     COUNTING,
     HASHING,
@@ -82,6 +83,9 @@ def planned(options: FrequencyOptions) -> Plan:
         holisticbias=_holisticbias(options),
         inflections=options.inflections,
     )
+    Counters(table, _counting(options)).of("")  # refuses what it cannot count
+    if options.as_published:
+        published_documents(table, [""])  # says what it needs
     found = survey(
         options.sources,
         column=options.column,
@@ -189,14 +193,17 @@ def _work(plan: Plan, folder: Path) -> Work:
     reading = ReadingOptions(
         column=options.column, sample=options.sample, seed=options.seed, duplicates=options.duplicates
     )
-    counting = CountingOptions(
+    return Work(plan.table, plan.ranks, reading, _counting(options), _ranks_at(plan, folder))
+
+
+def _counting(options: FrequencyOptions) -> CountingOptions:
+    return CountingOptions(
         pairs=options.pairs,
         window=options.window,
         contexts=options.contexts,
         seed=options.seed,
         published=options.as_published,
     )
-    return Work(plan.table, plan.ranks, reading, counting, _ranks_at(plan, folder))
 
 
 def _ranks_at(plan: Plan, folder: Path) -> str:

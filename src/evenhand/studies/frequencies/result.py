@@ -17,6 +17,7 @@ from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
 from evenhand.studies.frequencies.options import NOT_DECIDING, FrequencyOptions, given
 from evenhand.studies.frequencies.page import render_html
 from evenhand.studies.frequencies.record import is_count, stored_options
+from evenhand.studies.frequencies.relation import Relation, join_run
 from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_tables
 from evenhand.studies.frequencies.terminal import render_terminal
 from evenhand.studies.frequencies.view import FrequencyView
@@ -66,6 +67,17 @@ class Frequencies(StudyResult):
     def paths(self) -> dict[str, Path]:
         """The files that `report` writes, by what they are."""
         return super().paths | {"tables": self.path / "tables"}
+
+    def join(self, run: Path | str, *, corpus: str | None = None, alpha: float = 0.05) -> Relation:
+        """Does a model's treatment of a group follow how often it was seen? See `join_run`; written into this folder.
+
+        run: the folder of an audit. corpus: one of those counted; None: all together. Raises as `join_run`, WriteError.
+        """
+        output = self.path / "joined" / Path(run).resolve().name
+        seed = self.options.seed
+        found = join_run(self.counts, self.terms, run, output=output, corpus=corpus, alpha=alpha, seed=seed)
+        found.report()
+        return found
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table, by the name it has in `evenhand.studies.frequencies.FrequencyTables`."""
