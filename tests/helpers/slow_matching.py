@@ -61,8 +61,8 @@ def slow_hits(table: TermTable, texts: list[str]) -> list[Hit]:
         spans = []
         for surface, spelt in enumerate(table.surfaces["text"]):
             literal = "[ \n]".join(map(re.escape, spelt.split(" ")))
-            for place in re.finditer(rf"(?<!{WORD})(?={literal}(?!{WORD}))", text):
-                spans.append((place.start(), -len(spelt), surface))
+            places = re.finditer(rf"(?<!{WORD})(?={literal}(?!{WORD}))", text)
+            spans += [(place.start(), -len(spelt), surface) for place in places]
         spans.sort()
         words, ends = slow_words(text), slow_sentence_ends(text)
         for start, minus, surface in spans:

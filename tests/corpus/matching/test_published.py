@@ -99,7 +99,7 @@ def test_without_the_model_of_sentences_it_is_said_how_to_get_it(
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     _get_punkt_tokenizer.cache_clear()
     _phrases.cache_clear()
-    with pytest.raises(DataError, match="nltk.downloader punkt_tab"):
+    with pytest.raises(DataError, match=r"nltk\.downloader punkt_tab"):
         published_documents(table_of("he"), ["He."])
 
 
