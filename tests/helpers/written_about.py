@@ -44,7 +44,9 @@ def few(axes: tuple[str, ...] = AXES, most: int = 6) -> Lexicon:
     return replace(people, descriptors=tuple(kept))
 
 
-def drawn(lexicon: Lexicon, seed: int, *, spread: float = 1.0, within: float = 0.7) -> dict[tuple[str, str], float]:
+def drawn(
+    lexicon: Lexicon, seed: int, *, spread: float = 1.0, within: float = 0.7
+) -> dict[tuple[str, str], float]:
     """A number for each descriptor, standard deviation `spread`, of whose variance a share lies within buckets."""
     random = np.random.default_rng(seed)
     keys = [(one.axis, one.bucket, one.descriptor) for one in lexicon.descriptors]
@@ -69,7 +71,9 @@ class Written:
         terms = build_terms(["descriptors"]) if table is None else table
         counter = Counter(terms, Matcher(terms), corpus="written", pairs=())
         piece = Piece("written", "written.txt", "text", sum(map(len, self.texts)))
-        counter.add(Batch(self.texts, [fold_of(text) for text in self.texts], list(range(len(self.texts)))), piece)
+        counter.add(
+            Batch(self.texts, [fold_of(text) for text in self.texts], list(range(len(self.texts)))), piece
+        )
         return counter.counts(), terms
 
     def save(self, path: Path) -> Path:
@@ -83,11 +87,15 @@ class Written:
         return {key: slope * self.often[key] + own[key] for key in self.often}
 
 
-def written(seed: int, documents: int = 20_000, lexicon: Lexicon | None = None, spread: float = 1.5) -> Written:
+def written(
+    seed: int, documents: int = 20_000, lexicon: Lexicon | None = None, spread: float = 1.5
+) -> Written:
     """A corpus in which descriptors are written with planted frequencies, one utterance a document, all numbered."""
     people = lexicon or few()
     often = drawn(people, seed)
-    texts = world_of({key: spread * value for key, value in often.items()}, {}, people).sample(documents, seed)
+    texts = world_of({key: spread * value for key, value in often.items()}, {}, people).sample(
+        documents, seed
+    )
     return Written(people, often, [f"{text} ({number})" for number, text in enumerate(texts)])
 
 
@@ -124,7 +132,9 @@ def spoken_of(lexicon: Lexicon, nouns: int = 3) -> Benchmark:
             for lead in LEADS:
                 phrase = noun_phrase(one, noun)
                 text = f"{phrase[0].upper()}{phrase[1:]} {lead}"
-                rows.append((f"p{len(rows)}", text, one.axis, one.bucket, one.descriptor, one.descriptor, lead))
+                rows.append(
+                    (f"p{len(rows)}", text, one.axis, one.bucket, one.descriptor, one.descriptor, lead)
+                )
     names = ["prompt_id", "text", "axis", "bucket", "descriptor", "group", "template"]
     frame = pl.DataFrame(rows, schema=names, orient="row")
     return Benchmark(

@@ -31,9 +31,7 @@ def whole(relation: Relation) -> pl.DataFrame:
     return relation.relations.filter(pl.col("axis").is_null() & (pl.col("counted") == "documents"))
 
 
-def test_planted_treatment_is_found_with_its_sign(
-    tmp_path: Path, spoken: Callable[[Written], None]
-) -> None:
+def test_planted_treatment_is_found_with_its_sign(tmp_path: Path, spoken: Callable[[Written], None]) -> None:
     corpus = written(0, 8_000)
     spoken(corpus)
     relation = joined_with_talker(corpus, -1.5, 0, tmp_path)
@@ -42,7 +40,11 @@ def test_planted_treatment_is_found_with_its_sign(
     assert row["high"] < 0 and row["q"] <= 0.05
     assert "Here more talk is kinder talk." in relation.html()
     written_files = relation.report().parent
-    assert {path.name for path in written_files.iterdir()} >= {"relation.html", "relation.json", "relation.csv"}
+    assert {path.name for path in written_files.iterdir()} >= {
+        "relation.html",
+        "relation.json",
+        "relation.csv",
+    }
     assert pl.read_csv(written_files / "relation.csv").height == relation.relations.height
 
 

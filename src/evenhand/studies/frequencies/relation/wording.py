@@ -128,7 +128,7 @@ def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
 def _never(number: int) -> str:
     if not number:
         return "Each stands in some."
-    return f"{number:,} of them {'stands' if number == 1 else 'stand'} in none and {'has' if number == 1 else 'share'} the lowest rank."
+    return f"{number:,} of them never: {'it has' if number == 1 else 'they share'} the lowest rank."
 
 
 def tables_of(relation: Joined) -> Iterator[PlainTable]:
