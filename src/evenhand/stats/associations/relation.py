@@ -6,6 +6,7 @@ one after the other and everything is ranked again; simulations stand in tests/s
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,9 +82,9 @@ def rank_relation(
     or a control are left out, and those that are alone in their stratum.
 
     All numbers become ranks within their stratum; the controls' are taken out of both by least squares; the rest are
-    correlated. The error, on Fisher's scale, is that of the jackknife over clusters (everything is ranked again), never
-    below that of as many independent things; with templates, what their own slopes vary by beyond the noise of single
-    cells is added. t has one degree of freedom less than the effective number of clusters: (sum of h)² / sum of h², h
+    correlated. The error, brought to Fisher's scale, is that of the jackknife over clusters (their stratum is ranked
+    again), never below that of as many independent things; with templates, what their own slopes vary by beyond the
+    noise of single cells is added. t has one degree of freedom less than the effective number of clusters: (sum of h)² / sum of h², h
     what is left of the first number's ranks in each, squared and summed. Not measurable are fewer clusters than signs
     can tell at `level` (six at 0.05), numbers that do not vary, and samples that find correlations above 0.9 alone.
     Raises UsageError for shapes that differ.
@@ -156,13 +157,14 @@ def _error(
 ) -> tuple[float, float]:
     """Standard error on Fisher's scale, and degrees of freedom."""
     groups = int(data.clusters.max()) + 1
-    without = np.array([_without(data, group, z) for group in range(groups)])
-    between = (groups - 1) / groups * float(np.square(without - without.mean()).sum())
+    estimate = math.tanh(z)
+    stretched = 1 / (1 - estimate**2) ** 2  # what a small variance of r is on Fisher's scale
+    between = stretched * _jackknifed([_without(data, group, estimate) for group in range(groups)])
     spare = len(data.values) - (data.ranks.shape[1] - 2) - len(np.unique(data.strata)) - 2
-    independent = (1 + math.tanh(z) ** 2 / 2) / max(1, spare)
+    independent = (1 + estimate**2 / 2) / max(1, spare)
     variance = max(between, independent)
     freedom = max(1.0, effective - 1)
-    sampled = _template_variance(data, outcome, z, residuals)
+    sampled = stretched * _template_variance(data, outcome, estimate, residuals)
     if sampled > 0:
         whole = variance + sampled
         freedom = whole**2 / (variance**2 / freedom + sampled**2 / (outcome.shape[1] - 1))
@@ -171,17 +173,23 @@ def _error(
 
 
 def _without(data: _Data, group: int, otherwise: float) -> float:
-    """The correlation on Fisher's scale where one cluster is left out and its stratum ranked again."""
+    """The correlation where one cluster is left out and its stratum ranked again."""
     kept = data.clusters != group
     ranks, strata = data.ranks[kept], data.strata[kept]
     again = strata == data.strata[~kept][0]
     if again.any():
         ranks[again] = ranks_within(data.values[kept][again], strata[again])
     found = correlation(partial_residuals(ranks))
-    return otherwise if math.isnan(found) else _on_fishers_scale(found)
+    return otherwise if math.isnan(found) else found
 
 
-def _template_variance(data: _Data, outcome: Floats, z: float, residuals: Floats) -> float:
+def _jackknifed(without: Sequence[float]) -> float:
+    """Variance of an estimate from what it is without each part."""
+    found = np.array(without)
+    return (len(found) - 1) / len(found) * float(np.square(found - found.mean()).sum())
+
+
+def _template_variance(data: _Data, outcome: Floats, estimate: float, residuals: Floats) -> float:
     """What templates add: the jackknife over them, less what noise of single cells would have made of it."""
     width = outcome.shape[1]
     if width < 2:
@@ -194,12 +202,10 @@ def _template_variance(data: _Data, outcome: Floats, z: float, residuals: Floats
         ranks = data.ranks.copy()
         ranks[:, 1] = ranks_within(values, data.strata)
         found = correlation(partial_residuals(ranks))
-        changed.append(z if math.isnan(found) else _on_fishers_scale(found))
+        changed.append(estimate if math.isnan(found) else found)
     if len(changed) < 2:
         return 0.0
-    without = np.array(changed)
-    variance = (len(without) - 1) / len(without) * float(np.square(without - without.mean()).sum())
-    return variance * _own_slopes(data, outcome, residuals[:, 0])
+    return _jackknifed(changed) * _own_slopes(data, outcome, residuals[:, 0])
 
 
 def _own_slopes(data: _Data, outcome: Floats, weights: Floats) -> float:

@@ -67,13 +67,12 @@ def _described(directory: RunDirectory, name: str) -> DescribedBenchmark | None:
     if asked is None or asked.turns is not None or about is None or "axis" not in columns:
         return None
     frame = answers(directory, name, [column for column in KEPT if column in columns])
+    sampled = next((one for one in SAMPLED if one in columns), None)
     frame = frame.with_columns(
         pl.col(about).cast(pl.String).alias("descriptor"),
         *(pl.lit(None, pl.String).alias(one) for one in ("bucket", "pair", "valence") if one not in columns),
-        template=pl.col(next((one for one in SAMPLED if one in columns), "descriptor")),
+        template=pl.lit(None, pl.String) if sampled is None else pl.col(sampled).cast(pl.String),
     )
-    if not columns & set(SAMPLED):
-        frame = frame.with_columns(template=pl.lit(None, pl.String))
     frame = frame.drop_nulls(["axis", "descriptor"])
     if frame.select("axis", "descriptor").unique().height < LEAST_DESCRIPTORS:
         return None

@@ -107,7 +107,7 @@ def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
     match = one.matched
     yield (
         f"{one.asked.name}: {match.frequencies.height:,} descriptors were found among the terms counted in "
-        f"{match.total:,} documents; {match.never_found:,} of them stand in none and share the lowest rank."
+        f"{match.total:,} documents. {_never(match.never_found)}"
     )
     if match.unmatched.height:
         names = match.unmatched["descriptor"].to_list()
@@ -125,14 +125,19 @@ def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
         )
 
 
+def _never(number: int) -> str:
+    if not number:
+        return "Each stands in some."
+    return f"{number:,} of them never: {'it has' if number == 1 else 'they share'} the lowest rank."
+
+
 def tables_of(relation: Joined) -> Iterator[PlainTable]:
     """A table of outcomes and one of axes for each benchmark."""
     heads = (
         ("outcome", "left"),
-        ("counted", "left"),
         ("plain", "right"),
         ("within axes", "right"),
-        ("length equal too", "right"),
+        ("held equal", "right"),
         ("95 %", "left"),
         ("chance", "right"),
         ("p", "right"),
@@ -159,7 +164,7 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("outcome", "left"),
         ("axis", "left"),
         ("plain", "right"),
-        ("length equal too", "right"),
+        ("held equal", "right"),
         ("95 %", "left"),
         ("p", "right"),
         ("q", "right"),
@@ -184,12 +189,12 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
             yield PlainTable(f"{one.asked.name}: axis by axis", heads, cells)
 
 
-COUNTED_AS = {"documents": "documents", "near_person": "beside people"}
+COUNTED_AS = {"documents": "", "near_person": ", beside people"}
 
 
 def _cells(row: Mapping[str, Any], counted: str) -> list[str]:
     cells = _judged_cells(row)
-    front = [row["outcome"], counted, _r(row["spearman"]), _r(row["within"]), _r(row["estimate"])]
+    front = [f"{row['outcome']}{counted}", _r(row["spearman"]), _r(row["within"]), _r(row["estimate"])]
     return [*front, cells[0], number(row["chance"], 2), *cells[1:]]
 
 
