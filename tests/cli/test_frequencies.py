@@ -61,6 +61,8 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
         (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
         (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),
         (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("no choice of pairs",)),
+        (("talk.jsonl", "-o", ""), 2, ("output folder's name is empty",)),
+        (("talk.jsonl", "-o", "s3://bucket/x"), 2, ("lies on this machine", "--ranks-at s3://BUCKET/PATH")),
         (("talk.jsonl", "-o", "talk.jsonl"), 2, ("exists and is no frequency count",)),
     ],
 )

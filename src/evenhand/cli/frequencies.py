@@ -20,7 +20,7 @@ def frequencies(
         "WARC, plain or packed (.gz, .zst); NAME=SOURCE names the corpus. Or the folder of an earlier count, which "
         "is gone on with or shown.",
     ),
-    output: Path | None = typer.Option(
+    output: str | None = typer.Option(
         None, "--output", "-o", metavar="DIR", help="The count's folder. Default: a new one in runs/."
     ),
     terms: list[str] = typer.Option(
@@ -112,7 +112,14 @@ def frequencies(
     asked = options_of(locals(), "output", "plan", "join", "settings", "terms", "pairs", "as_published")
     from evenhand.schema import UsageError
     from evenhand.studies.audit import assign
-    from evenhand.studies.frequencies import FrequencyOptions, frequencies_with, given, is_count, resumed
+    from evenhand.studies.frequencies import (
+        FrequencyOptions,
+        frequencies_with,
+        given,
+        is_count,
+        local_folder,
+        resumed,
+    )
     from evenhand.studies.options import validated
 
     asked |= {
@@ -134,7 +141,7 @@ def frequencies(
         if plan:
             _print_plan(validated_options)
             return
-        result = frequencies_with(validated_options, output=output, progress=progress())
+        result = frequencies_with(validated_options, output=local_folder(output), progress=progress())
     if join is None:
         show(result, {"folder": result.path, "report": result.paths["report"]})
     else:

@@ -229,6 +229,8 @@ def test_the_counts_of_ranks_may_lie_elsewhere_and_never_mix(corpus: Path, tmp_p
     other = conduct(options(corpus, ranks_at=elsewhere, seed=1, sample=0.5), tmp_path / "other")
     assert one.documents == 132 > other.documents
     assert len(list(Path(elsewhere).iterdir())) == 2
+    there = conduct(options(corpus, ranks_at="memory://counts"), tmp_path / "there")  # an address of fsspec
+    assert there.counts.terms.equals(one.counts.terms)
 
 
 def test_a_probe_says_how_long_it_takes_and_writes_nothing(corpus: Path, tmp_path: Path) -> None:

@@ -189,11 +189,21 @@ def frequencies(
     asked = validated(
         FrequencyOptions, given({"sources": named, "terms": lists, "workers": workers, **others})
     )
+    return frequencies_with(asked, output=local_folder(output), progress=progress)
+
+
+def local_folder(output: Path | str | None) -> Path | None:
+    """The folder that an output names, None for a new one. Raises UsageError for an address, and for an empty name."""
     if output == "":
         raise UsageError(
-            "The output folder's name is empty.", "Name a folder, or None for a new one in runs/."
+            "The output folder's name is empty.", "Name a folder, or none for a new one in runs/."
         )
-    return frequencies_with(asked, output=None if output is None else Path(output), progress=progress)
+    if isinstance(output, str) and "://" in output:
+        raise UsageError(
+            f"{output}: the count's folder lies on this machine.",
+            "What machines elsewhere count may lie at an address: --ranks-at s3://BUCKET/PATH.",
+        )
+    return None if output is None else Path(output)
 
 
 def frequencies_with(
