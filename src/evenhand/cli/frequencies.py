@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evenhand.cli.common import end, options_of, progress, show
+from evenhand.cli.completion import lists_of_terms
 
 if TYPE_CHECKING:
     from evenhand.studies.frequencies import FrequencyOptions
@@ -19,15 +20,16 @@ def frequencies(
         "WARC, plain or packed (.gz, .zst); NAME=SOURCE names the corpus. Or the folder of an earlier count, which "
         "is gone on with or shown.",
     ),
-    output: Path | None = typer.Option(
+    output: str | None = typer.Option(
         None, "--output", "-o", metavar="DIR", help="The count's folder. Default: a new one in runs/."
     ),
     terms: list[str] = typer.Option(
         [],
         "--terms",
         "-t",
-        help="A list of terms: descriptors, holisticbias, holisticbias-v1.0, pronouns, names, or a CSV with columns "
-        "term, axis, group; repeatable, or with commas.",
+        help="A list of terms: descriptors, holisticbias, pronouns, names, births, or a CSV with columns term, axis, "
+        "group; repeatable, or with commas. Default: descriptors,pronouns.",
+        autocompletion=lists_of_terms,
     ),
     column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),
     kind: str | None = typer.Option(
@@ -110,7 +112,14 @@ def frequencies(
     asked = options_of(locals(), "output", "plan", "join", "settings", "terms", "pairs", "as_published")
     from evenhand.schema import UsageError
     from evenhand.studies.audit import assign
-    from evenhand.studies.frequencies import FrequencyOptions, frequencies_with, given, is_count, resumed
+    from evenhand.studies.frequencies import (
+        FrequencyOptions,
+        frequencies_with,
+        given,
+        is_count,
+        local_folder,
+        resumed,
+    )
     from evenhand.studies.options import validated
 
     asked |= {
@@ -132,8 +141,12 @@ def frequencies(
         if plan:
             _print_plan(validated_options)
             return
-        result = frequencies_with(validated_options, output=output, progress=progress())
-    show(result, {"folder": result.path, "report": result.paths["report"]})
+        result = frequencies_with(validated_options, output=local_folder(output), progress=progress())
+    if join is None:
+        show(result, {"folder": result.path, "report": result.paths["report"]})
+    else:
+        relation = result.join(join)
+        show(relation, {"folder": relation.path, "report": relation.paths["report"]})
     share = result.counted.broken_share
     end(f"{share:.1%} of the documents could not be read" if share > result.options.error_threshold else None)
 

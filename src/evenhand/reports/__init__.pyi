@@ -15,6 +15,7 @@ from .drawing import (
     PlotArea as PlotArea,
     Scale as Scale,
     dot as dot,
+    factor_scale as factor_scale,
     line as line,
     rows_of as rows_of,
     scale_over as scale_over,

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.corpus.pipeline import Place, count_at, count_rank, kept_ranks, merged_ranks, slurm
+from evenhand.corpus.pipeline import COUNTING, Place, count_rank, do_ranks, kept_ranks, merged_ranks, slurm
 from evenhand.schema import EvenhandError, UsageError
 from tests.corpus.pipeline.cluster import fake_slurm
 
@@ -23,7 +23,7 @@ def expected(work):
 def counted_at(work, place, notes=None):
     told = [] if notes is None else notes
     ranks = range(len(work.ranks))
-    done = list(count_at(place, work, ranks, 2, told.append))
+    done = list(do_ranks(place, work, COUNTING, 2, told.append))
     assert sorted(one.rank for one in done) == list(ranks)
     return merged_ranks(work.folder, len(work.ranks))
 
@@ -39,8 +39,8 @@ def test_datatrove_counts_the_same_and_a_removed_rank_anew(work, expected, tmp_p
     place = Place("datatrove", str(tmp_path / "logs"), workers=1)
     assert same(counted_at(mine, place), expected)
     Path(mine.folder, "00001.parquet").unlink()  # datatrove's own marker of it is still there
-    assert len(list((tmp_path / "logs/completions").iterdir())) == len(mine.ranks) > 2
-    assert [one.rank for one in count_at(place, mine, [1], 1, print)] == [1]
+    assert len(list((tmp_path / "logs/counting/completions").iterdir())) == len(mine.ranks) > 2
+    assert [one.rank for one in do_ranks(place, mine, COUNTING, 1, print)] == [1]
     assert same(merged_ranks(mine.folder, len(mine.ranks)), expected)
     out, err = capsys.readouterr()
     assert out + err == ""
@@ -65,8 +65,8 @@ def on_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 def test_slurm_counts_the_same(work, expected, on_slurm: Place, tmp_path: Path) -> None:
     notes: list[str] = []
     assert same(counted_at(work(rank_bytes=20_000), on_slurm, notes), expected)
-    assert notes == [f"Job 1 was sent; its logs are in {on_slurm.logs}."]
-    script = (tmp_path / "logs/launch_script.slurm").read_text()
+    assert notes == [f"Job 1 was sent; its logs are in {on_slurm.logs}/counting."]
+    script = (tmp_path / "logs/counting/launch_script.slurm").read_text()
     assert "#SBATCH --partition=cpu" in script and "#SBATCH --time=01:00:00" in script
 
 
@@ -75,19 +75,21 @@ def test_jobs_that_run_on_are_waited_for_and_those_that_failed_are_said(
     work, expected, on_slurm: Place, tmp_path: Path
 ) -> None:
     mine = work(rank_bytes=20_000)
-    counting = count_at(on_slurm, mine, range(len(mine.ranks)), 1, print)
+    counting = do_ranks(on_slurm, mine, COUNTING, 1, print)
     next(counting)
     counting.close()  # whoever sent them has gone
     notes: list[str] = []
-    assert same(counted_at(mine, on_slurm, notes), expected)
-    assert len((tmp_path / "slurm/sent").read_text().splitlines()) <= 2
+    list(do_ranks(on_slurm, mine, COUNTING, 1, notes.append))
+    assert same(merged_ranks(mine.folder, len(mine.ranks)), expected)
+    assert notes == ["Job 1, which was sent before, is still at work."]
+    assert len((tmp_path / "slurm/sent").read_text().splitlines()) == 1
     gone = Path(mine.ranks[0][0].address)
     text = gone.read_text()
     Path(mine.folder, "00000.parquet").unlink()
     try:
         gone.write_text("changed")
-        with pytest.raises(EvenhandError, match=f"1 of {len(mine.ranks)} ranks are not counted.*{gone.name}"):
-            list(count_at(on_slurm, mine, [0], 1, print))
+        with pytest.raises(EvenhandError, match=f"1 of {len(mine.ranks)} ranks are not done.*{gone.name}"):
+            list(do_ranks(on_slurm, mine, COUNTING, 1, print))
     finally:
         gone.write_text(text)
 
@@ -105,5 +107,5 @@ def test_slurm_says_what_it_needs_before_anything_is_read(
 ) -> None:
     mine = work()
     with pytest.raises(UsageError, match=message):
-        list(count_at(Place("slurm", str(tmp_path / "logs"), slurm=options), mine, [0], 1, print))
+        list(do_ranks(Place("slurm", str(tmp_path / "logs"), slurm=options), mine, COUNTING, 1, print))
     assert kept_ranks(mine.folder, len(mine.ranks)) == set()

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -19,9 +20,9 @@ from evenhand.schema import without_surrogates
 AROUND = 60
 """Characters shown before and after a hit, at most."""
 HELD = 1 << 25
-"""Characters of documents that wait to be cut: what is drawn out again by then need not be cut."""
-BEGUN_WORD = re.compile(r"^\S+\s+")
-UNFINISHED_WORD = re.compile(r"\s+\S+$")
+"""Characters of documents that wait to be cut, at most: what is drawn out again by then need not be cut."""
+BEGUN_WORD = re.compile(r"^\S+\s+(?=\S)")
+UNFINISHED_WORD = re.compile(r"(?<=\S)\s+\S+$")
 LARGEST = np.iinfo(np.uint64).max
 STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -84,7 +85,10 @@ class ContextSample:
             taken.add(document)
         self._held += sum(len(texts[document]) for document in taken)
         if self._held > HELD:
-            self._cut()
+            waiting = {id(one.text): len(one.text) for one in self._all() if one.text is not None}
+            self._held = sum(waiting.values())  # of what was not drawn out again
+            if self._held > HELD // 2:
+                self._cut()
 
     def frame(self) -> pl.DataFrame:
         """CONTEXTS without the corpus."""
@@ -106,12 +110,14 @@ class ContextSample:
             self._limit[rank] = several[-1].key
 
     def _cut(self) -> None:
-        for several in self._drawn.values():
-            for one in several:
-                if one.text is not None:
-                    first, last = self._original(one.text, one.start, one.surface)
-                    one.cut, one.text = around(one.text, first, last), None
+        for one in self._all():
+            if one.text is not None:
+                first, last = self._original(one.text, one.start, one.surface)
+                one.cut, one.text = around(one.text, first, last), None
         self._held = 0
+
+    def _all(self) -> Iterator[_Drawn]:
+        return chain.from_iterable(self._drawn.values())
 
 
 def around(text: str, first: int, last: int) -> tuple[str, str, str]:

@@ -9,13 +9,22 @@ from .local import (
 from .places import (
     PLACES as PLACES,
     Place as Place,
-    count_at as count_at,
+    do_ranks as do_ranks,
 )
 from .ranks import (
     dealt as dealt,
 )
 from .slurm import (
     checked_slurm as checked_slurm,
+)
+from .stages import (
+    COUNTING as COUNTING,
+    HASHING as HASHING,
+    Stage as Stage,
+    are_repeats_known as are_repeats_known,
+    count_rank as count_rank,
+    find_all_repeats as find_all_repeats,
+    hash_rank as hash_rank,
 )
 from .steps import (
     CorpusReader as CorpusReader,
@@ -27,5 +36,4 @@ from .work import (
     RankDone as RankDone,
     Work as Work,
     broken_documents as broken_documents,
-    count_rank as count_rank,
 )

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from evenhand.corpus.pipeline.local import MOST_DEATHS
-from evenhand.corpus.pipeline.work import RankDone, Work, count_rank
+from evenhand.corpus.pipeline.stages import Stage
+from evenhand.corpus.pipeline.work import RankDone, Work
 from evenhand.schema import EvenhandError, UsageError
 
 OBJECTS = 200_000_000
@@ -81,21 +82,25 @@ def _signals_kept() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def on_ray(on: str, work: Work, ranks: Sequence[int], workers: int | None) -> Generator[RankDone, None, None]:
-    """Count ranks in a cluster (see `connected`); yields each as its counts are kept.
+def on_ray(
+    on: str, work: Work, stage: Stage, ranks: Sequence[int], workers: int | None
+) -> Generator[RankDone, None, None]:
+    """Do ranks of a stage in a cluster (see `connected`); yields each as it is kept.
 
     workers: tasks side by side; None: as many as the cluster has processors. Close it to stop.
     Raises what counting raises, EvenhandError for a rank whose process ends again and again.
     """
     with connected(on):
-        yield from _tasks(work, ranks, workers)
+        yield from _tasks(work, stage, ranks, workers)
 
 
-def _tasks(work: Work, ranks: Sequence[int], workers: int | None) -> Generator[RankDone, None, None]:
+def _tasks(
+    work: Work, stage: Stage, ranks: Sequence[int], workers: int | None
+) -> Generator[RankDone, None, None]:
     import ray
 
     most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-    task = ray.remote(num_cpus=1, max_retries=MOST_DEATHS - 1)(count_rank)
+    task = ray.remote(num_cpus=1, max_retries=MOST_DEATHS - 1)(stage.run)
     sent = ray.put(work)
     left, running = list(reversed(ranks)), dict[Any, int]()
     try:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.corpus.pipeline.keeping import kept_ranks
+from evenhand.corpus.pipeline.stages import Stage
 from evenhand.corpus.pipeline.trove import KeptRanks, steps_of
-from evenhand.corpus.pipeline.work import RankDone, Work, kept_rank
+from evenhand.corpus.pipeline.work import RankDone, Work
 from evenhand.schema import EvenhandError, UsageError, is_file, read_json, write_json
 
 try:
@@ -38,10 +38,10 @@ TAKEN = (
 class Slurm(KeptRanks, SlurmPipelineExecutor):  # type: ignore[misc]
     """datatrove's executor for Slurm; Slurm takes back a job whose machine is lost."""
 
-    def __init__(self, work: Work, logs: str, **options: Any):
-        named = {"job_name": "evenhand-frequencies", "qos": None, **options}
-        super().__init__(steps_of(work), tasks=len(work.ranks), logging_dir=logs, **named)
-        self.work = work
+    def __init__(self, work: Work, stage: Stage, logs: str, **options: Any):
+        named = {"job_name": f"evenhand-{stage.name}", "qos": None, **options}
+        super().__init__(steps_of(work, stage), tasks=len(work.ranks), logging_dir=logs, **named)
+        self.work, self.stage = work, stage
 
 
 def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,28 +74,28 @@ def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def on_slurm(
-    work: Work, logs: str, options: Mapping[str, Any], note: Callable[[str], None]
+    work: Work, stage: Stage, logs: str, options: Mapping[str, Any], note: Callable[[str], None]
 ) -> Generator[RankDone, None, None]:
-    """Send jobs for the ranks that are not kept, unless those sent before still run, and wait; yields what has come.
+    """Send jobs for the ranks of a stage that are not done, unless those sent before still run; yields what has come.
 
     Close it to leave them running. Raises UsageError as `checked_slurm`, EvenhandError where jobs have ended and
     ranks are missing.
     """
     named = checked_slurm(options)
     total = len(work.ranks)
-    told = kept_ranks(work.folder, total)
+    told = stage.kept(work)
     job = _sent(Path(logs))
     if job is not None and _runs(job):
-        note(f"Job {job}, which was sent before, is still counting.")
+        note(f"Job {job}, which was sent before, is still at work.")
     else:
-        job = _send(Slurm(work, logs, **named))
+        job = _send(Slurm(work, stage, logs, **named))
         write_json(Path(logs) / SENT, {"job": job})
         note(f"Job {job} was sent; its logs are in {logs}.")
     asked, gone = time.monotonic(), False
     while len(told) < total:
-        for rank in sorted(kept_ranks(work.folder, total) - told):
+        for rank in sorted(stage.kept(work) - told):
             told.add(rank)
-            yield kept_rank(work, rank)
+            yield stage.tell(work, rank)
         if len(told) == total:
             break
         if gone:
@@ -139,7 +139,7 @@ def _runs(job: str) -> bool:
 
 def _ended(work: Work, job: str, logs: str, missing: list[int]) -> EvenhandError:
     return EvenhandError(
-        f"Job {job} of Slurm has ended, and {len(missing):,} of {len(work.ranks):,} ranks are not counted; the first, "
+        f"Job {job} of Slurm has ended, and {len(missing):,} of {len(work.ranks):,} ranks are not done; the first, "
         f"{missing[0]}, reads {work.reads(missing[0])}.",
         f"{logs}/logs and {logs}/slurm_logs say why. The same command sends them anew; more memory is "
         "--set slurm.mem_per_cpu_gb=8, more time --set slurm.time=08:00:00.",

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from evenhand.corpus.counting import CountingOptions, write_counts
 from evenhand.corpus.pipeline.keeping import merged_ranks, rank_file
-from evenhand.corpus.pipeline.work import Counters
+from evenhand.corpus.pipeline.stages import Repeats, Stage, known_repeats
+from evenhand.corpus.pipeline.work import Counters, Work
 from evenhand.corpus.reading import Batch, Piece, ReadingOptions, fold_of, read_batches
 from evenhand.corpus.terms import TermTable
 from evenhand.schema import UsageError
@@ -98,8 +99,9 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
     """Reads documents as `evenhand frequencies` does: what cannot be read is counted by reason.
 
     parts: pieces (`evenhand.corpus.pieces`) in parts (`evenhand.corpus.dealt`); a task reads every `tasks`-th part.
-    reading: column, sample, duplicates. counter: which hears what was skipped and read; None: only the stages' own
-    statistics say it. Readers of datatrove log a document that cannot be read and forget it.
+    reading: column, sample, duplicates. counter: which hears what was skipped and read; None: only the steps' own
+    statistics say it. work: of which the parts are the ranks, where duplicates are dropped and were looked for.
+    Readers of datatrove log a document that cannot be read and forget it.
     Raises UsageError where datatrove is not installed, DataError for files that cannot be read.
     """
 
@@ -111,23 +113,26 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
         reading: ReadingOptions = ReadingOptions(),  # noqa: B008
         *,
         counter: TermCounter | None = None,
+        work: Work | None = None,
     ):
         super().__init__()
         self.parts, self.reading, self.counter = [tuple(part) for part in parts], reading, counter
+        self.work = work
 
     def run(
         self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
     ) -> Iterator["Document"]:
         """Documents of a task, behind those that are handed on."""
         yield from data or ()
-        for part in self.parts[rank::world_size]:
-            for piece in part:
-                yield from self._documents(piece)
+        for number in range(rank, len(self.parts), world_size):
+            repeats = {} if self.work is None else known_repeats(self.work, number)
+            for piece in self.parts[number]:
+                yield from self._documents(piece, repeats)
 
-    def _documents(self, piece: Piece) -> Iterator["Document"]:
+    def _documents(self, piece: Piece, repeats: Repeats) -> Iterator["Document"]:
         if self.counter is not None:
             self.counter.begin(piece)
-        for batch in read_batches(piece, self.reading):
+        for batch in read_batches(piece, self.reading, repeats.get(piece.number)):
             if self.counter is not None:
                 self.counter.hear(batch, piece)
             for reason, times in batch.skipped.items():
@@ -144,6 +149,23 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
                 self.stat_update("documents")
                 self.update_doc_stats(document)
                 yield document
+
+
+class RankStep(PipelineStep):  # type: ignore[misc]
+    """One rank of a stage that is none of documents."""
+
+    name, type = "evenhand rank", "Stage"
+
+    def __init__(self, work: Work, stage: Stage):
+        super().__init__()
+        self.work, self.stage = work, stage
+
+    def run(
+        self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
+    ) -> Iterator["Document"]:
+        """Does it, and hands on what comes."""
+        yield from data or ()
+        self.stage.run(self.work, rank)
 
 
 class CountsMerger(PipelineStep):  # type: ignore[misc]

@@ -1,11 +1,10 @@
-"""What there is to count, and one rank of it counted: the same wherever that happens."""
+"""What there is to count, and what is told of a rank: the same wherever that happens."""
 
 from dataclasses import dataclass
 
-from evenhand.corpus.counting import Counter, CountingOptions, Counts, merged, read_counts, write_counts
+from evenhand.corpus.counting import Counter, CountingOptions, Counts, merged
 from evenhand.corpus.matching import Matcher
-from evenhand.corpus.pipeline.keeping import rank_file
-from evenhand.corpus.reading import Piece, ReadingOptions, Reason, read_batches
+from evenhand.corpus.reading import Piece, ReadingOptions, Reason
 from evenhand.corpus.terms import TermTable
 
 CHOSEN = frozenset({Reason.DUPLICATE, Reason.NOT_SAMPLED, Reason.EMPTY, Reason.OTHER_RECORD})
@@ -21,7 +20,8 @@ class Work:
     reading: ReadingOptions
     counting: CountingOptions
     folder: str
-    """Where counts of ranks are kept: a path, or an address that all machines reach."""
+    """Where counts of ranks are kept: a path, or an address that all machines reach; a path where documents that repeat
+    others are left out, which are found by way of files beside them."""
 
     def reads(self, rank: int) -> str:
         """What a rank reads, in a few words."""
@@ -60,27 +60,8 @@ class Counters:
         return merged([counter.counts() for counter in self._counters.values()])
 
 
-def count_rank(work: Work, rank: int) -> RankDone:
-    """Count a rank and keep its counts, whole or not at all; counted twice, it is the same.
-
-    Raises DataError for files that are gone or were changed, WriteError.
-    """
-    counters = Counters(work.table, work.counting)
-    for piece in work.ranks[rank]:
-        mine = counters.of(piece.corpus)
-        for batch in read_batches(piece, work.reading):
-            mine.add(batch, piece)
-    counts = counters.counts()
-    write_counts(rank_file(work.folder, rank), counts)
-    return _done(work, rank, counts)
-
-
-def kept_rank(work: Work, rank: int) -> RankDone:
-    """What is told of a rank that another counted. Raises DataError for a damaged file."""
-    return _done(work, rank, read_counts(rank_file(work.folder, rank)))
-
-
-def _done(work: Work, rank: int, counts: Counts) -> RankDone:
+def done_of(work: Work, rank: int, counts: Counts) -> RankDone:
+    """What is told of a rank with such counts."""
     size = sum(piece.size for piece in work.ranks[rank])
     return RankDone(rank, size, int(counts.totals["documents"].sum()), broken_documents(counts))
 

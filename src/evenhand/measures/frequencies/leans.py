@@ -7,13 +7,14 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.frequencies.folds import Folded, folded, jackknifed, of_corpus, two_sided_p
-from evenhand.schema import UsageError, checked
+from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Codes, Floats, benjamini_hochberg
 
-LEAST_DOCUMENTS = 100
-"""With the term; with fewer, small p come too often (see the card)."""
 LEAST_EXPECTED = 10
-"""Times beside each group, of all times beside either, if the term leaned to none."""
+"""Pairs beside each group, of those beside either, if the term leaned to none; with fewer no interval is told."""
+LEAST_PAIRS = 200
+"""Beside either; with fewer a term is not tested, because small p come too often (see the card)."""
 SHE, HE = "with she", "with he"
 ALPHA = 0.05
 LEANS = (
@@ -44,8 +45,8 @@ def pronoun_leans(
     first if the term leaned to none, `estimate` = log odds of the first against the second group among them less those
     among all pronouns of the two groups (nats; 0.5 added to pairs), positive where the term goes with the first, with
     95 % t limits over folds, p of 0 and q over all terms of a corpus; `leaning` is SHE or HE (the first, the second
-    group) where q <= ALPHA, "" where it is larger, null (as limits and p) where fewer than LEAST_DOCUMENTS hold the
-    term, or fewer than LEAST_EXPECTED times beside each group are expected.
+    group) where q <= ALPHA, "" where it is larger. Limits are null where fewer than LEAST_EXPECTED pairs beside each
+    group are expected; p, q and leaning, too, where there are fewer than LEAST_PAIRS.
 
     Windows, not documents: the rarer pronoun stands in longer documents, in which every term is likelier, so that most
     terms would seem to lean to it. It describes the corpus: that a text about nuns says "she" is no verdict on it.
@@ -53,13 +54,13 @@ def pronoun_leans(
     gendered words near others.
 
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 500, "words": 9000})
-    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 3, "term": [0, 0, 1, 1, 2, 2], "documents_alone": 60,
-    ...     "hits_alone": [200, 200, 400, 400, 90, 90]})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 3, "term": [0, 0, 1, 1, 2, 2],
+    ...     "hits_alone": [2000, 2000, 4000, 4000, 900, 900]})
     >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "first": [0, 0, 1, 1], "second": 2,
-    ...     "windows": [40, 41, 20, 21]})
+    ...     "windows": [80, 82, 40, 42]})
     >>> pronoun_leans(totals, found, both, first=[0], second=[1], of=[2]).select(
     ...     "with_first", "expected_first", pl.col("estimate").round(2), "leaning").row(0)
-    (81, 40.666666666666664, 1.36, 'with she')
+    (162, 81.33333333333333, 1.37, 'with she')
     """
     require_columns(totals, ["corpus", "fold", "documents"], "pronoun_leans", of_any_kind=True)
     if not len(first) or not len(second):
@@ -92,13 +93,8 @@ def _leans(
     found = jackknifed(log_odds_ratio, *near, *own)
     sizes = [float(part.sum()) for part in own]
     expected = (first + second) * sizes[0] / max(sum(sizes), 1.0)
-    mine = terms.filter(pl.col("term").is_in(wanted.tolist()))
-    places = np.searchsorted(wanted, mine["term"].to_numpy())
-    documents = corpus.sums(mine, places, len(wanted), "documents_alone").sum(axis=1)
-    enough = (documents >= LEAST_DOCUMENTS) & (
-        np.minimum(expected, first + second - expected) >= LEAST_EXPECTED
-    )
-    p = np.where(enough, two_sided_p(found, len(corpus.folds)), np.nan)
+    enough = np.minimum(expected, first + second - expected) >= LEAST_EXPECTED
+    p = np.where(enough & (first + second >= LEAST_PAIRS), two_sided_p(found, len(corpus.folds)), np.nan)
     q = benjamini_hochberg(p)
     with np.errstate(invalid="ignore"):
         leaning = np.where(q <= ALPHA, np.where(found.estimate > 0, SHE, HE), "")
@@ -141,3 +137,31 @@ def _near_group(corpus: Folded, pairs: pl.DataFrame, group: list[int], wanted: C
     ]
     both = pl.concat(sides)
     return corpus.sums(both, np.searchsorted(wanted, both["term"].to_numpy()), len(wanted), "windows")
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="pronoun_lean",
+            summary="Whether the pronouns near a term are more often she's, or he's, than the corpus's pronouns are.",
+            construct="With which gender a corpus speaks of a group, a trait or an occupation.",
+            harm="Representational, if a model learns who is what: nurses are women, engineers men.",
+            groups="She- and he-pronouns at most a window of words from the term; terms of one corpus.",
+            ideal="0",
+            direction="Above 0: with she. Below 0: with he. Neither is worse by itself.",
+            null="0: she:he near the term as everywhere in the corpus.",
+            critique="Describes texts, not their writers: a term that means women leans, as it should. A pronoun that "
+            "is near need not be of the same person. Nothing is said of other pronouns.",
+            citation="Bordia & Bowman 2019, Identifying and Reducing Gender Bias in Word-Level Language Models",
+            source="A difference of log odds, as Bordia & Bowman 2019, equation 1, hold words against he and she",
+            details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, less the same of all pronouns; "
+            "grouped jackknife over 20 folds of documents, t with 19 degrees of freedom, Benjamini-Hochberg over the "
+            "terms of a corpus. Simulated without any leaning, 300 terms a corpus: intervals held 0 in 94.5-95.9 % "
+            "from 50 pairs on; of corpora 2-11 % had any term named with 200 pairs a term and 4-6 % with 400 (with 50 "
+            "pairs that lie in 20 documents 17 %: such terms are not tested). Of documents instead of windows it is "
+            "not told: the rarer pronoun stands in longer documents, so that nearly every term seems to lean to it.",
+        ),
+        unit="nats (log odds ratio)",
+        ideal=0.0,
+    ),
+)

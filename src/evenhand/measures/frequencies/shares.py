@@ -5,7 +5,8 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.frequencies.folds import clustered_shares, folded, jackknifed, of_corpus, rows_at
-from evenhand.schema import UsageError, checked
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats
 
 TERM_FREQUENCIES = (
@@ -151,3 +152,97 @@ def share_ratios(
     columns = typed(pl.String, "corpus") | typed(pl.Int64, "documents_of documents_to")
     columns |= typed(pl.Float64, "ratio ratio_low ratio_high")
     return pl.DataFrame(parts, schema=columns, orient="row").fill_nan(None)
+
+
+SEEN = "Whom a corpus speaks of, and how often."
+UNSEEN = (
+    "Groups that are seldom written about may be modelled badly; those written about in one way only, too."
+)
+WORDS = (
+    "A word is not a person: white is a wall, old is a house. It says nothing of what is said. Hit by word boundaries, "
+    "case folded, plurals included; counts of another way of counting differ (counting_difference)."
+)
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="term_share",
+            summary="The share of a corpus's documents in which a term stands at least once.",
+            construct=SEEN,
+            harm=UNSEEN,
+            groups="Terms of an axis, in each corpus; documents are units.",
+            ideal="None: what share of texts should name a group is no question of counting",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique=WORDS
+            + " Long documents hold more terms: compare corpora of like documents, or hits_per_million.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, sections 3.3 and B.4, tables 7 and 20-22",
+            details="Clopper-Pearson limits of as many independent documents as the spread over 20 folds allows (Korn "
+            "& Graubard 1998). Of a corpus that was counted whole, they speak of its source. Simulated, 95 % "
+            "limits hold in 98-99 % where up to 3 documents are expected to hold the term, 98 % at 10, 97 % at "
+            "100-600. With copies (a tenth of texts there ten times) in 95-96 % from 100 documents on, 93 % at 30 and "
+            "77 % at 10, where whether a copied text is among them decides: drop copies, or do not read limits of "
+            "rare terms.",
+        ),
+        unit="percent of documents",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="hits_per_million",
+            summary="How often a term stands in a corpus, per million words.",
+            construct=SEEN,
+            harm=UNSEEN,
+            groups="Terms of an axis, in each corpus.",
+            ideal="None: as term_share",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique=WORDS
+            + " A few documents that repeat a term can make all of it: look at term_share beside it.",
+            citation=ROBBIE,
+            source="Beside Esiobu et al. 2023, section B.4, which counts documents alone",
+            details="Grouped jackknife of its logarithm over 20 folds, t with 19 degrees of freedom; no limits where "
+            "all hits lie in one fold. Simulated with 1, 3 and 10 hits a document (geometric), 95 % limits hold in "
+            "95-98 % from 1 to 2,000 documents expected; with hits so unequal that single documents hold hundreds "
+            "(Pareto, index 1.5, at most 500) in 89-92 % only.",
+        ),
+        unit="hits per million words",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="group_share",
+            summary="The share of a corpus's documents with any term of a group: she-, he- and they-pronouns, buckets.",
+            construct=SEEN,
+            harm=UNSEEN,
+            groups="Groups of terms, in each corpus; documents are units.",
+            ideal="None: as term_share",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique="A longer list finds more: shares of lists of unlike length are not comparable. "
+            "They is plural more often than not. " + WORDS,
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, section C.3.3, table 24; lists of pronouns of Chowdhery et al. 2022 (PaLM)",
+            details="As term_share.",
+        ),
+        unit="percent of documents",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="he_she_ratio",
+            summary="Documents with he-pronouns for each document with she-pronouns.",
+            construct="Whether a corpus speaks more of men than of women.",
+            harm="Men become the default person of a model.",
+            groups="He- and she-pronouns in each corpus.",
+            ideal="1",
+            direction="Above 1: more documents with he.",
+            null="1, if as many documents spoke of men as of women.",
+            critique="Documents, not people: one he in a document counts like a hundred. Where most documents hold "
+            "both, it comes near 1 whatever their numbers.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, table 24",
+            details="Grouped jackknife of its logarithm over 20 folds. Simulated, 95 % limits hold in 95-98 % from 8 "
+            "documents of the rarer kind on.",
+        ),
+        unit="ratio of documents",
+        ideal=1.0,
+    ),
+)

@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.schema import checked
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card, checked
 from evenhand.stats import clopper_pearson_interval
 
 TOP = 10
@@ -52,7 +53,9 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     independent = pl.when(pl.col("variance") > 0).then(part * (1 - part) / pl.col("variance"))
     table = table.with_columns(n=pl.min_horizontal(independent.fill_null(pl.col("most")), "most"))
     known = table["n"].fill_null(0.0).to_numpy()
-    low, high = clopper_pearson_interval(np.clip(table["weighted_mean"].to_numpy() / 100, 0, 1) * known, known)
+    low, high = clopper_pearson_interval(
+        np.clip(table["weighted_mean"].to_numpy() / 100, 0, 1) * known, known
+    )
     told = table["n"].is_not_null()
     table = table.with_columns(
         low=pl.when(told).then(pl.Series(100 * low)), high=pl.when(told).then(pl.Series(100 * high))
@@ -84,3 +87,49 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
         std_all=value.std(ddof=1) / 100,
         mean=value.mean(),
     )
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="weighted_term_share",
+            summary="A term's share of documents over several corpora, weighted by their documents, with its spread.",
+            construct="Whom the corpora together speak of, and whether they agree.",
+            harm="As term_share.",
+            groups="Terms of an axis over corpora.",
+            ideal="None: as term_share",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique="The largest corpus decides: with the paper's, 96 of 100 documents are Common Crawl's.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, tables 7 and 20-22",
+            details="Mean: sum(w p), w = documents over all documents. weighted_std: sqrt(sum(w (p - mean)^2)), in "
+            "percentage points, which is not the paper's Std: no formula of its four printed columns gives that. We "
+            "tried the weighted, unbiased weighted and unweighted deviation, about its mean and ours, its standard "
+            "error, weights of roots and logarithms, and p (1 - p), in percent and in fractions; none fits more than 3 "
+            "of 40 rows. Five printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
+            "2.50), so that corpora that are not printed must have entered both. Ours are "
+            "0.15 points or less from the printed means.",
+        ),
+        unit="percent of documents",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="term_spread",
+            summary="How unequally the terms of an axis are found: the standard deviation of their weighted means.",
+            construct="Whether a few terms of an axis make up most of what is said.",
+            harm="As term_share.",
+            groups="Terms of an axis; the ten most frequent, and all, those never found at 0.",
+            ideal="None: as term_share",
+            direction="Larger: more unequal.",
+            null="None: it describes.",
+            critique="Follows the most frequent terms, which are often those with other senses (old, white). "
+            "Depends on which terms a list has. The paper found no relation with models' bias.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, table 23",
+            details="Divided by terms - 1, as fractions: that gives the paper's four numbers of the top ten from its "
+            "own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the rounding of these.",
+        ),
+        unit="fraction of documents (standard deviation)",
+    ),
+)

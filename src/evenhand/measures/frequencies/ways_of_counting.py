@@ -3,7 +3,8 @@
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.schema import checked
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card, checked
 
 
 @checked
@@ -29,3 +30,25 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
     )
     table = table.with_columns(difference=pl.col("share_here") - pl.col("share_published")).drop("of")
     return table.sort(pl.col("difference").abs(), "corpus", "term", descending=[True, False, False])
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="counting_difference",
+            summary="A term's share of documents as counted here, less its share as the paper counted.",
+            construct="What a way of counting does to a frequency.",
+            harm="None of itself: it says which published frequencies are too low or too high.",
+            groups="The same documents, counted twice.",
+            ideal="0",
+            direction="Above 0: the paper's way misses documents.",
+            null="0: both ways find the same documents.",
+            critique="Neither way knows what a word means. Ours finds terms of several words and plurals, which "
+            "membership among single tokens cannot.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    ),
+)

@@ -7,6 +7,7 @@ from .result import (
     Frequencies as Frequencies,
     frequencies as frequencies,
     frequencies_with as frequencies_with,
+    local_folder as local_folder,
     resumed as resumed,
 )
 from .tabulating import FrequencyTables as FrequencyTables, frequency_tables as frequency_tables

@@ -9,22 +9,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
 from evenhand.corpus.counting import CountingOptions
+from evenhand.corpus.matching import published_documents
 from evenhand.corpus.pipeline import (
+    COUNTING,
+    HASHING,
     Counters,
     Place,
+    Stage,
     Work,
+    are_repeats_known,
     broken_documents,
     checked_slurm,
-    count_at,
     dealt,
-    kept_ranks,
+    do_ranks,
+    find_all_repeats,
     merged_ranks,
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
 from evenhand.runs import Progress, Silence, locked, resumable, shown
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
     COUNTS,
@@ -66,11 +73,19 @@ def planned(options: FrequencyOptions) -> Plan:
     """What would be counted. Raises UsageError for sources, terms and places that are not there, DataError."""
     if options.on == "slurm":
         checked_slurm(options.slurm)
+    if options.duplicates == "drop" and "://" in (options.ranks_at or ""):
+        raise UsageError(
+            f"--duplicates drop looks through files of all ranks, which {options.ranks_at} cannot keep.",
+            "Name a folder that all machines see with --ranks-at, or keep duplicates.",
+        )
     table = build_terms(
         **({"lists": options.terms} if options.terms else {}),
         holisticbias=_holisticbias(options),
         inflections=options.inflections,
     )
+    Counters(table, _counting(options)).of("")  # refuses what it cannot count
+    if options.as_published:
+        published_documents(table, [""])  # says what it needs
     found = survey(
         options.sources,
         column=options.column,
@@ -126,28 +141,35 @@ def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
 
 
 def _count(plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
-    kept = kept_ranks(work.folder, len(work.ranks))
-    missing = [rank for rank in range(len(work.ranks)) if rank not in kept]
-    if not missing:
+    if not are_repeats_known(work):
+        progress.note("All files are read twice: first to find documents that repeat others.")
+        _do(HASHING, plan, work, folder, progress)
+        repeated = find_all_repeats(work)
+        progress.note(f"{repeated:,} documents repeat others and are not counted.")
+    _do(COUNTING, plan, work, folder, progress)
+
+
+def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
+    kept = stage.kept(work)
+    if len(kept) == len(work.ranks):
         return
     total, there = plan.size, sum(piece.size for rank in kept for piece in work.ranks[rank])
     place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
     with (
         shown(progress, round(total / MB), round(there / MB), "MB"),
-        closing(count_at(place, work, missing, os.cpu_count() or 1, progress.note)) as counting,
+        closing(do_ranks(place, work, stage, os.cpu_count() or 1, progress.note)) as doing,
     ):
-        for done in counting:
+        for done in doing:
             before, there = there, there + done.bytes
             progress.advance(round(there / MB) - round(before / MB), 0, done.broken)
+    if missing := len(work.ranks) - len(stage.kept(work)):
+        raise DataError(
+            f"{missing:,} of {len(work.ranks):,} ranks have ended, and what they gave is not in {work.folder}.",
+            "Machines elsewhere do not see this folder: --ranks-at names one that all reach, such as s3://BUCKET/PATH.",
+        )
 
 
 def _sum(work: Work, folder: Path) -> None:
-    missing = len(work.ranks) - len(kept_ranks(work.folder, len(work.ranks)))
-    if missing:
-        raise DataError(
-            f"{missing:,} of {len(work.ranks):,} ranks have ended, and their counts are not in {work.folder}.",
-            "Machines elsewhere do not see this folder: --ranks-at names one that all reach, such as s3://BUCKET/PATH.",
-        )
     counts = merged_ranks(work.folder, len(work.ranks))
     if not counts.totals["documents"].sum():
         raise _nothing(counts)
@@ -156,8 +178,9 @@ def _sum(work: Work, folder: Path) -> None:
 
 
 def _nothing(counts: Counts) -> DataError:
-    skipped = counts.skipped.group_by("reason").sum().sort("documents", descending=True)
-    said = [f"{row['documents']:,} {row['reason']}" for row in skipped.iter_rows(named=True)]
+    skipped = counts.skipped.group_by("reason").agg(pl.col("documents").sum())
+    rows = skipped.sort("documents", "reason", descending=[True, False]).rows()
+    said = [f"{documents:,} {reason}" for reason, documents in rows]
     return DataError(
         f"No document could be counted: {', '.join(said) or 'the files are empty'}.",
         "Look whether --column names what holds the text (no_text: it does not), and whether the files are what their "
@@ -170,14 +193,17 @@ def _work(plan: Plan, folder: Path) -> Work:
     reading = ReadingOptions(
         column=options.column, sample=options.sample, seed=options.seed, duplicates=options.duplicates
     )
-    counting = CountingOptions(
+    return Work(plan.table, plan.ranks, reading, _counting(options), _ranks_at(plan, folder))
+
+
+def _counting(options: FrequencyOptions) -> CountingOptions:
+    return CountingOptions(
         pairs=options.pairs,
         window=options.window,
         contexts=options.contexts,
         seed=options.seed,
         published=options.as_published,
     )
-    return Work(plan.table, plan.ranks, reading, counting, _ranks_at(plan, folder))
 
 
 def _ranks_at(plan: Plan, folder: Path) -> str:
@@ -208,7 +234,7 @@ def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
     counters = Counters(plan.table, work.counting)
     began, read = time.perf_counter(), 0
     for piece in max(plan.ranks, key=lambda rank: sum(one.size for one in rank)):
-        for batch in read_batches(piece, work.reading):
+        for batch in read_batches(piece, replace(work.reading, duplicates="keep")):
             counters.of(piece.corpus).add(batch, piece)
             read += batch.bytes_read
             if time.perf_counter() - began > seconds:

@@ -14,7 +14,7 @@ from evenhand.studies.record import Compared, StudyRecord
 
 RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count")
 is_count = RECORD.is_in
-TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.parquet", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
+TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.json", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
 """What else lies in the folder: the table of terms, the division, the sum, and the counts of ranks until then."""
 MOST_LISTED = 20
 """Files that an error lists."""

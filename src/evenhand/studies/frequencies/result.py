@@ -17,6 +17,7 @@ from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
 from evenhand.studies.frequencies.options import NOT_DECIDING, FrequencyOptions, given
 from evenhand.studies.frequencies.page import render_html
 from evenhand.studies.frequencies.record import is_count, stored_options
+from evenhand.studies.frequencies.relation import Relation, join_run
 from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_tables
 from evenhand.studies.frequencies.terminal import render_terminal
 from evenhand.studies.frequencies.view import FrequencyView
@@ -66,6 +67,17 @@ class Frequencies(StudyResult):
     def paths(self) -> dict[str, Path]:
         """The files that `report` writes, by what they are."""
         return super().paths | {"tables": self.path / "tables"}
+
+    def join(self, run: Path | str, *, corpus: str | None = None, alpha: float = 0.05) -> Relation:
+        """Does a model's treatment of a group follow how often it was seen? See `join_run`; written into this folder.
+
+        run: the folder of an audit. corpus: one of those counted; None: all together. Raises as `join_run`, WriteError.
+        """
+        output = self.path / "joined" / Path(run).resolve().name
+        seed = self.options.seed
+        found = join_run(self.counts, self.terms, run, output=output, corpus=corpus, alpha=alpha, seed=seed)
+        found.report()
+        return found
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table, by the name it has in `evenhand.studies.frequencies.FrequencyTables`."""
@@ -119,9 +131,7 @@ class Frequencies(StudyResult):
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print what is spoken of most and least, by corpus."""
-        render_terminal(self._view, console)
-        for name, path in (paths or {}).items():
-            console.print(f"{name}: {path}", soft_wrap=True, markup=False, highlight=False)
+        render_terminal(self._view, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html, frequencies.json and the tables as Parquet and CSV; their paths by name.
@@ -179,11 +189,21 @@ def frequencies(
     asked = validated(
         FrequencyOptions, given({"sources": named, "terms": lists, "workers": workers, **others})
     )
+    return frequencies_with(asked, output=local_folder(output), progress=progress)
+
+
+def local_folder(output: Path | str | None) -> Path | None:
+    """The folder that an output names, None for a new one. Raises UsageError for an address, and for an empty name."""
     if output == "":
         raise UsageError(
-            "The output folder's name is empty.", "Name a folder, or None for a new one in runs/."
+            "The output folder's name is empty.", "Name a folder, or none for a new one in runs/."
         )
-    return frequencies_with(asked, output=None if output is None else Path(output), progress=progress)
+    if isinstance(output, str) and "://" in output:
+        raise UsageError(
+            f"{output}: the count's folder lies on this machine.",
+            "What machines elsewhere count may lie at an address: --ranks-at s3://BUCKET/PATH.",
+        )
+    return None if output is None else Path(output)
 
 
 def frequencies_with(

@@ -65,7 +65,9 @@ def _pronouns(view: FrequencyView, out: Printer) -> None:
     groups = view.tables.groups.filter(pl.col("kind") == "pronoun")
     for row in rows:
         mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
-        out.row(table, row["corpus"], *(percent(mine.get(name)) for name in ("she", "he", "they")), ratio(row))
+        out.row(
+            table, row["corpus"], *(percent(mine.get(name)) for name in ("she", "he", "they")), ratio(row)
+        )
     out.show(table)
 
 
@@ -84,7 +86,9 @@ def _axes(view: FrequencyView, out: Printer) -> None:
             continue
         out.line(_terms(found.head(TOP)))
         if found.height > TOP:
-            out.line(f"least: {', '.join(found.tail(min(BOTTOM, found.height - TOP))['name'].reverse())}", "dim")
+            out.line(
+                f"least: {', '.join(found.tail(min(BOTTOM, found.height - TOP))['name'].reverse())}", "dim"
+            )
     if len(axes) > AXES:
         out.line(f"and {len(axes) - AXES} more axes on the page", "dim")
 
@@ -104,7 +108,8 @@ def _doubtful(view: FrequencyView, out: Printer) -> None:
     out.gap()
     out.line("Rarely of people where they stand (hits near a word for people, and what is usual)", "bold")
     told = [
-        f"{row['name']} {row['near_person']:.0f} % (usual {row['usual']:.0f} %)" for row in rows.head(DOUBTFUL).to_dicts()
+        f"{row['name']} {row['near_person']:.0f} % (usual {row['usual']:.0f} %)"
+        for row in rows.head(DOUBTFUL).to_dicts()
     ]
     more = rows.height - len(told)
     out.line(", ".join(told) + (f", and {more} more" if more > 0 else ""))

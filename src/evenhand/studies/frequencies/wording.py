@@ -97,8 +97,8 @@ def standing(view: FrequencyView) -> str:
     sampled = view.tables.sampled
     if sampled < 1:
         return (
-            f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and of "
-            "the source that its documents came from."
+            f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and "
+            "of the source that its documents came from."
         )
     return (
         "Every document was counted: of these corpora nothing is estimated. 95 % intervals say how far the numbers "
@@ -119,7 +119,11 @@ def copies(view: FrequencyView) -> str:
 def left_out(view: FrequencyView, corpus: str) -> str:
     """Documents of a corpus that were not counted, by reason, most first."""
     rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
-    by_reason = rows.group_by("reason").agg(pl.col("documents").sum()).sort("documents", "reason", descending=[True, False])
+    by_reason = (
+        rows.group_by("reason")
+        .agg(pl.col("documents").sum())
+        .sort("documents", "reason", descending=[True, False])
+    )
     return listing([f"{n:,} {REASONS.get(reason, reason)}" for reason, n in by_reason.iter_rows()])
 
 
@@ -168,7 +172,9 @@ def notes(view: FrequencyView) -> list[str]:
     leans = view.tables.leans
     told = [standing(view), copies(view)]
     if not view.tables.ratios["ratio"].drop_nulls().len():
-        told.append("Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans.")
+        told.append(
+            "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
+        )
     elif leans.height and not leans["p"].drop_nulls().len():
         told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
     told.append(
