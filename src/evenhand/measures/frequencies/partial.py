@@ -60,8 +60,9 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
     )
     values = np.full((points.height, max(1, len(templates))), np.nan)
     values[at["place"].to_numpy(), at["column"].to_numpy()] = at["value"].to_numpy()
-    strata = points["axis"].rank("dense").to_numpy().astype(np.int64)
-    means = centred_means(values, strata) + (np.nanmean(values) if values.size else 0.0)
+    # axes keep their differences here: what compares within axes takes them out
+    means = centred_means(values, np.zeros(points.height, np.int64))
+    means = means + (np.nanmean(values) if points.height else 0.0)
     return points.with_columns(value=pl.Series(means, dtype=pl.Float64)), values
 
 

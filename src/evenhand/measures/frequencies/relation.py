@@ -38,8 +38,7 @@ class FrequencyRelation:
     limits, and `chance`, the size that 95 % of estimates have where nothing is related. Rows of `near_person` have no
     verdict. n: descriptors; n_missing: those without a frequency or answer; n_units: buckets.
     points: one row an outcome and descriptor: documents, share (percent), near_person, log_frequency, characters,
-    words, tokens, answers and value (mean over templates, of each template the mean of the axis taken out and the mean
-    of all put back).
+    words, tokens, answers and value (mean over templates, made comparable where a descriptor was not asked in all).
     """
 
     relations: pl.DataFrame

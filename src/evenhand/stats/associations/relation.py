@@ -84,9 +84,10 @@ def rank_relation(
     All numbers become ranks within their stratum; the controls' are taken out of both by least squares; the rest are
     correlated. The error, brought to Fisher's scale, is that of the jackknife over clusters (their stratum is ranked
     again), never below that of as many independent things; with templates, what their own slopes vary by beyond the
-    noise of single cells is added. t has one degree of freedom less than the effective number of clusters: (sum of h)² / sum of h², h
-    what is left of the first number's ranks in each, squared and summed. Not measurable are fewer clusters than signs
-    can tell at `level` (six at 0.05), numbers that do not vary, and samples that find correlations above 0.9 alone.
+    noise of single cells is added. t has one degree of freedom less than the effective number of clusters:
+    (sum of h)² / sum of h², h what is left of the first number's ranks in each, squared and summed. Not measurable are
+    fewer clusters than signs can tell at `level` (six at 0.05), numbers that do not vary, and samples that find
+    correlations above 0.9 alone.
     Raises UsageError for shapes that differ.
     Source: Kendall 1942 (partial rank correlation); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters
     left out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's
