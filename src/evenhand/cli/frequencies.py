@@ -111,6 +111,7 @@ def frequencies(
     """
     asked = options_of(locals(), "output", "plan", "join", "settings", "terms", "pairs", "as_published")
     from evenhand.schema import UsageError
+    from evenhand.studies import validated
     from evenhand.studies.audit import assign
     from evenhand.studies.frequencies import (
         FrequencyOptions,
@@ -120,7 +121,6 @@ def frequencies(
         local_folder,
         resumed,
     )
-    from evenhand.studies.options import validated
 
     asked |= {
         "terms": _split("--terms", terms),

@@ -99,7 +99,8 @@ def _tasks(
 ) -> Generator[RankDone, None, None]:
     import ray
 
-    most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    cluster: Any = ray
+    most = workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
     task = ray.remote(num_cpus=1, max_retries=MOST_DEATHS - 1)(stage.run)
     sent = ray.put(work)
     left, running = list(reversed(ranks)), dict[Any, int]()

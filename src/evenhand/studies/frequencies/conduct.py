@@ -30,6 +30,7 @@ from evenhand.corpus.pipeline import (
     merged_ranks,
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
+from evenhand.corpus.terms import DEFAULT
 from evenhand.runs import Progress, Silence, locked, resumable, shown
 from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
@@ -78,10 +79,9 @@ def planned(options: FrequencyOptions) -> Plan:
             f"--duplicates drop looks through files of all ranks, which {options.ranks_at} cannot keep.",
             "Name a folder that all machines see with --ranks-at, or keep duplicates.",
         )
+    holisticbias, births = (_folder(options, name) for name in ("holisticbias", "ssa-names"))
     table = build_terms(
-        **({"lists": options.terms} if options.terms else {}),
-        holisticbias=_holisticbias(options),
-        inflections=options.inflections,
+        options.terms or DEFAULT, holisticbias=holisticbias, births=births, inflections=options.inflections
     )
     Counters(table, _counting(options)).of("")  # refuses what it cannot count
     if options.as_published:
@@ -219,8 +219,8 @@ def _workers(options: FrequencyOptions) -> int:
     return options.workers or os.cpu_count() or 1
 
 
-def _holisticbias(options: FrequencyOptions) -> Path | None:
-    given = options.data.get("holisticbias")
+def _folder(options: FrequencyOptions, name: str) -> Path | None:
+    given = options.data.get(name)
     return None if given is None else Path(given).expanduser()
 
 
