@@ -75,7 +75,7 @@ def normalised_bytes(texts: Sequence[str]) -> bytearray:
     except UnicodeEncodeError:
         encoded = [without_surrogates(text).encode() for text in texts]
     content = b"\0".join([b"", *encoded, b""])
-    if content.count(0) > len(encoded) + 1:
+    if np.count_nonzero(np.frombuffer(content, np.uint8) == 0) > len(encoded) + 1:
         content = b"\0".join([b"", *(each.replace(b"\0", OTHER.encode()) for each in encoded), b""])
     if not content.isascii():
         content = _in_ascii_or_words(content)
@@ -161,10 +161,12 @@ def _with_single_spaces(folded: bytearray, content: NDArray[np.uint8]) -> bytear
     firsts = seconds[new] - 1
     line_ends = np.add.reduceat(content[seconds] == LINE_END, np.flatnonzero(new), dtype=np.int64)
     line_ends += content[firsts] == LINE_END
-    kept = np.ones(len(content), bool)
-    kept[seconds] = False
     content[firsts[line_ends > 0]] = LINE_END
     parting = firsts[line_ends > 1] + 1
     content[parting] = LINE_END
+    if len(parting) == len(seconds):
+        return folded
+    kept = np.ones(len(content), bool)
+    kept[seconds] = False
     kept[parting] = True
     return bytearray(content[kept])

@@ -24,6 +24,11 @@ from .counterfactual.similarity import (
     response_similarity as response_similarity,
 )
 from .frequencies.leans import pronoun_leans as pronoun_leans
+from .frequencies.relation import (
+    RELATED as RELATED,
+    FrequencyRelation as FrequencyRelation,
+    frequency_relation as frequency_relation,
+)
 from .frequencies.senses import sense_shares as sense_shares
 from .frequencies.shares import (
     group_shares as group_shares,

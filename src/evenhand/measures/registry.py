@@ -13,6 +13,7 @@ from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, ExtensionError, Registry, checked
 
 _LISTED = (
+    ("frequencies.relation", "frequency_relation"),
     ("likelihood.perplexity", "perplexity"),
     ("likelihood.likelihood_spread", "likelihood_spread"),
     ("likelihood.likelihood_bias_published", "likelihood_bias_published"),

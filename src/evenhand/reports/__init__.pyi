@@ -53,6 +53,12 @@ from .plots import (
 from .printer import (
     Printer as Printer,
 )
+from .scatter import (
+    SCATTER_STYLE as SCATTER_STYLE,
+    ScatterPoint as ScatterPoint,
+    scatter_key as scatter_key,
+    scatter_svg as scatter_svg,
+)
 from .view import (
     BenchmarkView as BenchmarkView,
     ClassifierView as ClassifierView,

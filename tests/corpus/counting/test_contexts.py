@@ -36,7 +36,7 @@ def test_each_hit_is_as_likely_drawn_as_any_other() -> None:
 
 
 def test_the_original_is_shown_with_whole_words_around_it() -> None:
-    begun = "The old house stood where two roads met, and behind its garden a tall African\u2010American \u201cwoman\u201d "
+    begun = "The house stood where two roads met, and behind its garden a tall African\u2010American \u201cwoman\u201d "
     text = begun + "had lived for more than sixty years, or so they said who knew, alone."
     found = {row["hit"]: row for row in drawn([text], Matcher(TABLE)).iter_rows(named=True)}
     assert set(found) == {"American", "African\u2010American", "woman"}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenhand.corpus.counting.contexts import ContextSample
 from evenhand.corpus.counting.counts import SOURCES, TABLES, Counts
-from evenhand.corpus.counting.frames import ALONE, EXACT, FLAGS, NEAR_PERSON, group_frame, term_frame
+from evenhand.corpus.counting.frames import ALONE, FLAGS, group_frame, term_frame
 from evenhand.corpus.counting.merging import in_order
 from evenhand.corpus.counting.options import CONTEXTS, DEFAULT_PAIRS, NEAR, WINDOW, CountingOptions
 from evenhand.corpus.counting.order import Order
@@ -111,12 +111,12 @@ class Counter:
         document = hits.document.astype(np.int64)
         rank = order.of_surface[hits.surface]
         fold = folds[document]
-        # documents stand so far apart that no window reaches from one to the next
-        apart = max(self._options.window, NEAR) + 1
-        first_words = np.cumsum(hits.words + apart) - hits.words
+        first_words = (
+            np.cumsum(hits.words + 2 * NEAR) - hits.words
+        )  # so far apart that none is near to the next one's
         position = first_words[document] + hits.word
         near = near_person(position, order.person[rank])
-        flags = order.exact[hits.surface] * EXACT | ~hits.nested * ALONE | near * NEAR_PERSON
+        flags = order.exact[hits.surface] | (~hits.nested).view(np.uint8) << 1 | near.view(np.uint8) << 2
         self._hits.add((fold * order.size + rank) << FLAGS | flags)
         found, found_rank, alone = self._add_documents(document, rank, flags, folds)
         self._pairs.add_within(Together.DOCUMENTS, found[alone], found_rank[alone], folds[found[alone]])
@@ -128,6 +128,7 @@ class Counter:
             Together.SENTENCES, found_sentence[alone], in_sentence[alone], of_sentences[found_sentence[alone]]
         )
         alone = ~hits.nested
+        position += document * self._options.window  # nor in one window
         self._pairs.add_windows(position[alone], self._options.window, rank[alone], fold[alone])
         self._contexts.add(batch.texts, batch.places, piece, hits, rank, near)
         if self._published is not None:
@@ -137,7 +138,7 @@ class Counter:
         self,
         document: NDArray[np.int64],
         rank: NDArray[np.int64],
-        flags: NDArray[np.int64],
+        flags: NDArray[np.uint8],
         folds: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Count documents of terms, groups and axes; returns each document's terms, and whether one stood alone."""
@@ -183,7 +184,8 @@ class Counter:
         ):
             number = of_rank[rank]
             first = starts_of(whole * many + number)  # side by side, since ranks go by groups
-            tallies[column].add(fold[first] * many + number[first])
+            whole, rank, fold, number = whole[first], rank[first], fold[first], number[first]
+            tallies[column].add(fold * many + number)
 
     def counts(self) -> Counts:
         """What was counted so far. More may be added afterwards."""
@@ -245,21 +247,16 @@ def _part(batch: Batch, first: int, last: int) -> Batch:
 def near_person(position: NDArray[np.int64], person: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether a person is spoken of within NEAR words of each hit, by another word than its own.
 
-    position: (hits,) number of the first word of each hit, never falling. person: (hits,) whether it speaks of a
-    person. A term is not near itself, nor near another term that begins with the same word.
+    position: (hits,) number of the first word of each hit, never falling, NEAR or more. person: (hits,) whether it
+    speaks of a person. A term is not near itself, nor near another term that begins with the same word.
 
-    >>> near_person(np.array([0, 4, 4, 20]), np.array([False, True, False, True])).tolist()
+    >>> near_person(np.array([5, 9, 9, 25]), np.array([False, True, False, True])).tolist()
     [True, False, False, False]
     """
-    if not len(position):
-        return np.zeros(0, dtype=bool)
-    starts = starts_of(position)
-    where = position[starts]
-    spoken = np.logical_or.reduceat(person, starts)
-    never = 2 * NEAR + int(where[-1])
-    before = np.maximum.accumulate(np.where(spoken, where, -never))
-    behind = np.minimum.accumulate(np.where(spoken, where, 2 * never)[::-1])[::-1]
-    near = np.zeros(len(where), dtype=bool)
-    near[1:] |= where[1:] - before[:-1] <= NEAR
-    near[:-1] |= behind[1:] - where[:-1] <= NEAR
-    return np.repeat(near, np.diff(starts, append=len(position)))
+    spoken = np.zeros(int(position[-1]) + NEAR + 1 if len(position) else 0, dtype=bool)
+    spoken[position[person]] = True
+    near = np.zeros(len(position), dtype=bool)
+    for words in range(1, NEAR + 1):
+        near |= spoken[position + words]
+        near |= spoken[position - words]
+    return near

@@ -22,8 +22,8 @@ class Order:
         rank[self.term] = np.arange(self.size)
         self.of_surface = rank[table.surfaces["term"].to_numpy()]
         """(surfaces,) rank of the term of each surface."""
-        self.exact = ~table.surfaces["inflected"].to_numpy()
-        """(surfaces,) whether each stands so in the list."""
+        self.exact = (~table.surfaces["inflected"].to_numpy()).view(np.uint8)
+        """(surfaces,) 1 for one that stands so in the list, else 0."""
         self.kinds = terms["kind"].unique(maintain_order=True).to_list()
         self.kind = (
             terms["kind"].replace_strict(self.kinds, range(len(self.kinds)), return_dtype=pl.Int64).to_numpy()

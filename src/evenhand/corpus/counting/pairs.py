@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from evenhand.corpus.counting.counts import PAIR_COUNTS
 from evenhand.corpus.counting.options import allowed_pairs
 from evenhand.corpus.counting.order import Order
-from evenhand.corpus.counting.tallies import SparseTally, couples
+from evenhand.corpus.counting.tallies import SparseTally, starts_of, sums
 from evenhand.corpus.reading import FOLDS
 
 
@@ -22,16 +22,18 @@ class Together(IntEnum):
 
 
 class PairTally:
-    """How often each two terms were found together."""
+    """How often each two terms were found together.
+
+    A code is ((fold * size + first) * size + second) * 3 + in what, of ranks. Of windows first may be the higher one:
+    putting them in order costs less where counts are, than where each pair is found.
+    """
 
     def __init__(self, order: Order, pairs: tuple[str, ...]):
         self._order = order
         self._allowed = allowed_pairs(pairs, order.kinds)
         self._paired = self._allowed.any(axis=1)[order.kind]
         self._any = bool(self._paired.any())
-        some = np.flatnonzero(self._allowed.any(axis=1))
-        self._all_of_them = bool(self._allowed[np.ix_(some, some)].all())
-        self._tally = SparseTally(FOLDS * order.size**2 * len(Together))
+        self._tally = SparseTally(FOLDS * order.size**2 * len(Together), self._wanted)
 
     def add_within(
         self,
@@ -49,7 +51,9 @@ class PairTally:
             return
         kept = self._paired[ranks]
         wholes, ranks, folds = wholes[kept], ranks[kept], folds[kept]
-        self._add(together, np.searchsorted(wholes, wholes, "right"), ranks, folds)
+        starts = starts_of(wholes)
+        ends = np.append(starts, len(wholes))[1:]
+        self._add(together, np.repeat(ends, ends - starts), ranks, folds)
 
     def add_windows(
         self,
@@ -73,35 +77,31 @@ class PairTally:
         folds: NDArray[np.int64],
     ) -> None:
         size = self._order.size
-        for one, other in couples(ends):
-            first, second = ranks[one], ranks[other]
-            codes = np.minimum(first, second) * size + np.maximum(first, second)
-            codes = (folds[one] * size**2 + codes) * len(Together) + together
-            kept = first != second
-            if not self._all_of_them:
-                kept &= self._allowed[self._order.kind[first], self._order.kind[second]]
-            self._tally.add(codes[kept])
+        first = (folds * size + ranks) * size * len(Together) + together
+        second = ranks * len(Together)
+        for codes in sums(ends, first.astype(self._tally.type), second.astype(self._tally.type)):
+            self._tally.add(codes)
+
+    def _wanted(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        pair = codes // len(Together) % self._order.size**2
+        first, second = np.divmod(pair, self._order.size)
+        wanted: NDArray[np.bool_] = self._allowed[self._order.kind[first], self._order.kind[second]]
+        wanted &= first != second
+        pair = np.minimum(first, second) * self._order.size + np.maximum(first, second)
+        return wanted & ~np.isin(pair, self._order.one_spelling)
 
     def frame(self) -> pl.DataFrame:
         """PAIR_COUNTS without the corpus."""
-        codes, counts = self._tally.counts()
         size = self._order.size
-        found, together = np.divmod(codes, len(Together))
-        fold, pair = np.divmod(found, size**2)
-        kept = ~np.isin(pair, self._order.one_spelling)
-        found, together, fold, pair, counts = (x[kept] for x in (found, together, fold, pair, counts))
-        row = np.concatenate([[True], found[1:] != found[:-1]])[: len(found)]
-        columns = np.zeros((len(Together), int(row.sum())), dtype=np.int64)
-        columns[together, np.cumsum(row) - 1] = counts
-        one, other = (self._order.term[x] for x in np.divmod(pair[row], size))
-        return pl.DataFrame(
-            {
-                "fold": fold[row],
-                "first": np.minimum(one, other),
-                "second": np.maximum(one, other),
-                "documents": columns[Together.DOCUMENTS],
-                "sentences": columns[Together.SENTENCES],
-                "windows": columns[Together.WINDOWS],
-            },
-            schema={name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"},
-        )
+        each = size**2 * len(Together)
+        schema = pl.Schema({name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"})
+        frames = [pl.DataFrame(schema=schema)]
+        for fold in range(FOLDS):  # one by one, as they may be many millions
+            codes, counts = self._tally.counts(fold * each, (fold + 1) * each)
+            pair, together = np.divmod(codes - fold * each, len(Together))
+            one, other = (self._order.term[x] for x in np.divmod(pair, size))
+            columns = {whole.name.lower(): np.where(together == whole, counts, 0) for whole in Together}
+            pairs = {"first": np.minimum(one, other), "second": np.maximum(one, other)}
+            frame = pl.DataFrame(pairs | columns).group_by("first", "second").sum()
+            frames.append(frame.with_columns(fold=pl.lit(fold)).select(schema.names()).cast(schema))
+        return pl.concat(frames)

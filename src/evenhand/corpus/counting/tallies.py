@@ -1,6 +1,6 @@
 """Accumulators of small codes: how often each was seen, dense where there are few, sparse where there are many."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 WAITING = 1 << 21
 """Codes that wait before they are counted together: 16 MB."""
+WIDEST = (1 << 32) - 1
+"""The highest count that four bytes hold."""
 AT_ONCE = 1 << 20
 """Pairs that are laid out at once."""
 
@@ -41,28 +43,32 @@ class Tally:
 
 
 class SparseTally:
-    """How often each code of very many was added, of which few are: two sorted arrays, and what waits for them."""
+    """How often each code of very many was added, of which few are: two sorted arrays, and what waits for them.
 
-    def __init__(self, size: int):
-        self._type: Any = (
-            np.uint32 if size <= 1 << 32 else np.int64
-        )  # half the memory, and sorted in half the time
-        self._codes: NDArray[Any] = np.zeros(0, dtype=self._type)
-        self._counts = np.zeros(0, dtype=np.int64)
+    size: one more than the highest code. wanted: says of codes which are kept; asked of each once in a while.
+    """
+
+    def __init__(self, size: int, wanted: Callable[[Codes], NDArray[np.bool_]]):
+        # half the memory, and sorted in half the time
+        self.type: Any = np.uint32 if size <= 1 << 32 else np.int64
+        self._wanted = wanted
+        self._codes: NDArray[Any] = np.zeros(0, dtype=self.type)
+        self._counts: NDArray[Any] = np.zeros(0, dtype=np.uint32)  # wider when one of them needs it
         self._waiting: list[NDArray[Any]] = []
         self._held = 0
 
-    def add(self, codes: Codes) -> None:
-        """Count some codes more. codes: (any,)."""
-        self._waiting.append(codes.astype(self._type))
+    def add(self, codes: NDArray[Any]) -> None:
+        """Count some codes more. codes: (any,) of `type`."""
+        self._waiting.append(codes)
         self._held += len(codes)
         if self._held > WAITING:
             self._settle()
 
-    def counts(self) -> tuple[Codes, NDArray[np.int64]]:
-        """Codes that were seen, sorted, and how often: two arrays (codes,)."""
+    def counts(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """Codes first ... last-1 that were seen, sorted, and how often: two arrays (codes,)."""
         self._settle()
-        return self._codes.astype(np.int64), self._counts
+        some = slice(*(int((self._codes < edge).sum()) for edge in (first, last)))
+        return self._codes[some].astype(np.int64), self._counts[some].astype(np.int64)
 
     def _settle(self) -> None:
         if not self._waiting:
@@ -72,6 +78,11 @@ class SparseTally:
         self._waiting, self._held = [], 0
         starts = starts_of(waiting)
         codes, counts = waiting[starts], np.diff(starts, append=len(waiting))
+        kept = self._wanted(codes.astype(np.int64))
+        codes, counts = codes[kept], counts[kept]
+        if len(counts) and int(self._counts.max(initial=0)) + int(counts.max()) > WIDEST:
+            self._counts = self._counts.astype(np.int64)
+        counts = counts.astype(self._counts.dtype)
         place = np.searchsorted(self._codes, codes)
         known = np.zeros(len(codes), dtype=bool)
         within = place < len(self._codes)
@@ -88,26 +99,31 @@ def starts_of(values: NDArray[np.integer]) -> NDArray[np.intp]:
     >>> starts_of(np.array([3, 3, 5, 5, 5, 7])).tolist()
     [0, 2, 5]
     """
-    if not len(values):
-        return np.zeros(0, dtype=np.intp)
-    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    new = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return np.flatnonzero(new)
 
 
-def couples(ends: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Each element with every one behind it up to its own end, some at a time so that memory stays flat.
+def sums(ends: NDArray[np.intp], first: NDArray[Any], second: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """`first` of each element + `second` of every one behind it up to its own end, some at a time: memory stays flat.
 
-    ends: (elements,) one past the last partner of each. Yields places of first and of second elements.
+    ends: (elements,) one past the last partner of each. first, second: (elements,).
 
-    >>> [[a.tolist(), b.tolist()] for a, b in couples(np.array([3, 3, 3, 5, 5]))]
-    [[[0, 0, 1, 3], [1, 2, 2, 4]]]
+    >>> ends, tens, ones = np.array([3, 3, 3, 4]), np.array([10, 20, 30, 40]), np.array([1, 2, 3, 4])
+    >>> [several.tolist() for several in sums(ends, tens, ones)]
+    [[12, 13, 23]]
     """
-    partners = np.maximum(ends - np.arange(len(ends)) - 1, 0)
+    partners = np.maximum(ends - np.arange(1, len(ends) + 1), 0)
     behind = np.cumsum(partners)
-    begun = 0
-    while begun < len(ends) and behind[-1] > (done := behind[begun - 1] if begun else 0):
+    begun, done = 0, 0
+    while len(ends) and done < behind[-1]:
         stop = max(int(np.searchsorted(behind, done + AT_ONCE, "right")), begun + 1)
         several = partners[begun:stop]
-        first = np.repeat(np.arange(begun, stop), several)
-        before = np.repeat(behind[begun:stop] - several - done, several)
-        yield first, first + 1 + np.arange(len(first)) - before
-        begun = stop
+        total = int(behind[stop - 1]) - done
+        next_to = np.arange(begun + 1, stop + 1) - (behind[begun:stop] - several - done)
+        places = np.repeat(next_to, several)
+        places += np.arange(total)
+        codes = np.repeat(first[begun:stop], several)
+        codes += second[places]
+        yield codes
+        begun, done = stop, done + total

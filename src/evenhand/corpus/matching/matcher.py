@@ -51,6 +51,7 @@ class Matcher:
         self.table = table
         self._automaton = automaton(list(patterns)) if patterns else None
         self._lengths = np.array([len(surface) for surface in surfaces], np.int64)
+        self._longest = int(self._lengths.max(initial=0))
         self._characters = np.array([len(surface.decode()) for surface in surfaces], np.int64)
         self._parted = np.array([b" " in spelt for spelt in words], bool)
         self._text = np.frombuffer(b"".join(surfaces), np.uint8)
@@ -113,9 +114,10 @@ class Matcher:
             surface = self._rows[self._rows_from[pattern]]
         kept = self._agrees(np.frombuffer(content, np.uint8), surface, start)
         surface, start = surface[kept], start[kept]
-        order = np.lexsort((surface, -self._lengths[surface], start))
-        surface, start = surface[order], start[order]
-        return surface, start, start + self._lengths[surface]
+        length = self._lengths[surface]
+        # surfaces that share a place come in the order of their rows, which a stable sort keeps
+        order = np.argsort(start * (self._longest + 1) - length, kind="stable")
+        return surface[order], start[order], (start + length)[order]
 
     def _agrees(self, content: NDArray[np.uint8], surface: Places, start: Places) -> NDArray[np.bool_]:
         """Whether what stands between the words of a surface stands there in the document as well."""

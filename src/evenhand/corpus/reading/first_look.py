@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from evenhand.corpus.reading.columns import column_types, holds_text, opened
+from evenhand.corpus.reading.delimited import rows_of
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.jsonl import value_of
 from evenhand.corpus.reading.lines import lines_of
@@ -20,15 +21,23 @@ def check_column(piece: Piece, column: str) -> bool:
 
     Raises DataError, which lists the columns there, for one without it.
     """
-    if piece.kind not in ("parquet", "jsonl") or not piece.size:
-        return not piece.kind.startswith(("parquet", "jsonl"))
+    if piece.kind not in ("parquet", "jsonl", "csv"):
+        return True
+    if not piece.size:
+        return False
     with Stored(piece.address, piece.version) as stored:
         try:
-            return (
-                _parquet_has(stored, column) if piece.kind == "parquet" else _json_has(stored, piece, column)
-            )
+            match piece.kind:
+                case "parquet":
+                    return _parquet_has(stored, column)
+                case "jsonl":
+                    return _json_has(stored, piece, column)
+            heading = next(rows_of(stored, piece), [])
         except Damaged:
             return False
+    if column not in heading:
+        raise DataError(f"{piece.address} has no column {column!r}.", _choose(heading, column))
+    return True
 
 
 def _parquet_has(stored: Stored, column: str) -> bool:

@@ -9,7 +9,7 @@ from evenhand.corpus.reading.columns import opened
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
 from evenhand.corpus.reading.options import Documents
-from evenhand.corpus.reading.sources import Source, SourceFile, files_of, parse_source
+from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_source
 from evenhand.corpus.reading.stores import Stored, local, scheme_of
 from evenhand.corpus.reading.unpacking import Damaged, packing_of
 from evenhand.schema import DataError, UsageError
@@ -17,6 +17,7 @@ from evenhand.schema import DataError, UsageError
 LARGEST = 128 << 20
 LARGEST_BOOK = 8 << 20
 """Bytes: where no text of a folder is larger, each file is a document. The longest novels have 7 MB."""
+BOOKS = (".txt", ".text")
 PACKED_BY = 4
 """Bytes of text in a packed one, about."""
 
@@ -140,7 +141,7 @@ def _unit(files: list[SourceFile], documents: Documents) -> str:
     texts = [entry for entry in files if entry.kind == "text"]
     sizes = [entry.file.size * (PACKED_BY if packing_of(entry.file.address) else 1) for entry in texts]
     books = len(texts) > 1 and max(sizes) <= LARGEST_BOOK
-    return "file" if books and all(entry.name.lower().endswith("t") for entry in texts) else "line"
+    return "file" if books and all(ending_of(entry.name) in BOOKS for entry in texts) else "line"
 
 
 def _piece(source: Source, entry: SourceFile, unit: str) -> Piece:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from evenhand.corpus.reading.stores import Found, clear_errors, described, found, local, scheme_of, store_of
 from evenhand.corpus.reading.unpacking import PACKINGS
-from evenhand.schema import DataError, UsageError, is_file, is_folder
+from evenhand.schema import DataError, UsageError, is_file, is_folder, unknown_name
 
 KIND_BY_ENDING = {
     ".parquet": "parquet",
@@ -67,13 +67,11 @@ def parse_source(given: str) -> Source:
     >>> parse_source("data/c4-train.00000-of-01024.json.gz").corpus
     'c4-train'
     """
-    there = not scheme_of(given) and (is_file(given) or is_folder(given) or _matches_here(given))
-    if not there and (match := NAMED.fullmatch(given)):
-        name, address = match[1].strip(), match[2].strip()
-        if not name:
-            raise UsageError(f"{given!r} names no corpus.", "Write NAME=ADDRESS, or the address alone.")
-        return Source(name, address, True)
-    if not given.strip() or given.endswith("="):
+    there = "://" not in given and (is_file(given) or is_folder(given) or _matches_here(given))
+    named = None if there else NAMED.fullmatch(given)
+    if named and named[1].strip() and named[2].strip():
+        return Source(named[1].strip(), named[2].strip(), True)
+    if named or not given.strip() or given.startswith("=") or (given.endswith("=") and not there):
         raise UsageError(f"{given!r} is no source.", "Name a file, a folder or a pattern: [NAME=]ADDRESS")
     return Source(_derived(given), given, False)
 
@@ -124,6 +122,8 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
     kind: what files hold, whatever they end in; None: by their endings. Raises DataError where nothing is found or
     may be read, UsageError for files with unknown endings alone.
     """
+    if kind is not None and kind not in KIND_BY_ENDING.values():
+        raise unknown_name("kind of file", kind, set(KIND_BY_ENDING.values()))
     address = source.address
     folder = _is_folder(address)
     listed = list(_listed(address, folder))

@@ -21,8 +21,10 @@ MENDING = {
         "Give credentials as for the AWS tools (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), or "
         "FSSPEC_S3_ANON=true for a public bucket; AWS_ENDPOINT_URL for another service than Amazon's."
     ),
-    "hf": "Name it hf://datasets/OWNER/NAME/PATH; HF_TOKEN for private ones, and HF_HUB_OFFLINE unset.",
+    "hf": "Look at the name on the hub: hf://datasets/OWNER/NAME/PATH. Private ones need HF_TOKEN.",
+    "https": "Look at the address in a browser. A file whose server does not give parts of it: download it first.",
 }
+MENDING["http"] = MENDING["https"]
 PACKAGES = {"s3": "'evenhand[s3]'", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 BLOCK = 8 << 20
 """Bytes that are asked of a remote store at a time."""
@@ -95,9 +97,13 @@ def clear_errors(address: str) -> Iterator[None]:
     except EvenhandError:
         raise
     except FileNotFoundError as error:
-        raise DataError(f"There is no {address}.", _mending(scheme)) from error
+        if not scheme:
+            raise DataError(f"There is no {address}.", "Look at how the path is spelt.") from error
+        raise DataError(
+            f"There is no {address}, or its server cannot be reached.", "Look at how the address is spelt."
+        ) from error
     except PermissionError as error:
-        hint = _mending(scheme) or "Ask who owns it for permission to read it."
+        hint = MENDING.get(scheme) or "Ask who owns it for permission to read it."
         raise DataError(f"{address} may not be read: {_said(error)}.", hint) from error
     except ImportError as error:
         package = PACKAGES.get(scheme, "'evenhand[corpus]'")
@@ -105,11 +111,7 @@ def clear_errors(address: str) -> Iterator[None]:
             f"{address} needs a package that is not installed.", f"pip install {package}"
         ) from error
     except Exception as error:  # stores raise classes of many libraries, of which none is shared
-        raise DataError(f"{address} could not be read: {_said(error)}.", _mending(scheme)) from error
-
-
-def _mending(scheme: str) -> str | None:
-    return MENDING.get(scheme)
+        raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
 
 
 def _said(error: BaseException) -> str:

@@ -9,8 +9,8 @@ from evenhand.schema import DataError
 
 PACKINGS = {".gz": "gzip", ".bgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 UNPACKED_AT_ONCE = 1 << 18
-FED_AT_ONCE = 1 << 11
-"""Bytes of zstd that are unpacked at a time: at worst, and only in files made to do harm, they become 64 MB."""
+FED_AT_ONCE = 1 << 9
+"""Bytes of zstd that are unpacked at a time: at worst, and only in files made to do harm, they become 16 MiB."""
 LARGEST_WINDOW = 1 << 27
 """Bytes that unpacking zstd may look back on, as of zstd itself without --long=31."""
 

@@ -35,7 +35,7 @@ def person_nouns() -> Iterator[Candidate]:
 
 
 def names(source: Path | str, births: Path | str | None) -> Iterator[Candidate]:
-    """First names of a list as `load_names` takes it; group: gender, behind race and ethnicity where these are known."""
+    """First names of a list as `load_names` takes it; group: gender, behind race and ethnicity where known."""
     listed = load_names(source, births=births)
     for name, gender, race in listed.select("name", "gender", "race_ethnicity").unique().iter_rows():
         group = gender if race is None else f"{race} {gender}"

@@ -1,4 +1,11 @@
 from .leans import HE as HE, SHE as SHE, pronoun_leans as pronoun_leans
+from .relation import (
+    MEASURE as MEASURE,
+    RELATED as RELATED,
+    RELATIONS as RELATIONS,
+    FrequencyRelation as FrequencyRelation,
+    frequency_relation as frequency_relation,
+)
 from .senses import sense_shares as sense_shares
 from .shares import (
     group_shares as group_shares,
