@@ -97,8 +97,8 @@ def expected_together(
 ) -> Floats:
     """How often two terms would stand together if they were independent."""
     if level == "windows":
-        return first * second / np.square(whole) * places_together(whole, documents, window)
-    return first * second / whole
+        return np.asarray(first * second / np.square(whole) * places_together(whole, documents, window))
+    return np.asarray(first * second / whole)
 
 
 def _level(
@@ -108,12 +108,14 @@ def _level(
     found = terms["term"].unique().sort().to_numpy()
     alone = corpus.sums(terms, np.searchsorted(found, terms["term"].to_numpy()), len(found), column)
     whole, documents = corpus.total(total), corpus.total("documents")
-    keys = pairs.filter(pl.col(level) > 0).select("first", "second").unique().sort("first", "second")
+    held = pairs.filter(pl.col(level) > 0).sort("first", "second")
+    keys = held.select("first", "second").unique(maintain_order=True)
+    rows = rows_at(keys, held, ["first", "second"])
     yield pl.DataFrame(schema=ASSOCIATIONS)
     for start in range(0, keys.height, CHUNK):
         part = keys.slice(start, CHUNK)
-        counted = pairs.join(part, on=["first", "second"], how="semi", maintain_order="left")
-        together = corpus.sums(counted, rows_at(part, counted, ["first", "second"]), part.height, level)
+        begin, end = np.searchsorted(rows, [start, start + part.height])
+        together = corpus.sums(held[begin:end], rows[begin:end] - start, part.height, level)
         sides = [alone[np.searchsorted(found, part[name].to_numpy())] for name in ("first", "second")]
         yield _measured(corpus.name, level, part, together, sides, whole, documents, window)
 

@@ -248,7 +248,7 @@ def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]
         mine = found.filter(pl.col("corpus") == corpus).sort(
             "pmi_low", "first", "second", descending=[True, False, False]
         )
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (
                 row["first_name"],
                 row["second_name"],
