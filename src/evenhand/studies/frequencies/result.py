@@ -119,7 +119,6 @@ class Frequencies(StudyResult):
             "evenhand": VERSION,
             "folder": str(self.path),
             **asked,
-            "table of terms": f"{len(self.terms):,} terms, {self.terms.content_hash[:16]}",
             "files": len({piece.address for piece in plan.pieces}),
             "bytes": plan.size,
             "ranks": len(plan.ranks),
