@@ -105,6 +105,11 @@ def test_what_lies_in_one_fold_has_no_limits_of_a_ratio() -> None:
     assert np.isnan(two_sided_p(found, FOLDS)[0])
 
 
+def test_what_no_fold_changes_is_not_certain() -> None:
+    found = jackknifed(lambda a, b: np.log(a / b), np.array([[1.0, 1.0]]), np.array([[1.0, 1.0]]))
+    assert found.estimate[0] == 0 and np.isnan(found.low[0])
+
+
 def test_one_fold_alone_says_nothing_of_ratios_and_what_is_exact_of_shares() -> None:
     found = clustered_shares(np.array([[3.0]]), np.array([10.0]))
     exact = binomtest(3, 10).proportion_ci(method="exact")
