@@ -1,4 +1,5 @@
 from .batches import (
+    fold_of as fold_of,
     read_batches as read_batches,
     write_hashes as write_hashes,
 )
@@ -24,4 +25,7 @@ from .planning import (
     Survey as Survey,
     pieces as pieces,
     survey as survey,
+)
+from .sources import (
+    parse_source as parse_source,
 )
