@@ -102,21 +102,23 @@ def write_corpus(folder: Path, documents: list[str], size: int, larger: int) -> 
 
 
 def terms_table(data: Path, many: bool):
-    """The lists that need no download, or 5,000 terms: with all names, and words of the corpus in their place."""
+    """The lists that need no download, or 5,000 terms: also published descriptors and names, and rare words."""
     from evenhand.corpus.terms import build_terms
 
     if not many:
         return build_terms(["descriptors", "pronouns"])
-    found = build_terms(["descriptors", "pronouns", "names"])
+    published = {"holisticbias": data / "holisticbias", "births": data / "names"}
+    here = {name: folder for name, folder in published.items() if folder.is_dir()}
+    lists = ["descriptors", "pronouns", *(here or ["names"])]
+    found = build_terms(lists, **here)
     known = set(found.surfaces["text"])
     words = Multiset(word for text in documents_of(data) for word in re.findall("[a-z]{4,}", text.lower()))
-    # each tenth of the common words: as a user's list of any words, which stand everywhere
-    own = [word for word, _ in words.most_common()[::3] if word not in known]
+    rare = [word for word, times in words.most_common() if times < 50 and word not in known]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "words.csv"
-        rows = [f"{word},words,{i % 50}" for i, word in enumerate(own[: 5000 - len(found)])]
+        rows = [f"{word},words,{i % 50}" for i, word in enumerate(rare[: max(5000 - len(found), 1)])]
         path.write_text("\n".join(["term,axis,group", *rows]) + "\n")
-        return build_terms(["descriptors", "pronouns", "names", str(path)])
+        return build_terms([*lists, str(path)], **here)
 
 
 def measure_ours(

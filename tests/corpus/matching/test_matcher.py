@@ -205,3 +205,21 @@ def test_some_real_documents_in_all_as_written_slowly(shared: Path) -> None:
         *dict.fromkeys(["she", "he", "they", "his", "her", "american", "african american", *often])
     )
     assert hits_of(small, texts) == slow_hits(small, texts)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["he ", "he", "ß ", "é", "  ", "\u00ad", " - ", "İ\u0301 ", "x", "\n \n"]),
+        max_size=60,
+    )
+)
+def test_places_in_long_originals(pieces: list[str]) -> None:
+    text = "".join(pieces) * 12
+    matcher = Matcher(SMALL)
+    hits = matcher.find([text])
+    places = [m.start() for m in re.finditer("he", text)]
+    for start, surface in list(zip(hits.start.tolist(), hits.surface.tolist(), strict=True))[::40]:
+        first, last = matcher.original(text, start, surface)
+        assert matcher.normalised(text[first:last]).replace("\n", " ") == SURFACES[surface]
+        assert len(matcher.normalised(text[:first]).rstrip(" \n")) <= start
+        assert SURFACES[surface] != "he" or first in places

@@ -125,6 +125,11 @@ def _result(work: Work, rank: int, reference: Any) -> RankDone:
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, EvenhandError):
             raise error.cause from None
+        if isinstance(error.cause, ray.exceptions.RaySystemError | ImportError):
+            raise EvenhandError(
+                f"A machine of the cluster cannot count: {str(error).strip().splitlines()[-1].strip()}.",
+                "Install the same evenhand[corpus], with the same packages, on every machine of the cluster.",
+            ) from error
         raise
     except ray.exceptions.RayError as error:  # its process or machine was lost, or the memory did not suffice
         reason = str(error).strip().split("\n")[0].rstrip(".")

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.corpus.reading.chunks import Chunk
-from evenhand.corpus.reading.columns import read_columns
-from evenhand.corpus.reading.delimited import read_rows
 from evenhand.corpus.reading.documents import FOLDS, Batch, Piece, Reason
 from evenhand.corpus.reading.duplicates import draw_texts, write_hash_file
-from evenhand.corpus.reading.jsonl import read_jsonl
+from evenhand.corpus.reading.formats import (
+    read_columns,
+    read_file,
+    read_jsonl,
+    read_lines,
+    read_paragraphs,
+    read_records,
+    read_rows,
+)
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.plain import read_file, read_lines, read_paragraphs
 from evenhand.corpus.reading.stores import Stored
 from evenhand.corpus.reading.unpacking import Damaged
-from evenhand.corpus.reading.warc import read_records
 from evenhand.schema import UsageError
 
 Reader = Callable[[Stored, Piece, ReadingOptions], Iterator[Chunk]]
@@ -109,7 +113,7 @@ def _chunks(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[C
 def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[bool]:
     if repeats is None or not len(repeats):
         return [False] * len(places)
-    return np.isin(np.array(places, dtype=np.int64), repeats).tolist()
+    return list(np.isin(np.array(places, dtype=np.int64), repeats).tolist())
 
 
 def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:

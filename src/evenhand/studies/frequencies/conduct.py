@@ -36,6 +36,7 @@ from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
     COUNTS,
+    HERE,
     LOGS,
     RANKS,
     Plan,
@@ -109,7 +110,7 @@ def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None =
     terms, DataError for what cannot be read and where nothing could, WriteError, Interrupted (resumable).
     """
     progress = progress or Silence()
-    with resumable(f"Go on with: evenhand frequencies {folder}"):
+    with resumable(_again(options, folder)):
         plan = planned(options)
         for note in plan.notes:
             progress.note(note)
@@ -125,8 +126,16 @@ def go_on(options: FrequencyOptions, folder: Path, progress: Progress | None = N
     return _counted(plan, folder, progress or Silence())
 
 
+def _again(options: FrequencyOptions, folder: Path) -> str:
+    """How to go on: what other machines are asked is named each time."""
+    elsewhere = "" if options.on in HERE else f" --on {options.on}"
+    elsewhere += "".join(f" --set slurm.{name}={value}" for name, value in options.slurm.items())
+    elsewhere += "" if options.ranks_at is None else f" --ranks-at {options.ranks_at}"
+    return f"Go on with: evenhand frequencies {folder}{elsewhere}"
+
+
 def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
-    with resumable(f"Go on with: evenhand frequencies {folder}"), locked(folder / "lock"):
+    with resumable(_again(plan.options, folder)), locked(folder / "lock"):
         if not is_file(folder / COUNTS):
             work = _work(plan, folder)
             _count(plan, work, folder, progress)

@@ -86,6 +86,7 @@ def test_the_likelihoods_and_valence_of_worlds(tmp_path: Path) -> None:
                 world,
                 benchmarks=["evenhand-likelihood"],
                 axes=list(written_about.AXES),
+                limit=8_000,
                 output=tmp_path / f"{seed}-{slope}",
             )
             verdicts = dict(whole(join_run(counts, table, run.path)).select("outcome", "verdict").rows())

@@ -20,11 +20,13 @@ class JoinedBenchmark:
 class Joined:
     """model: its name. corpora: what was counted, by name. benchmarks: those of the run that name descriptors.
 
-    trained_on: whether the model says that it was trained on the corpus counted. alpha: the chance of a false relation.
+    trained_on: whether the model says that it was trained on the corpus counted. unfinished: whether the run has
+    prompts yet to ask. alpha: the chance of a false relation.
     """
 
     model: str
     corpora: tuple[str, ...]
     benchmarks: tuple[JoinedBenchmark, ...]
     trained_on: bool
+    unfinished: bool
     alpha: float

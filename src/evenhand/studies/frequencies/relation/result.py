@@ -85,6 +85,7 @@ class Relation(StudyResult):
                 "model": self.joined.model,
                 "corpora": list(self.joined.corpora),
                 "trained_on": self.joined.trained_on,
+                "unfinished": self.joined.unfinished,
                 "alpha": self.joined.alpha,
                 "matching": [
                     {
@@ -163,6 +164,7 @@ def join_run(
             corpora=names,
             benchmarks=tuple(joined),
             trained_on=described_as.get("corpus") in names,
+            unfinished=directory.manifest.status != "complete",
             alpha=alpha,
         ),
     )

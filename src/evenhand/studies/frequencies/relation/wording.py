@@ -86,6 +86,8 @@ def _beside(one: JoinedBenchmark, row: Mapping[str, Any]) -> str:
 def notes(relation: Joined) -> list[str]:
     """What to beware of."""
     found = []
+    if relation.unfinished:
+        found.append("The run is not finished: what it has answered so far was joined.")
     if not relation.trained_on:
         found.append(
             f"{listing(list(relation.corpora))} was counted; nothing says that {relation.model} was trained on it. "

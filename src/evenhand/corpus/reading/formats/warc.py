@@ -6,7 +6,7 @@ from typing import Any
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.html import decoded, page_text
+from evenhand.corpus.reading.formats.html import decoded, page_text
 from evenhand.corpus.reading.options import ReadingOptions
 from evenhand.corpus.reading.stores import EXTRA, Stored
 from evenhand.corpus.reading.unpacking import Damaged, unpacked

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.corpus.reading import warc
-from evenhand.corpus.reading.html import decoded, page_text
+from evenhand.corpus.reading.formats import warc
+from evenhand.corpus.reading.formats.html import decoded, page_text
 
 Read = Callable[..., Any]
 
