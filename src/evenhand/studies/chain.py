@@ -7,6 +7,7 @@ from pathlib import Path
 from evenhand.mitigations import Mitigated, Mitigation, as_chain, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import MitigationRecord
+from evenhand.runs.cluster import where_it_is
 from evenhand.schema import EvenhandError, as_json
 
 LONGEST_SLUG, LONGEST_NAME = 32, 120
@@ -57,6 +58,7 @@ def named_chain(
     return words, tuple(load_mitigation(link) if isinstance(link, str) else link for link in chain)
 
 
+@where_it_is
 def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
     """What the manifest says of each mitigation of a model.
 
