@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts
+from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts, concatenate
 from evenhand.models.huggingface.masking import MaskedInputs, masked_inputs
 from evenhand.schema import ModelError, ResponseError, unknown_name
 from evenhand.weights import Budget, run_batches

@@ -23,12 +23,12 @@ from evenhand.models import (
 )
 from evenhand.models.dialogue import joined, unanswered
 from evenhand.runs.cluster.pool import Pool
+from evenhand.runs.cluster.work import Answers
 from evenhand.runs.cluster.worker import Recipe
 from evenhand.schema import AnsweredBefore, EvenhandError, ResponseError, is_a
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Spans = list[tuple[int, int, Any]]
 
 
 class Far:
@@ -60,9 +60,9 @@ class Far:
         piece: Callable[[int, int], tuple[Any, ...]],
         n: int,
         lost: Callable[[str], Any],
-        join: Callable[[Spans], Any],
+        join: Callable[[Answers], Any],
     ) -> Any:
-        def kept(error: EvenhandError, done: Spans) -> None:
+        def kept(error: EvenhandError, done: Answers) -> None:
             places = [place for first, last, _ in done for place in range(first, last)]
             numbered, at = [], 0
             for first, last, answer in done:
@@ -174,7 +174,7 @@ def where_it_is(
             return cast(Result, model.pool.there(model.recipe, _called, there, arguments, named))
         return function(model, *arguments, **named)
 
-    return there
+    return cast(Callable[Concatenate[Any, Arguments], Result], there)
 
 
 def abreast(thing: object) -> int:

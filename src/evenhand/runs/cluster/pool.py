@@ -1,22 +1,18 @@
 """Workers that answer side by side: who is free gets the next piece, and what a dead one was asked is asked again."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from evenhand.runs.cluster.hands import Died, Hands
+from evenhand.runs.cluster.work import Answers, Span, Work
 from evenhand.runs.cluster.worker import LONGEST, Broken, Done, Recipe, Refused
 from evenhand.runs.environment import this_environment
 from evenhand.schema import EvenhandError, ModelError, as_json
 
-PIECES = 2
-"""Of what is left a free worker gets its share divided by this: large pieces first, small ones at the end, so that
-fast and slow workers end together."""
-SMALLEST = 16
-"""The smallest piece is this part of a worker's share, so that a piece's own cost stays small."""
 POLL = 0.2
 """Seconds between two looks at whether somebody wants to stop."""
 DEATHS = 6
@@ -25,16 +21,6 @@ ROOM = 600.0
 """Seconds in which a cluster must find room for at least one worker."""
 LISTED = 20
 """Deaths that the record tells one by one."""
-FATAL = "WorkerDied: the worker died each time it was asked this text"
-
-
-@dataclass
-class _Span:
-    """A piece of what is asked, by the places of its first and behind its last."""
-
-    first: int
-    last: int
-    deaths: int = 0
 
 
 @dataclass
@@ -44,9 +30,9 @@ class _Seat:
     worker: Any
     question: Any = None
     """What it is being asked, unless it is free: a piece of work, to make something, or else where it is."""
-    span: _Span | None = None
-    turn: int = 0
-    """Of which work the piece is: an answer to an earlier one, which a stop left behind, is dropped."""
+    span: Span | None = None
+    work: Work | None = None
+    """Of which the piece is."""
     makes: Recipe | None = None
     has: set[str] = field(default_factory=set)
     """Keys of the recipes whose thing it holds, with the fingerprint that all have."""
@@ -75,22 +61,22 @@ class Pool:
         self.deaths: list[dict[str, Any]] = []
         self._seats = [_Seat(hands.start()) for _ in range(number)]
         self._known: dict[str, _Facts] = {}
-        self._turn = self._in_a_row = 0
+        self._in_a_row, self._heard = 0, 0.0
         self._noted: set[str] = set()
         self._seen: dict[str, dict[str, Any]] = {}
 
     def facts(self, recipe: Recipe, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """What `read` says of a thing, once a first worker has made it; others make it meanwhile.
+        """What `read` says of a thing, and its `fingerprint`, once a first worker has made it; others follow.
 
-        read: a function of a module; it says at least `fingerprint`. Raises what making it raised.
+        read: a function of a module. Raises what making it raised.
         """
         if recipe.key not in self._known:
-            self._work(recipe, read, lambda first, last: (), 1, first_facts=True)
+            self._do(Work(recipe, read, lambda first, last: (), 1, self.number), only_facts=True)
         return self._known[recipe.key].facts
 
     def there(self, recipe: Recipe, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function makes of the thing in a worker; raises as it raises."""
-        return self._work(recipe, function, lambda first, last: arguments, 1)[0][2]
+        return self._do(Work(recipe, function, lambda first, last: arguments, 1, self.number))[0][2]
 
     def divided(
         self,
@@ -99,17 +85,14 @@ class Pool:
         piece: Callable[[int, int], tuple[Any, ...]],
         n: int,
         lost: Callable[[str], Any],
-        kept: Callable[[EvenhandError, list[tuple[int, int, Any]]], None],
-    ) -> list[tuple[int, int, Any]]:
-        """Answers of the thing to n things asked, divided among the workers.
+        kept: Callable[[EvenhandError, Answers], None],
+    ) -> Answers:
+        """Answers of the thing to n things asked, divided among the workers; for the arguments see `Work`.
 
-        function: answers a piece. piece: its arguments for those from one place to before another. lost: the answer for
-        one that was fatal to every worker that was asked it, from a sentence. kept: told, with an error of the user's
-        that ends the work, what was answered before it.
-        Returns (first, last, answer) by place, together all n. Raises as the function raises, once those that are still
-        at work have ended, and ModelError where workers only die.
+        Returns answers by place, together to all n. Raises as the function raises, once those that are still at work
+        have ended, and ModelError where workers only die.
         """
-        return self._work(recipe, function, piece, n, lost=lost, kept=kept)
+        return self._do(Work(recipe, function, piece, n, self.number, lost, kept))
 
     def description(self, recipe: Recipe) -> list[dict[str, Any]]:
         """What each worker that has answered last said of its thing."""
@@ -134,84 +117,61 @@ class Pool:
             self.hands.stop(seat.worker)
         self.hands.close()
 
-    def _work(
-        self,
-        recipe: Recipe,
-        function: Callable[..., Any],
-        piece: Callable[[int, int], tuple[Any, ...]],
-        n: int,
-        *,
-        lost: Callable[[str], Any] | None = None,
-        kept: Callable[[EvenhandError, list[tuple[int, int, Any]]], None] | None = None,
-        first_facts: bool = False,
-    ) -> list[tuple[int, int, Any]]:
-        self._turn += 1
-        ahead, again = 0, deque[_Span]()
-        done: list[tuple[int, int, Any]] = []
-        failed: EvenhandError | Exception | None = None
-        there, heard = 0, time.monotonic()
-        while (there < n and failed is None) or self._at_work():
-            for seat in self._seats if failed is None else ():
-                if seat.question is not None:
-                    continue
-                if not seat.where:
-                    seat.question = self.hands.ask(seat.worker, "where")
-                elif recipe.key not in seat.has:
-                    read = function if first_facts else _nothing
-                    seat.makes = recipe
-                    seat.question = self.hands.ask(seat.worker, "do", recipe, _facts_of, (read,))
-                elif not first_facts and (ahead < n or again):
-                    # What a worker died of comes last: others are not kept from their answers.
-                    span = _Span(ahead, self._end(ahead, n)) if ahead < n else again.popleft()
-                    ahead = max(ahead, span.last)
-                    seat.span, seat.turn = span, self._turn
-                    arguments = (recipe, function, piece(span.first, span.last))
-                    seat.question = self.hands.ask(seat.worker, "do", *arguments)
+    def _do(self, work: Work, *, only_facts: bool = False) -> Answers:
+        """Ask until all is answered; what an earlier work left behind on being stopped is waited for and dropped.
+
+        only_facts: until a first worker has made the thing and its facts are known.
+        """
+        self._heard = time.monotonic()
+        while work.open or any(seat.work is work for seat in self._seats):
+            for seat in self._seats:
+                if seat.question is None:
+                    self._ask(seat, work, only_facts)
             for seat in self._answered():
-                span, mine = seat.span, seat.turn == self._turn
-                making, question = seat.makes, seat.question
-                seat.question = seat.span = seat.makes = None
-                try:
-                    said = self.hands.answer(question)
-                except Died as death:
-                    hopeless = self._replaced(seat, str(death))
-                    failed = failed or hopeless
-                    if span is not None and mine:
-                        settled = self._after_death(span, again, lost, str(death))
-                        done += settled
-                        there += len(settled)
-                    continue
-                if making is not None:
-                    failed = failed or self._made(seat, making, said)
-                    if first_facts and recipe.key in self._known:
-                        return []
-                elif span is not None and mine:
-                    if isinstance(said, Done):
-                        done.append((span.first, span.last, said.answer))
-                        seat.descriptions[recipe.key] = said.description
-                        there += span.last - span.first
-                        self._in_a_row, heard = 0, time.monotonic()
-                    else:
-                        failed = failed or said.error()
-                elif span is None:
-                    failed = failed or self._come(seat, said)
-            if failed is None and not self._seen:
-                self._check_room(heard)
-        done.sort(key=lambda one: one[:2])
-        if failed is not None:
-            if isinstance(failed, EvenhandError) and kept is not None and done:
-                kept(failed, done)
-            raise failed
-        return done
+                self._hear(seat, work)
+                if only_facts and work.recipe.key in self._known:
+                    return []
+            if not self._seen and work.failed is None:
+                work.failed = self._no_room()
+        return work.answers()
 
-    def _at_work(self) -> bool:
-        """Whether pieces of the work at hand are still with workers."""
-        return any(seat.span is not None and seat.turn == self._turn for seat in self._seats)
+    def _ask(self, seat: _Seat, work: Work, only_facts: bool) -> None:
+        if work.failed is not None:
+            return
+        if not seat.where:
+            seat.question = self.hands.ask(seat.worker, "where")
+        elif work.recipe.key not in seat.has:
+            seat.makes = work.recipe
+            read = work.function if only_facts else _nothing
+            seat.question = self.hands.ask(seat.worker, "do", work.recipe, _facts_of, (read,))
+        elif not only_facts and (span := work.next()) is not None:
+            seat.span, seat.work = span, work
+            arguments = (work.recipe, work.function, work.piece(span.first, span.last))
+            seat.question = self.hands.ask(seat.worker, "do", *arguments)
 
-    def _end(self, ahead: int, n: int) -> int:
-        share = -(-n // self.number)
-        left = -(-(n - ahead) // (PIECES * self.number))
-        return min(ahead + max(left, share // SMALLEST, 1), n)
+    def _hear(self, seat: _Seat, work: Work) -> None:
+        question, makes, span, of = seat.question, seat.makes, seat.span, seat.work
+        seat.question = seat.makes = seat.span = seat.work = None
+        wrong: Exception | None = None
+        try:
+            said = self.hands.answer(question)
+        except Died as death:
+            reason = first_line(str(death))
+            wrong = self._replaced(seat, reason)
+            if of is work and span is not None:
+                work.died(span, reason)
+        else:
+            if makes is not None:
+                wrong = self._made(seat, makes, said)
+            elif span is None:
+                wrong = self._come(seat, said)
+            elif of is work and not isinstance(said, Done):
+                wrong = said.error()
+            elif of is work:
+                work.answer(span, said.answer)
+                seat.descriptions[work.recipe.key] = said.description
+                self._in_a_row = 0
+        work.failed = work.failed or wrong
 
     def _answered(self) -> list[_Seat]:
         asked = {id(seat.question): seat for seat in self._seats if seat.question is not None}
@@ -246,9 +206,8 @@ class Pool:
         seat.has.add(recipe.key)
         return None
 
-    def _replaced(self, seat: _Seat, reason: str) -> EvenhandError | None:
+    def _replaced(self, seat: _Seat, said: str) -> EvenhandError | None:
         """Another worker in the place of a dead one; an error where they only die."""
-        said = first_line(reason)
         node = seat.where.get("node")
         when = datetime.now(UTC).isoformat("T", "seconds")
         self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
@@ -265,29 +224,14 @@ class Pool:
             "(--batch-tokens). What was answered before is kept: resume the run.",
         )
 
-    def _after_death(
-        self, span: _Span, again: deque[_Span], lost: Callable[[str], Any] | None, reason: str
-    ) -> list[tuple[int, int, Any]]:
-        """Have what a worker died of asked again: as it was, then in halves, until one text stands alone."""
-        span.deaths += 1
-        if span.deaths < 2:
-            again.append(span)
-        elif span.last - span.first > 1:
-            middle = (span.first + span.last) // 2
-            again += [_Span(span.first, middle, 1), _Span(middle, span.last, 1)]
-        elif lost is None:
-            again.append(span)  # no text of anybody's: it ends when workers only die
-        else:
-            return [(span.first, span.last, lost(f"{FATAL} ({first_line(reason)})"))]
-        return []
-
     def _tell_differences(self, where: dict[str, Any]) -> None:
         """Note, once each, in what machines are not alike: their numbers may then differ by rounding."""
         first = next(iter(self._seen.values()))
         before, now = ({**one["versions"], "machine": one["machine"]} for one in (first, where))
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) != now.get(name):
-                line = f"workers differ in {name}: {before.get(name)} on {first['node']}, {now.get(name)} on {where['node']}"
+                one, other = f"{before.get(name)} on {first['node']}", f"{now.get(name)} on {where['node']}"
+                line = f"workers differ in {name}: {one}, {other}"
                 if line not in self._noted:
                     self._noted.add(line)
                     self.note(line)
@@ -296,13 +240,14 @@ class Pool:
         said = next(iter(seat.descriptions.values()), {})
         return str(said.get("device") or "")
 
-    def _check_room(self, since: float) -> None:
-        if time.monotonic() - since > ROOM:
-            raise ModelError(
-                f"{self.hands.name} has found no room for a worker in {ROOM:.0f} seconds.",
-                "Other programs may hold its processors or accelerators (`ray status` on one of its machines), or "
-                "--workers asks for more than there are.",
-            )
+    def _no_room(self) -> EvenhandError | None:
+        if time.monotonic() - self._heard < ROOM:
+            return None
+        return ModelError(
+            f"{self.hands.name} has found no room for a worker in {ROOM:.0f} seconds.",
+            "Other programs may hold its processors or accelerators (`ray status` on one of its machines), or "
+            "--workers asks for more than there are.",
+        )
 
 
 def first_line(reason: str) -> str:

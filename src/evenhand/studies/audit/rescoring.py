@@ -57,7 +57,8 @@ def rescore_run(
     of a classifier, which were those of the earlier one.
 
     directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights. place: a
-    cluster whose workers judge; None: this process. progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
+    cluster whose workers judge; None: this process.
+    progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
     where a classifier failed. trust_addresses: ask servers that only the folder names, for roles that nobody has judged
     yet (see `evenhand.studies.audit.trust`; else ResumeRefused).
     Raises UsageError for no classifier or an unknown role, DataError if the run holds nothing judged, ModelError if

@@ -120,7 +120,8 @@ class Run(ViewedResult):
         """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
 
         classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
-        a classifier named again is not asked again. on, workers: a cluster whose workers judge (`PlaceOptions`). trust_addresses: ask servers that only the run's folder names.
+        a classifier named again is not asked again. on, workers: a cluster whose workers judge, see `AuditConfig`.
+        trust_addresses: ask servers that only the run's folder names.
         Returns the run as it is now. Raises UsageError, DataError, ModelError, Interrupted as
         `evenhand.studies.audit.rescoring.rescore_run` does.
         """
