@@ -70,7 +70,8 @@ class FakeHands:
         return [
             question.arguments[2][0]
             for question in self.asked
-            if question.method == "do" and question.arguments[1].__name__ in ("_scored", "_written", "_judged")
+            if question.method == "do"
+            and question.arguments[1].__name__ in ("_scored", "_written", "_judged")
         ]
 
 

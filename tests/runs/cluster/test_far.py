@@ -41,11 +41,12 @@ def test_texts_with_contexts_spans_and_starts_come_back_whole(fakes):
 def test_continuations_and_judgements_are_those_of_one_machine(fakes):
     pool, recipe, _ = pool_of(fakes.HashWriter, 3, seed=2)
     decoding = Decoding(max_new_tokens=5, temperature=1.0, samples=3)
-    far, near = (
-        model.generate(WORDS, decoding) for model in (far_model(pool, recipe), fakes.HashWriter())
-    )
+    far, near = (model.generate(WORDS, decoding) for model in (far_model(pool, recipe), fakes.HashWriter()))
     assert far.texts == near.texts and far.prompt.tolist() == near.prompt.tolist()
-    assert far.sample.tolist() == near.sample.tolist() and len(far_model(pool, recipe).generate([], decoding)) == 0
+    assert (
+        far.sample.tolist() == near.sample.tolist()
+        and len(far_model(pool, recipe).generate([], decoding)) == 0
+    )
     judge = FarClassifier(pool, Recipe(fakes.HashClassifier))
     far, near = judge.classify(WORDS), fakes.HashClassifier().classify(WORDS)
     assert far.labels == near.labels and far.errors == near.errors

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.runs.cluster.hands import Died, Hands
 from evenhand.runs.cluster.work import Answers, Span, Work
 from evenhand.runs.cluster.worker import LONGEST, Broken, Done, Recipe, Refused
-from evenhand.runs.environment import this_environment
+from evenhand.runs.environment import installed_versions
 from evenhand.schema import EvenhandError, ModelError, as_json
 
 POLL = 0.2
@@ -61,6 +61,8 @@ class Pool:
         self.deaths: list[dict[str, Any]] = []
         self._seats = [_Seat(hands.start()) for _ in range(number)]
         self._known: dict[str, _Facts] = {}
+        self._rates: dict[tuple[str, str], float] = {}
+        """Texts a second that the latest piece went at, by what was asked."""
         self._in_a_row, self._heard = 0, 0.0
         self._noted: set[str] = set()
         self._seen: dict[str, dict[str, Any]] = {}
@@ -92,7 +94,8 @@ class Pool:
         Returns answers by place, together to all n. Raises as the function raises, once those that are still at work
         have ended, and ModelError where workers only die.
         """
-        return self._do(Work(recipe, function, piece, n, self.number, lost, kept))
+        rate = self._rates.get((recipe.key, function.__name__))
+        return self._do(Work(recipe, function, piece, n, self.number, rate, lost, kept))
 
     def description(self, recipe: Recipe) -> list[dict[str, Any]]:
         """What each worker that has answered last said of its thing."""
@@ -169,6 +172,8 @@ class Pool:
                 wrong = said.error()
             elif of is work:
                 work.answer(span, said.answer)
+                kind = (work.recipe.key, work.function.__name__)
+                self._rates[kind] = work.rate = (span.last - span.first) / max(said.seconds, 1e-6)
                 seat.descriptions[work.recipe.key] = said.description
                 self._in_a_row = 0
         work.failed = work.failed or wrong
@@ -185,7 +190,7 @@ class Pool:
         seat.where = where
         self._seen[f"{where['node']} {where['pid']}"] = where
         here, there = (
-            versions.get("evenhand") for versions in (this_environment().versions, where["versions"])
+            versions.get("evenhand") for versions in (installed_versions(), where["versions"])
         )
         if here != there:
             return ModelError(

@@ -12,7 +12,9 @@ PIECES = 2
 """Of what is left a free worker gets its share divided by this: large pieces first, small ones at the end, so that
 fast and slow workers end together."""
 SMALLEST = 16
-"""The smallest piece is this part of a worker's share, so that a piece's own cost stays small."""
+"""The smallest piece is this part of a worker's share ..."""
+SECONDS = 1.0
+"""... and takes about so long, unless a share itself takes less: texts that are asked together share work."""
 ALONE = 3
 """Deaths of workers that were asked one text alone, after which it is given up: machines die of other things, too."""
 FATAL = "WorkerDied: the worker died each time it was asked this text"
@@ -44,6 +46,8 @@ class Work:
     piece: Callable[[int, int], tuple[Any, ...]]
     n: int
     workers: int
+    rate: float | None = None
+    """Texts a second and worker, as far as known."""
     lost: Callable[[str], Any] | None = None
     kept: Callable[[EvenhandError, Answers], None] | None = None
     failed: Exception | None = None
@@ -100,4 +104,5 @@ class Work:
     def _end(self) -> int:
         share = -(-self.n // self.workers)
         left = -(-(self.n - self._ahead) // (PIECES * self.workers))
-        return min(self._ahead + max(left, share // SMALLEST, 1), self.n)
+        worth_it = share if self.rate is None else min(int(self.rate * SECONDS), share)
+        return min(self._ahead + max(left, share // SMALLEST, worth_it, 1), self.n)

@@ -3,13 +3,14 @@
 import os
 import platform
 import socket
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from evenhand.runs.environment import this_environment
+from evenhand.runs.environment import installed_versions
 from evenhand.schema import EvenhandError, without_surrogates
 
 LONGEST = 500
@@ -32,10 +33,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Done:
-    """An answer, and what the thing says of itself after it."""
+    """An answer, what the thing says of itself after it, and how long it took."""
 
     answer: Any
     description: dict[str, Any]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ class Worker:
         """What `function` makes of the thing and the arguments; the thing is made if it is not there yet."""
         try:
             thing = self._thing(recipe)
-            return Done(function(thing, *arguments), thing.describe())
+            began = time.monotonic()
+            answer = function(thing, *arguments)
+            return Done(answer, thing.describe(), time.monotonic() - began)
         except EvenhandError as error:
             return Refused(type(error), error.message, error.hint)
         # A backend is anybody's code: which exceptions it raises for a text cannot be known.
@@ -91,13 +95,12 @@ class Worker:
 
     def where(self) -> dict[str, Any]:
         """The machine of this process, its accelerators and its versions."""
-        here = this_environment()
         return {
             "node": socket.gethostname(),
             "pid": os.getpid(),
             "accelerators": os.environ.get("CUDA_VISIBLE_DEVICES") or None,
             "machine": platform.machine(),
-            "versions": here.versions,
+            "versions": installed_versions(),
         }
 
     def _thing(self, recipe: Recipe) -> Any:

@@ -14,11 +14,9 @@ from evenhand.benchmarks import (
     load_suite,
 )
 from evenhand.classifiers import Classifier, check_prompts
-from evenhand.mitigations import Answer, Mitigated
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
-from evenhand.runs.cluster import where_it_is
 from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
 from evenhand.studies.audit.asked_prompts import as_asked, own_prompts
 from evenhand.studies.audit.classifiers import (
@@ -31,6 +29,7 @@ from evenhand.studies.audit.classifiers import (
 from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding, choose_reply_decoding
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
 from evenhand.studies.audit.talking import asked_for_replies, speaker_of
+from evenhand.studies.chain import check_answers
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.placing import pool_of
 
@@ -219,7 +218,7 @@ def available(
         name = benchmark.name
         try:
             _check_architecture(benchmark, model)
-            _check_mitigations(model, "generate" if benchmark.writes else "log_likelihoods")
+            check_answers(model, "generate" if benchmark.writes else "log_likelihoods")
             if isinstance(benchmark.request, Conversation):
                 speaker = speaker or speaker_of(model, asking.dialogue)
                 text_generator(model).generate(
@@ -366,12 +365,6 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
     if benchmark.writes:
         # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
         text_generator(model).generate([], Decoding(max_new_tokens=1))
-
-
-@where_it_is
-def _check_mitigations(model: LanguageModel, answer: Answer) -> None:
-    if isinstance(model, Mitigated):
-        model.check_answers(answer)
 
 
 def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSet) -> None:
