@@ -3,11 +3,11 @@
     python perf/ray_overhead.py                 # about 5 minutes on 2 cores
 
 A tiny GPT-2-shaped network with random weights (--layers, --width; of the shipped one, --model evenhand/reference, the
-work of a request is next to nothing) scores our own sentences and writes continuations: plan, engine and shards on disk, once in one process and once with `--workers`
-workers on a cluster of this machine's own. Counted is processor time of the same requests, best of `--repeats`, taken in
-turns: of this process and the workers, and apart from it of Ray's own processes, which idle along with the clock, not
-with requests. What starting takes is told apart: it is paid once a run. Each worker computes on one thread, and so does
-the run without workers.
+work of a request is next to nothing) scores our own sentences and writes continuations: plan, engine and shards on
+disk, once in one process and once with `--workers` workers on a cluster of this machine's own. Counted is processor
+time of the same requests, best of `--repeats`, taken in turns: of this process and the workers, and apart from it of
+Ray's own processes, which idle along with the clock, not with requests. What starting takes is told apart: it is paid
+once a run. Each worker computes on one thread, and so does the run without workers.
 """
 
 import argparse
@@ -124,7 +124,11 @@ def measured(given, name):
                 for place, model, who in (("one process", here, ()), ("workers", far, workers)):
                     with tempfile.TemporaryDirectory() as folder:
                         found[kind][place].append(asked(model, config, folder, who))
-    result = {"seconds_until_cluster": started, "seconds_until_loaded": loaded, "machine": platform.processor()}
+    result = {
+        "seconds_until_cluster": started,
+        "seconds_until_loaded": loaded,
+        "machine": platform.processor(),
+    }
     for kind, runs in found.items():
         alone = min(run["driver"] for run in runs["one process"])
         best = min(runs["workers"], key=lambda run: run["driver"] + run["workers"])
@@ -132,7 +136,10 @@ def measured(given, name):
         result[kind] = {
             "requests": best["requests"],
             "answers": best["answers"],
-            "processor_seconds": {"one process": alone, **{key: best[key] for key in ("driver", "workers", "ray")}},
+            "processor_seconds": {
+                "one process": alone,
+                **{key: best[key] for key in ("driver", "workers", "ray")},
+            },
             "wall_seconds": {place: min(run["wall"] for run in runs[place]) for place in runs},
             "overhead_percent": 100 * (spent / alone - 1),
             "overhead_percent_with_ray": 100 * ((spent + best["ray"]) / alone - 1),

@@ -189,9 +189,7 @@ class Pool:
         """Take note of where a worker is; returns why it cannot stay, if it cannot."""
         seat.where = where
         self._seen[f"{where['node']} {where['pid']}"] = where
-        here, there = (
-            versions.get("evenhand") for versions in (installed_versions(), where["versions"])
-        )
+        here, there = (versions.get("evenhand") for versions in (installed_versions(), where["versions"]))
         if here != there:
             return ModelError(
                 f"{where['node']} has evenhand {there}, and here is {here}.",
