@@ -74,7 +74,7 @@ def assert_equal_runs(path, whole):
 
 
 def wait_for_work(process, path, parts):
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(list(path.glob("**/part-*.parquet"))) < parts:
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < deadline, "the audit does not get on"
