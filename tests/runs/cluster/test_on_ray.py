@@ -114,7 +114,7 @@ def test_killed_and_resumed_ten_times_on_two_workers_it_equals_a_run_without_ray
 
 @pytest.mark.slow
 def test_begun_on_ray_it_goes_on_without_and_the_other_way_round(tmp_path):
-    whole = eh.audit("evenhand/reference", axes=["age"], limit=600, device="cpu", output=tmp_path / "whole")
+    whole = eh.audit("evenhand/reference", limit=3000, device="cpu", output=tmp_path / "whole")
     for first, second in ((("--on", "ray", "--workers", "2"), ()), ((), ("--on", "ray", "--workers", "2"))):
         path = tmp_path / f"begun{len(first)}"
         for more, ends in ((first, False), (second, True)):
