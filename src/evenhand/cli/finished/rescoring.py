@@ -4,11 +4,14 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import end, progress, show, writable
+from evenhand.cli.common import end, progress, show, writable, written
 
 
 def rescore(
-    run: Path = typer.Argument(..., help="The folder of a run whose continuations were judged."),
+    run: str = typer.Argument(
+        ...,
+        help="The folder of a run whose continuations were judged, or its address on a store (s3://bucket/run).",
+    ),
     classifier: list[str] = typer.Option(
         ...,
         "--classifier",
@@ -49,5 +52,5 @@ def rescore(
         trust_addresses=trust_addresses,
     )
     with resumable(f"Resume with: evenhand audit {run}"):
-        show(again, {"report": again.report(report)})
+        show(again, written(again, report))
     end(again.above_threshold())

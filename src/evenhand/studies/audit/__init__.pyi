@@ -42,7 +42,6 @@ from .rescoring import (
 )
 from .result import (
     Run as Run,
-    ViewedResult as ViewedResult,
     audit as audit,
     audit_with as audit_with,
     called_from_python as called_from_python,
@@ -72,5 +71,6 @@ from .trust import (
     files_of as files_of,
 )
 from .view import (
+    ViewedResult as ViewedResult,
     benchmark_view as benchmark_view,
 )
