@@ -237,9 +237,9 @@ def plan_audit(a) -> dict:
         seconds = (read if row["samples"] else read * a.scored_share) / read_speed + written / write_speed
         judging = JUDGED.get(row["benchmark"], 1) * written / judge_speed
         gpu_hours = (seconds * a.replica_gpus + judging) / HOUR / (1 - a.idle_gpus)
-        stored = (
-            answers * (a.answer_bytes if row["samples"] else a.likelihood_bytes) + labelled * a.label_bytes
-        )
+        # What was measured is of short texts that repeat; those of a large model are stored packed beside it.
+        stored = answers * (a.answer_bytes if row["samples"] else a.likelihood_bytes)
+        stored += labelled * a.label_bytes + written * a.letters_a_token / a.packed
         rows.append(
             {
                 **row,
