@@ -90,6 +90,8 @@ def audit(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    on: flags.On = None,
+    workers: flags.Workers = None,
     trust_addresses: flags.TrustAddresses = False,
     outcome: list[str] = typer.Option(
         [],
@@ -155,6 +157,7 @@ def audit(
     from evenhand.runs import RunDirectory, resumable
     from evenhand.runs.remote import is_store_address
     from evenhand.schema import UsageError
+    from evenhand.studies import placed
     from evenhand.studies.audit import (
         audit_with,
         audited_model,
@@ -189,7 +192,9 @@ def audit(
         if plan:
             from rich.console import Console
 
-            render_plan(preview(options, audited_model(options)), Console())
+            with placed(options, options.device, progress().note) as pool:
+                facts = preview(options, audited_model(options, pool=pool))
+            render_plan(facts, Console())
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
         run = audit_with(options, output=output, given=named, progress=progress())

@@ -11,6 +11,7 @@ from .classifiers import (
 from .conduct import (
     AuditResult as AuditResult,
     audited_model as audited_model,
+    called_from_python as called_from_python,
     conduct_audit as conduct_audit,
     preview as preview,
     told_as_dialogue as told_as_dialogue,
@@ -44,7 +45,6 @@ from .result import (
     Run as Run,
     audit as audit,
     audit_with as audit_with,
-    called_from_python as called_from_python,
     open_run as open_run,
     rescore as rescore,
     resume as resume,

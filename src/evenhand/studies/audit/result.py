@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -14,20 +14,25 @@ from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
-from evenhand.runs.remote import WorkingCopy, is_store_address, working_copy
+from evenhand.runs.remote import WorkingCopy, working_copy
 from evenhand.schema import ModelError, UsageError, checked_kinds
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
-from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
+from evenhand.studies.audit.conduct import (
+    DECODING,
+    LEFT_OUT,
+    audited_model,
+    called_from_python,
+    check_options,
+    conduct_audit,
+)
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.trust import asked_names, check_addresses, check_code, files_of
 from evenhand.studies.audit.view import ViewedResult, benchmark_view
-from evenhand.studies.chain import named_chain
-from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
-
-if TYPE_CHECKING:
-    from evenhand.studies.agreement import AgreementStudy
+from evenhand.studies.model_options import load_named_model
+from evenhand.studies.options import validated
+from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +96,8 @@ class Run(ViewedResult):
         classifiers: Mapping[str, str | Classifier | LanguageModel],
         *,
         device: str = "auto",
+        on: str | None = None,
+        workers: int | None = None,
         progress: Progress | None = None,
         retry_errors: bool = False,
         trust_addresses: bool = False,
@@ -98,7 +105,8 @@ class Run(ViewedResult):
         """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
 
         classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
-        a classifier named again is not asked again. trust_addresses: ask servers that only the run's folder names.
+        a classifier named again is not asked again. on, workers: a cluster whose workers judge, see `AuditConfig`.
+        trust_addresses: ask servers that only the run's folder names.
         Returns the run as it is now. Raises UsageError, DataError, ModelError, Interrupted as
         `evenhand.studies.audit.rescoring.rescore_run` does.
         """
@@ -108,6 +116,7 @@ class Run(ViewedResult):
                 RunDirectory.open(copy.folder),
                 names,
                 device=device,
+                place=validated(PlaceOptions, {"on": on, "workers": workers}),
                 progress=copy.telling(progress),
                 loaded=loaded,
                 retry_errors=retry_errors,
@@ -128,7 +137,7 @@ class Run(ViewedResult):
             return f"{self.labelled.error_share:.1%} of the texts could not be judged"
         return None
 
-    def agreement(self) -> "AgreementStudy":
+    def agreement(self) -> AgreementStudy:
         """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
         with working_copy(self.place, writes=False):  # errors name the store
             return classifier_agreement(self.directory)
@@ -238,30 +247,6 @@ def audit(
     return audit_with(config, progress=progress, **at_hand)
 
 
-def called_from_python(
-    model: str | LanguageModel,
-    classifiers: Mapping[str, str | Classifier | LanguageModel] | None,
-    mitigate: Sequence[str | Mitigation],
-    output: Path | str | None,
-    **options: Any,
-) -> tuple[AuditConfig, dict[str, Any]]:
-    """The options of an audit from a call, in which names and things that are loaded may stand for each other.
-
-    Returns the options, and what replaces the names in them: `model`, `loaded` classifiers, the `chain` of mitigations;
-    beside these `output`, and `given`: the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
-    """
-    judges, loaded = named_or_loaded(classifiers or {})
-    words, chain = named_chain(mitigate)
-    given = {"model": name_of(model), "classifiers": judges or None, "mitigate": words, **options}
-    return read_config(None, [], given), {
-        "model": loaded_or_none(model),
-        "loaded": loaded,
-        "chain": chain,
-        "output": output if output is None or is_store_address(output) else Path(output),
-        "given": {key: value for key, value in given.items() if value not in (None, ())},
-    }
-
-
 def audit_with(
     config: AuditConfig,
     *,
@@ -275,21 +260,30 @@ def audit_with(
     """Audit as a configuration says; `model`, `loaded` and `chain` replace the model, the classifiers and the
     mitigations it names if they are already there."""
     with working_copy(output) as copy:
-        model = audited_model(config, model, chain)
-        return _audited(config, model, copy, given=given, progress=progress, loaded=loaded)
+        return _audited(config, copy, model, chain, given=given, progress=progress, loaded=loaded)
 
 
 def _audited(
     config: AuditConfig,
-    model: LanguageModel,
     copy: WorkingCopy,
+    model: LanguageModel | None,
+    chain: Sequence[Mitigation] = (),
     *,
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
 ) -> Run:
+    refuse_objects(config, model)
     told = copy.telling(progress)
-    done = conduct_audit(config, model, output=copy.path, given=given, progress=told, loaded=loaded)
+    with placed(config, config.device, None if told is None else told.note) as pool:
+        done = conduct_audit(
+            config,
+            audited_model(config, model, chain, pool),
+            output=copy.path,
+            given=given,
+            progress=told,
+            loaded=loaded,
+        )
     return Run(
         done.directory, done.outcome, done.left_out, done.labelled, config.error_threshold, copy.address
     )
@@ -308,6 +302,8 @@ def rescore(
     classifiers: Mapping[str, str | Classifier | LanguageModel],
     *,
     device: str = "auto",
+    on: str | None = None,
+    workers: int | None = None,
     progress: Progress | None = None,
     retry_errors: bool = False,
     trust_addresses: bool = False,
@@ -320,6 +316,8 @@ def rescore(
     return opened.rescore(
         classifiers,
         device=device,
+        on=on,
+        workers=workers,
         progress=progress,
         retry_errors=retry_errors,
         trust_addresses=trust_addresses,
@@ -346,7 +344,7 @@ def resume(
     """
     with working_copy(path) as copy:
         config, model = _gone_on_with(copy.folder, config_file, settings, given, classifiers, trust_addresses)
-        return _audited(config, audited_model(config, model), copy, progress=progress)
+        return _audited(config, copy, model, progress=progress)
 
 
 def _gone_on_with(
@@ -356,7 +354,7 @@ def _gone_on_with(
     given: Mapping[str, Any],
     classifiers: Sequence[str],
     trust_addresses: bool,
-) -> tuple[AuditConfig, LanguageModel]:
+) -> tuple[AuditConfig, LanguageModel | None]:
     directory = RunDirectory.open(path)
     stored = stored_config(directory.manifest.arguments_resolved, path)
     now = read_config(config_file, settings, {"model": stored.model, **given})
@@ -380,7 +378,7 @@ def _gone_on_with(
     kept = set(stored.same_results()) - NAMED_ANEW
     config = now.model_copy(update={name: getattr(stored, name) for name in kept})
     try:
-        return config, load_named_model(config)
+        return config, None if config.on is not None else load_named_model(config)
     except (ModelError, UsageError) as error:
         raise type(error)(
             error.message,
