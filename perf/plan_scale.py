@@ -88,7 +88,7 @@ def counting_givens() -> list[Given]:
         Given(
             "rank-bytes", 5e6, "bytes of counts a rank", "assumed: a file of counts of 5,000 terms with pairs"
         ),
-        Given("rank-documents", 1e6, "documents a rank", "assumed"),
+        Given("rank-read", 256 * 2**20, "bytes as stored a rank", "set: evenhand frequencies divides so"),
         Given("sample", 0.001, "of the documents, with --sample", "assumed"),
     ]
 
@@ -207,8 +207,8 @@ def plan_counting(a) -> dict:
             "requests": reads,
             "dollars": sum(money.values()),
             "dollars_by": money,
-            "stored_gigabytes": a.documents / a.rank_documents * a.rank_bytes / 1e9,
-            "ranks": a.documents / a.rank_documents,
+            "stored_gigabytes": packed / a.rank_read * a.rank_bytes / 1e9,
+            "ranks": packed / a.rank_read,
         }
     return found
 
