@@ -108,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4, 8])
     parser.add_argument("--requests", type=int, default=6000)
     parser.add_argument("--milliseconds", type=float, default=4.0, help="that a request keeps a worker")
     parser.add_argument("--real", type=int, nargs="*", default=[1, 2], help="workers of the shipped network")
