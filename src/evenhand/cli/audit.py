@@ -89,6 +89,8 @@ def audit(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    on: flags.On = None,
+    workers: flags.Workers = None,
     trust_addresses: flags.TrustAddresses = False,
     outcome: list[str] = typer.Option(
         [],
@@ -150,6 +152,7 @@ def audit(
         writable("--report", report)
     from evenhand.runs import RunDirectory, resumable
     from evenhand.schema import UsageError
+    from evenhand.studies import placed
     from evenhand.studies.audit import (
         audit_with,
         audited_model,
@@ -184,7 +187,9 @@ def audit(
         if plan:
             from rich.console import Console
 
-            render_plan(preview(options, audited_model(options)), Console())
+            with placed(options, options.device, progress().note) as pool:
+                facts = preview(options, audited_model(options, pool=pool))
+            render_plan(facts, Console())
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
         run = audit_with(options, output=output, given=named, progress=progress())

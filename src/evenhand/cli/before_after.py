@@ -27,7 +27,7 @@ OUTPUT = typer.Option(
     "-o",
     help="The study's folder, with the runs before and after. Default: a new one in runs/.",
 )
-LEFT_OUT = ("report", "plan")
+LEFT_OUT = ("report", "plan", "on", "workers")
 
 
 def before_after(**flags: Any) -> None:

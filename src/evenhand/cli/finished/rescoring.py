@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import model_flags as flags
 from evenhand.cli.common import end, progress, show, writable
 
 
@@ -15,6 +16,8 @@ def rescore(
         help="Who judges now, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable.",
     ),
     device: str = typer.Option("auto", help="For classifiers with weights: auto, cpu, cuda, cuda:1, mps."),
+    on: flags.On = None,
+    workers: flags.Workers = None,
     error_threshold: float = typer.Option(
         0.05, min=0, max=1, help="Share of texts without a judgement above which to exit with 3."
     ),
@@ -44,6 +47,8 @@ def rescore(
     again = opened.rescore(
         named_by_role(classifier, labelled_benchmarks(opened.directory)),
         device=device,
+        on=on,
+        workers=workers,
         progress=progress(),
         retry_errors=retry_errors,
         trust_addresses=trust_addresses,

@@ -1,4 +1,5 @@
 from .batches import (
+    fold_of as fold_of,
     read_batches as read_batches,
     write_hashes as write_hashes,
 )
@@ -9,6 +10,7 @@ from .documents import (
     Batch as Batch,
     Piece as Piece,
     Reason as Reason,
+    fold_of as fold_of,
 )
 from .duplicates import (
     find_repeats as find_repeats,
@@ -23,4 +25,7 @@ from .planning import (
     Survey as Survey,
     pieces as pieces,
     survey as survey,
+)
+from .sources import (
+    parse_source as parse_source,
 )

@@ -1,6 +1,5 @@
 """Documents of a piece in batches, in order, with what was left out and why."""
 
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.corpus.reading.chunks import Chunk
-from evenhand.corpus.reading.documents import FOLDS, Batch, Piece, Reason
+from evenhand.corpus.reading.documents import Batch, Piece, Reason, fold_of
 from evenhand.corpus.reading.duplicates import draw_texts, write_hash_file
 from evenhand.corpus.reading.formats import (
     read_columns,
@@ -115,5 +114,10 @@ def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[boo
 
 
 def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:
-    folds = [zlib.crc32(text.encode()) % FOLDS for text in texts]
-    return Batch(texts, folds, places, {reason: n for reason, n in skipped.items() if n}, size)
+    return Batch(
+        texts,
+        [fold_of(text) for text in texts],
+        places,
+        {reason: n for reason, n in skipped.items() if n},
+        size,
+    )

@@ -35,6 +35,7 @@ from evenhand.runs import (
     resumable,
     self_chats,
 )
+from evenhand.runs.cluster import Pool
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError
 from evenhand.studies.audit.asked_prompts import asked_about_groups
 from evenhand.studies.audit.decoding import described
@@ -43,6 +44,7 @@ from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, records
 from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model
+from evenhand.studies.placing import far_named_model, refuse_objects
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
 """How notes of a session begin."""
@@ -276,13 +278,20 @@ def note_session(directory: RunDirectory, notes: list[str]) -> None:
 
 
 def audited_model(
-    config: AuditConfig, model: LanguageModel | None = None, chain: Sequence[Mitigation] = ()
+    config: AuditConfig,
+    model: LanguageModel | None = None,
+    chain: Sequence[Mitigation] = (),
+    pool: Pool | None = None,
 ) -> LanguageModel:
     """The model of an audit behind its mitigations.
 
-    model, chain: in place of those the options name, where they are there already. Raises what loading raises, and
-    Unsupported where the model cannot do what a mitigation needs.
+    model, chain: in place of those the options name, where they are there already. pool: of workers that load it in
+    place of this process (`evenhand.studies.placing.placed`). Raises what loading raises, UsageError for a model that
+    workers cannot load, and Unsupported where the model cannot do what a mitigation needs.
     """
+    refuse_objects(config, model)
+    if pool is not None:
+        return far_named_model(pool, config, chain or config.mitigate)
     return mitigated(model or load_named_model(config), chain or config.mitigate)
 
 

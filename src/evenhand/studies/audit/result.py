@@ -28,6 +28,8 @@ from evenhand.studies.audit.trust import asked_names, check_addresses, check_cod
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.options import validated
+from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 from evenhand.studies.result import StudyResult
 
 
@@ -109,6 +111,8 @@ class Run(ViewedResult):
         classifiers: Mapping[str, str | Classifier | LanguageModel],
         *,
         device: str = "auto",
+        on: str | None = None,
+        workers: int | None = None,
         progress: Progress | None = None,
         retry_errors: bool = False,
         trust_addresses: bool = False,
@@ -116,7 +120,8 @@ class Run(ViewedResult):
         """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
 
         classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
-        a classifier named again is not asked again. trust_addresses: ask servers that only the run's folder names.
+        a classifier named again is not asked again. on, workers: a cluster whose workers judge, see `AuditConfig`.
+        trust_addresses: ask servers that only the run's folder names.
         Returns the run as it is now. Raises UsageError, DataError, ModelError, Interrupted as
         `evenhand.studies.audit.rescoring.rescore_run` does.
         """
@@ -125,6 +130,7 @@ class Run(ViewedResult):
             self.directory,
             names,
             device=device,
+            place=validated(PlaceOptions, {"on": on, "workers": workers}),
             progress=progress,
             loaded=loaded,
             retry_errors=retry_errors,
@@ -300,14 +306,16 @@ def audit_with(
 ) -> Run:
     """Audit as a configuration says; `model`, `loaded` and `chain` replace the model, the classifiers and the
     mitigations it names if they are already there."""
-    result = conduct_audit(
-        config,
-        audited_model(config, model, chain),
-        output=output,
-        given=given,
-        progress=progress,
-        loaded=loaded,
-    )
+    refuse_objects(config, model)
+    with placed(config, config.device, None if progress is None else progress.note) as pool:
+        result = conduct_audit(
+            config,
+            audited_model(config, model, chain, pool),
+            output=output,
+            given=given,
+            progress=progress,
+            loaded=loaded,
+        )
     return Run(result.directory, result.outcome, result.left_out, result.labelled, config.error_threshold)
 
 
@@ -323,6 +331,8 @@ def rescore(
     classifiers: Mapping[str, str | Classifier | LanguageModel],
     *,
     device: str = "auto",
+    on: str | None = None,
+    workers: int | None = None,
     progress: Progress | None = None,
     retry_errors: bool = False,
     trust_addresses: bool = False,
@@ -335,6 +345,8 @@ def rescore(
     return opened.rescore(
         classifiers,
         device=device,
+        on=on,
+        workers=workers,
         progress=progress,
         retry_errors=retry_errors,
         trust_addresses=trust_addresses,
@@ -382,7 +394,7 @@ def resume(
     kept = set(stored.same_results()) - NAMED_ANEW
     config = now.model_copy(update={name: getattr(stored, name) for name in kept})
     try:
-        model = load_named_model(config)
+        model = None if config.on is not None else load_named_model(config)
     except (ModelError, UsageError) as error:
         raise type(error)(
             error.message,
