@@ -25,3 +25,6 @@ from .planning import (
     pieces as pieces,
     survey as survey,
 )
+from .sources import (
+    parse_source as parse_source,
+)
