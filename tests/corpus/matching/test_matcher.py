@@ -2,6 +2,7 @@
 
 import re
 import time
+from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
 
@@ -193,6 +194,32 @@ def test_every_term_on_real_text_as_a_regular_expression_counts_it(shared: Path)
         expected = sum(not re.match(WORD, whole[place.start() - 1]) for place in places)
         assert counted[surface] == expected, spelt
     assert sum(counted) > 50_000
+
+
+@pytest.mark.parity
+@pytest.mark.slow
+def test_every_hit_on_real_text_is_nested_and_numbered_as_loops_say(shared: Path) -> None:
+    texts = [part for text in _real_text(shared) for part in text.splitlines(keepends=True)]
+    table = build_terms(
+        ["descriptors", "pronouns", "holisticbias", "names"], holisticbias=shared / "data/holisticbias"
+    )
+    matcher = Matcher(table)
+    hits = matcher.find(texts)
+    lengths = table.surfaces["text"].str.len_chars().to_numpy()[hits.surface]
+    edges = np.searchsorted(hits.document, np.arange(len(texts) + 1)).tolist()
+    for document, text in enumerate(texts):
+        plain = matcher.normalised(text)
+        words, ends = slow_words(plain), slow_sentence_ends(plain)
+        assert (hits.words[document], hits.sentences[document]) == (len(words), len(ends))
+        here = slice(edges[document], edges[document + 1])
+        first, length = hits.start[here], lengths[here].astype(np.int64)
+        last = first + length
+        longer = length[None, :] > length[:, None]
+        inside = (first[None, :] <= first[:, None]) & (last[:, None] <= last[None, :])
+        assert hits.nested[here].tolist() == (longer & inside).any(axis=1).tolist()
+        for start, word, sentence in zip(first.tolist(), hits.word[here], hits.sentence[here], strict=True):
+            assert word == bisect_right(words, start, key=lambda span: span[1])
+            assert sentence == bisect_right(ends, word)
 
 
 @pytest.mark.parity
