@@ -307,9 +307,8 @@ def measured(data: Path, folder: Path, sizes: dict) -> dict:
         )
     one, larger = runs["Parquet"], runs["larger"]
     growth = larger["megabytes_per_second"] / one["megabytes_per_second"]
-    print(
-        f"{'larger: rate, and most memory':38s}{growth:9.2f} x, {larger['peak_megabytes'] / one['peak_megabytes']:.2f} x"
-    )
+    memory = larger["peak_megabytes"] / one["peak_megabytes"]
+    print(f"{'larger: rate, and most memory':38s}{growth:9.2f} x, {memory:.2f} x")
     two = two_processes(data, folder)
     two["times_one"], two["times_one_wall"] = one["seconds"] / two["seconds"], one["wall"] / two["wall"]
     two["equal"] = two["hits"] == one["hits"]

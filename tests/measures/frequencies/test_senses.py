@@ -64,3 +64,9 @@ def test_hits_of_few_documents_that_are_all_elsewhere_count_as_few() -> None:
         0, named=True
     )
     assert row["hits"] == 800 and row["high"] == pytest.approx(100 * (1 - 0.025 ** (1 / 40)))
+
+
+def test_what_is_not_known_to_be_ambiguous_needs_a_clearer_sign() -> None:
+    totals, terms = counted([0.2, 0.05, 0.2] + [0.6] * 6)
+    table = sense_shares(totals, terms, catalogue([False, False, True] + [False] * 6))
+    assert table["rarely_of_people"].to_list()[:3] == [False, True, True]

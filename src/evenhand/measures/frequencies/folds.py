@@ -87,7 +87,8 @@ def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None 
 
     successes, totals: (rows, folds) or what broadcasts to it. units: (rows,), how many independent cases there can be
     at most where folds do not differ at all (documents, where hits are counted); None: all. Never more cases than
-    there are. Without any the limits are 0 and 1; with fewer than two folds those of independent cases. Source: Korn & Graubard 1998.
+    there are. Without any the limits are 0 and 1; with fewer than two folds those of independent cases.
+    Source: Korn & Graubard 1998.
 
     >>> clustered_shares(np.array([[0.0, 0.0]]), np.array([[10.0, 10.0]])).high.round(4).tolist()
     [0.1684]

@@ -11,7 +11,8 @@ from evenhand.schema import Card, checked
 LEAST_DOCUMENTS = 30
 """With a term that may be flagged, and with those it is held against."""
 LEAST_COMPARED = 5
-PART = 0.5
+PART, PART_OF_OTHERS = 0.5, 0.2
+"""Of what is usual, below which a term is rarely of people: one that is known to have other senses, and any other."""
 
 
 @checked
@@ -22,9 +23,10 @@ def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFr
     hits_near_person. catalogue: one row a term with term, kind and ambiguous (known to have other senses). Returns one
     row a corpus and term that was found: corpus, term, documents, hits, near_person (percent of hits) with 95 % limits
     low and high, usual (the median of near_person of the unambiguous terms of its kind in LEAST_DOCUMENTS documents, of
-    at least LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below half of `usual`;
-    null where `usual` is unknown or the term stands in fewer than LEAST_DOCUMENTS. Raises DataError as
-    `term_frequencies`.
+    at least LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below PART of `usual`, or
+    PART_OF_OTHERS of it for a term that is not known to be ambiguous (a noun of a group, "Californians", needs no other
+    word for people beside it); null where `usual` is unknown or the term stands in fewer than LEAST_DOCUMENTS.
+    Raises DataError as `term_frequencies`.
 
     >>> totals = pl.DataFrame({"corpus": "a", "fold": range(4), "documents": 500})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2, 3] * 6, "term": [i // 4 for i in range(24)],
@@ -64,7 +66,8 @@ def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFr
         .group_by("corpus", "kind")
         .agg(usual=pl.when(pl.len() >= LEAST_COMPARED).then(pl.col("near_person").median()))
     )
-    rarely = pl.when(pl.col("documents") >= LEAST_DOCUMENTS).then(pl.col("high") < PART * pl.col("usual"))
+    part = pl.when("ambiguous").then(PART).otherwise(PART_OF_OTHERS)
+    rarely = pl.when(pl.col("documents") >= LEAST_DOCUMENTS).then(pl.col("high") < part * pl.col("usual"))
     return (
         table.join(usual, on=["corpus", "kind"], how="left", maintain_order="left")
         .with_columns(rarely_of_people=rarely)
@@ -87,7 +90,8 @@ CARDS = (
             "and texts without pronouns look doubtful. Look at the contexts.",
             citation="Our own",
             source="Beside Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
-            details="Flagged as rarely of people where the whole 95 % interval lies below half the median of "
+            details="Flagged as rarely of people where the whole 95 % interval lies below half (of terms that "
+            "are not on our list of words with other senses: a fifth of) the median of "
             "near_person over unambiguous terms of the kind in 30 documents or more, if there are five; terms in fewer "
             "are not flagged. Limits as "
             "term_share, hits being what hangs together. Simulated with three hits a document and shares of 2, 10 and "

@@ -179,7 +179,7 @@ APART = (
 )
 HELD = (
     "Hits within longer terms are left out. Grouped jackknife over 20 folds, t with 19 degrees of freedom; simulated "
-    "with 200 to 2,000 documents a term, 95 % limits hold in 95-97 % where 6 or more stand together; no limits are "
+    "with 200 to 2,000 documents a term, 95 % limits hold in 95-98 % where 6 or more stand together; no limits are "
     "told below 10, nothing is tested where independence makes fewer than 5."
 )
 CHURCH = "Church & Hanks 1990, Word association norms, mutual information, and lexicography"
