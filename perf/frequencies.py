@@ -2,11 +2,11 @@
 
     python perf/frequencies.py --data FOLDER        # minutes, and 3 GB of disk while it runs
 
-FOLDER holds real text in .txt, .csv, .json and .jsonl files, or folders of the names in WRITTEN that do. Its lines are joined to documents
-of about 3.5 kB, as those of web corpora are, and repeated, in another order each time, up to --megabytes; for the larger
-size the same files are counted several times under other names. Goals: 50 times as fast as NLTK's word tokens and
-a set of terms (as ROBBIE counted, section B.4), on one core and reading included; 1.8 times with two processes;
-time linear and memory flat to 2 GB; and the counts those of one regular expression a spelling.
+FOLDER holds real text in .txt, .csv, .json and .jsonl files, or folders of the names in WRITTEN that do. Its lines are
+joined to documents of about 3.5 kB, as those of web corpora are, and repeated, in another order each time, up to
+--megabytes; for the larger size the same files are counted several times under other names. Goals: 50 times as fast as
+NLTK's word tokens and a set of terms (as ROBBIE counted, section B.4), on one core and reading included; 1.8 times with
+two processes; time linear and memory flat to 2 GB; and the counts those of one regular expression a spelling.
 
 Each measurement is a process of its own. Processor time is counted, so that a busy machine changes little; of two
 processes also the wall's.
@@ -102,21 +102,23 @@ def write_corpus(folder: Path, documents: list[str], size: int, larger: int) -> 
 
 
 def terms_table(data: Path, many: bool):
-    """The lists that need no download, or 5,000 terms: with all names, and words of the corpus in their place."""
+    """The lists that need no download, or 5,000 terms: also published descriptors and names, and rare words."""
     from evenhand.corpus.terms import build_terms
 
     if not many:
         return build_terms(["descriptors", "pronouns"])
-    found = build_terms(["descriptors", "pronouns", "names"])
+    published = {"holisticbias": data / "holisticbias", "births": data / "names"}
+    here = {name: folder for name, folder in published.items() if folder.is_dir()}
+    lists = ["descriptors", "pronouns", *(here or ["names"])]
+    found = build_terms(lists, **here)
     known = set(found.surfaces["text"])
     words = Multiset(word for text in documents_of(data) for word in re.findall("[a-z]{4,}", text.lower()))
-    # each tenth of the common words: as a user's list of any words, which stand everywhere
-    own = [word for word, _ in words.most_common()[::3] if word not in known]
+    rare = [word for word, times in words.most_common() if times < 50 and word not in known]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "words.csv"
-        rows = [f"{word},words,{i % 50}" for i, word in enumerate(own[: 5000 - len(found)])]
+        rows = [f"{word},words,{i % 50}" for i, word in enumerate(rare[: max(5000 - len(found), 1)])]
         path.write_text("\n".join(["term,axis,group", *rows]) + "\n")
-        return build_terms(["descriptors", "pronouns", "names", str(path)])
+        return build_terms([*lists, str(path)], **here)
 
 
 def measure_ours(
@@ -254,8 +256,10 @@ def two_processes(data: Path, folder: Path) -> dict:
     outputs = [folder / f"found-{part}.json" for part in range(FILES)]
     running = [
         subprocess.Popen(
-            [sys.executable, __file__, "--data", str(data), "--output", str(output), "--worker", "ours"]
-            + [str(folder), f"parquet/{part}.parquet", "few", "default", str(folder / f"ready-{part}")]
+            [
+                *(sys.executable, __file__, "--data", str(data), "--output", str(output), "--worker", "ours"),
+                *(str(folder), f"parquet/{part}.parquet", "few", "default", str(folder / f"ready-{part}")),
+            ]
         )
         for part, output in enumerate(outputs)
     ]
@@ -301,12 +305,16 @@ def measured(data: Path, folder: Path, sizes: dict) -> dict:
             f"{name:38s}{row['megabytes_per_second']:9.1f} MB/s {row['times_nltk']:6.0f} x NLTK"
             f"{row['peak_megabytes']:8.0f} MB{row['pairs_kept']:11,d} rows of pairs{row['wall']:7.1f} s"
         )
+    one, larger = runs["Parquet"], runs["larger"]
+    growth = larger["megabytes_per_second"] / one["megabytes_per_second"]
+    memory = larger["peak_megabytes"] / one["peak_megabytes"]
+    print(f"{'larger: rate, and most memory':38s}{growth:9.2f} x, {memory:.2f} x")
     two = two_processes(data, folder)
-    one = runs["Parquet"]
     two["times_one"], two["times_one_wall"] = one["seconds"] / two["seconds"], one["wall"] / two["wall"]
     two["equal"] = two["hits"] == one["hits"]
     print(
-        f"{'two processes':38s}{two['times_one']:9.2f} x one (wall {two['times_one_wall']:.2f} x), equal: {two['equal']}"
+        f"{'two processes':38s}{two['times_one']:9.2f} x one (wall {two['times_one_wall']:.2f} x), "
+        f"equal: {two['equal']}"
     )
     equality = measured_process(Path(__file__), data, ["equality", str(folder)])
     print(
@@ -321,7 +329,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with real text, also in folders")
-    parser.add_argument("--megabytes", type=int, default=200, help="the smaller size, of Parquet and JSON lines")
+    parser.add_argument(
+        "--megabytes", type=int, default=200, help="the smaller size, of Parquet and JSON lines"
+    )
     parser.add_argument("--larger", type=int, default=2000, help="the larger size")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "frequencies.json")
     parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)

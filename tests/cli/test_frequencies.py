@@ -52,7 +52,7 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
 @pytest.mark.parametrize(
     ("arguments", "code", "parts"),
     [
-        (("nowhere.jsonl",), 1, ("There is no nowhere.jsonl",)),
+        (("nowhere.jsonl",), 1, ("There is no file or folder nowhere.jsonl",)),
         (("talk.jsonl", "--column", "body"), 1, ("text under 'body'", "--column text")),
         (("talk.jsonl", "--terms", "pronoun"), 2, ("Did you mean 'pronouns'",)),
         (("talk.jsonl", "--terms", "pronouns,"), 2, ("--terms was given without a name",)),
@@ -72,3 +72,33 @@ def test_a_wrong_call_is_refused_before_anything_is_written(
     before = set(Path().rglob("*"))
     evenhand("frequencies", *arguments).refused(code, *parts)
     assert set(Path().rglob("*")) == before
+
+
+def unfinished(folder: str, **changed: object) -> None:
+    """Have a finished folder look like one that somebody else begun, with other options."""
+    Path(folder, "counts.parquet").unlink()
+    record = Path(folder, "frequencies-options.json")
+    content = json.loads(record.read_text())
+    content["count"]["options"] |= changed
+    record.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("changed", "parts"),
+    [
+        ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
+        (
+            {"on": "slurm", "slurm": {"env_command": "touch evil"}},
+            ("made elsewhere", "--on slurm --set slurm.env_command=..."),
+        ),
+        ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
+        ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
+    ],
+)
+def test_a_stranger_s_folder_asks_no_machine_elsewhere(
+    evenhand, talk: Path, changed: dict[str, object], parts: tuple[str, ...]
+) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    unfinished("counts", **changed)
+    evenhand("frequencies", "counts").refused(2, *parts)
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from evenhand.cli import model_flags as flags
 from evenhand.cli.common import end, options_of, progress, show
 from evenhand.cli.completion import lists_of_terms
 
@@ -93,6 +94,7 @@ def frequencies(
         help="Any other option, such as contexts=20, inflections=false, data.holisticbias=FOLDER, "
         "slurm.venv_path=PATH; repeatable.",
     ),
+    trust_addresses: flags.TrustAddresses = False,
     plan: bool = typer.Option(
         False, "--plan", help="Say what would be read, and how long that takes; write nothing."
     ),
@@ -109,8 +111,11 @@ def frequencies(
     all, with intervals; tables as the papers have them. What cannot be read is counted by reason. Press Ctrl-C at any
     time: `evenhand frequencies DIR` goes on.
     """
-    asked = options_of(locals(), "output", "plan", "join", "settings", "terms", "pairs", "as_published")
+    asked = options_of(
+        locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"
+    )
     from evenhand.schema import UsageError
+    from evenhand.studies import validated
     from evenhand.studies.audit import assign
     from evenhand.studies.frequencies import (
         FrequencyOptions,
@@ -120,7 +125,6 @@ def frequencies(
         local_folder,
         resumed,
     )
-    from evenhand.studies.options import validated
 
     asked |= {
         "terms": _split("--terms", terms),
@@ -135,7 +139,7 @@ def frequencies(
         if plan:
             raise UsageError(f"{sources[0]} is a count that was begun.", "Leave out --plan to go on with it.")
         options.pop("sources")
-        result = resumed(Path(sources[0]), options, progress=progress())
+        result = resumed(Path(sources[0]), options, trust_addresses=trust_addresses, progress=progress())
     else:
         validated_options = validated(FrequencyOptions, options)
         if plan:

@@ -70,19 +70,10 @@ def normalised_bytes(texts: Sequence[str]) -> bytearray:
     All bytes above 127 are of words. Zero bytes of documents, and lone surrogates, are no characters: they part like
     punctuation.
     """
-    try:
-        encoded = [text.encode() for text in texts]
-    except UnicodeEncodeError:
-        encoded = [without_surrogates(text).encode() for text in texts]
-    content = b"\0".join([b"", *encoded, b""])
-    if np.count_nonzero(np.frombuffer(content, np.uint8) == 0) > len(encoded) + 1:
-        content = b"\0".join([b"", *(each.replace(b"\0", OTHER.encode()) for each in encoded), b""])
-    if not content.isascii():
-        content = _in_ascii_or_words(content)
-    folded = bytearray(content).translate(_FOLDED)
-    bytes_ = np.frombuffer(folded, np.uint8)
-    _make_hyphens_plain(bytes_)
-    return _with_single_spaces(folded, bytes_)
+    content = joined_bytes(texts)
+    spelt = folded(content if content.isascii() else with_replacements(content, replacements(content)))
+    kept = single_spaces(spelt)
+    return spelt if kept is None else bytearray(np.frombuffer(spelt, np.uint8)[kept])
 
 
 def words_alone(content: bytearray) -> bytearray:
@@ -90,18 +81,38 @@ def words_alone(content: bytearray) -> bytearray:
     return content.translate(_WORDS_ALONE)
 
 
-def _in_ascii_or_words(content: bytes) -> bytes:
-    """Composed, with nothing outside ASCII but what is of words, case-folded."""
+def joined_bytes(texts: Sequence[str]) -> bytes:
+    """Documents as one run of UTF-8, with a zero byte before, between and behind them and nowhere else."""
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        encoded = [without_surrogates(text).encode() for text in texts]
+    content = b"\0".join([b"", *encoded, b""])
+    if np.count_nonzero(np.frombuffer(content, np.uint8) == 0) > len(encoded) + 1:
+        content = b"\0".join([b"", *(each.replace(b"\0", OTHER.encode()) for each in encoded), b""])
+    return content
+
+
+def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
+    """Stretches of joined documents that are beyond ASCII, and their plain spelling: composed, words case-folded."""
     beyond = np.frombuffer(content, np.uint8) >= 128  # never the first nor the last byte, which are zero
     edges = np.flatnonzero(beyond[1:] != beyond[:-1]) + 1
-    pieces: list[bytes] = []
-    done = 0
+    found = []
     for first, last in edges.reshape(-1, 2).tolist():
         run = content[first:last]
         plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
         if plain is None:  # it begins with a mark that may become one letter with what stands before it
             first -= 1
-            plain = _plain_characters(unicodedata.normalize("NFC", content[first:last].decode()))
+            plain = plainly(content[first:last].decode())
+        found.append((first, last, plain))
+    return found
+
+
+def with_replacements(content: bytes, replaced: list[tuple[int, int, bytes]]) -> bytes:
+    """Joined documents with plain spellings in their places."""
+    pieces: list[bytes] = []
+    done = 0
+    for first, last, plain in replaced:
         pieces += content[done:first], plain
         done = last
     pieces.append(content[done:])
@@ -110,18 +121,15 @@ def _in_ascii_or_words(content: bytes) -> bytes:
 
 def _plain(run: bytes) -> bytes | None:
     text = run.decode()
-    return (
-        None
-        if unicodedata.category(text[0])[0] == "M"
-        else _plain_characters(unicodedata.normalize("NFC", text))
-    )
+    return None if unicodedata.category(text[0])[0] == "M" else plainly(text)
 
 
 _plain_kept = lru_cache(maxsize=1 << 16)(_plain)
 
 
-def _plain_characters(text: str) -> bytes:
-    return "".join(map(_plain_character, text)).encode()
+def plainly(text: str) -> bytes:
+    """The plain spelling of a stretch of text."""
+    return "".join(map(_plain_character, unicodedata.normalize("NFC", text))).encode()
 
 
 @lru_cache(maxsize=1 << 16)
@@ -137,25 +145,27 @@ def _plain_character(character: str) -> str:
     return " " if category == "Zs" else OTHER
 
 
-def _make_hyphens_plain(content: NDArray[np.uint8]) -> None:
-    """Put a comma for each hyphen of a dash, a space for every other; in place."""
-    hyphens = np.flatnonzero(content == HYPHEN)
-    before, behind = content[hyphens - 1], content[hyphens + 1]
+def folded(content: bytes) -> bytearray:
+    """Documents in ASCII and words in small letters, with a comma for each hyphen of a dash, a space for others."""
+    spelt = bytearray(content).translate(_FOLDED)
+    array = np.frombuffer(spelt, np.uint8)
+    hyphens = np.flatnonzero(array == HYPHEN)
+    before, behind = array[hyphens - 1], array[hyphens + 1]
     dash = (before == HYPHEN) | (behind == HYPHEN) | (_is_gap(before) & _is_gap(behind))
-    content[hyphens] = np.where(dash, COMMA, SPACE)
+    array[hyphens] = np.where(dash, COMMA, SPACE)
+    return spelt
 
 
-def _is_gap(content: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    gap: NDArray[np.bool_] = (content == SPACE) | (content == LINE_END)
-    return gap
+def single_spaces(spelt: bytearray) -> NDArray[np.bool_] | None:
+    """Which bytes stay where runs of spaces and line ends become one space, a line end if they hold one, or two.
 
-
-def _with_single_spaces(folded: bytearray, content: NDArray[np.uint8]) -> bytearray:
-    """Runs of spaces and line ends as one space, one line end if they hold one, or two if they hold more."""
+    None if all do. The bytes that stay of a run are changed in place into what they become.
+    """
+    content = np.frombuffer(spelt, np.uint8)
     gap = _is_gap(content)
     seconds = np.flatnonzero(gap[1:] & gap[:-1]) + 1  # all of a run but its first
     if not len(seconds):
-        return folded
+        return None
     new = np.ones(len(seconds), bool)
     new[1:] = seconds[1:] != seconds[:-1] + 1
     firsts = seconds[new] - 1
@@ -165,8 +175,13 @@ def _with_single_spaces(folded: bytearray, content: NDArray[np.uint8]) -> bytear
     parting = firsts[line_ends > 1] + 1
     content[parting] = LINE_END
     if len(parting) == len(seconds):
-        return folded
+        return None
     kept = np.ones(len(content), bool)
     kept[seconds] = False
     kept[parting] = True
-    return bytearray(content[kept])
+    return kept
+
+
+def _is_gap(content: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    gap: NDArray[np.bool_] = (content == SPACE) | (content == LINE_END)
+    return gap

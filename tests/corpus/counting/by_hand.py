@@ -41,6 +41,10 @@ def table() -> TermTable:
     )
 
 
+UNPAIRED = ({"name"}, {"name", "descriptor"}, {"person_noun"})
+"""Kinds of two terms that are no pair unless asked for."""
+
+
 class SlowMatcher:
     """Words are runs of letters, sentences end at full stops, one regular expression a spelling."""
 
@@ -145,7 +149,7 @@ def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int)
         for one, other in itertools.combinations([hit for hit in hits if not hit["nested"]], 2):
             first, second = sorted((one["term"], other["term"]))
             kind = {terms[first]["kind"], terms[second]["kind"]}
-            if first == second or spelt[first] & spelt[second] or "name" in kind or kind == {"person_noun"}:
+            if first == second or spelt[first] & spelt[second] or kind in UNPAIRED:
                 continue
             together["documents"].add((first, second))
             if one["sentence"] == other["sentence"]:

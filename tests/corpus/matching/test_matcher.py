@@ -2,6 +2,7 @@
 
 import re
 import time
+from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
 
@@ -196,6 +197,32 @@ def test_every_term_on_real_text_as_a_regular_expression_counts_it(shared: Path)
 
 
 @pytest.mark.parity
+@pytest.mark.slow
+def test_every_hit_on_real_text_is_nested_and_numbered_as_loops_say(shared: Path) -> None:
+    texts = [part for text in _real_text(shared) for part in text.splitlines(keepends=True)]
+    table = build_terms(
+        ["descriptors", "pronouns", "holisticbias", "names"], holisticbias=shared / "data/holisticbias"
+    )
+    matcher = Matcher(table)
+    hits = matcher.find(texts)
+    lengths = table.surfaces["text"].str.len_chars().to_numpy()[hits.surface]
+    edges = np.searchsorted(hits.document, np.arange(len(texts) + 1)).tolist()
+    for document, text in enumerate(texts):
+        plain = matcher.normalised(text)
+        words, ends = slow_words(plain), slow_sentence_ends(plain)
+        assert (hits.words[document], hits.sentences[document]) == (len(words), len(ends))
+        here = slice(edges[document], edges[document + 1])
+        first, length = hits.start[here], lengths[here].astype(np.int64)
+        last = first + length
+        longer = length[None, :] > length[:, None]
+        inside = (first[None, :] <= first[:, None]) & (last[:, None] <= last[None, :])
+        assert hits.nested[here].tolist() == (longer & inside).any(axis=1).tolist()
+        for start, word, sentence in zip(first.tolist(), hits.word[here], hits.sentence[here], strict=True):
+            assert word == bisect_right(words, start, key=lambda span: span[1])
+            assert sentence == bisect_right(ends, word)
+
+
+@pytest.mark.parity
 def test_some_real_documents_in_all_as_written_slowly(shared: Path) -> None:
     texts = [text[:400] for text in _real_text(shared)[::160]]
     table = build_terms()
@@ -205,3 +232,21 @@ def test_some_real_documents_in_all_as_written_slowly(shared: Path) -> None:
         *dict.fromkeys(["she", "he", "they", "his", "her", "american", "african american", *often])
     )
     assert hits_of(small, texts) == slow_hits(small, texts)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["he ", "he", "ß ", "é", "  ", "\u00ad", " - ", "İ\u0301 ", "x", "\n \n"]),
+        max_size=60,
+    )
+)
+def test_places_in_long_originals(pieces: list[str]) -> None:
+    text = "".join(pieces) * 12
+    matcher = Matcher(SMALL)
+    hits = matcher.find([text])
+    places = [m.start() for m in re.finditer("he", text)]
+    for start, surface in list(zip(hits.start.tolist(), hits.surface.tolist(), strict=True))[::40]:
+        first, last = matcher.original(text, start, surface)
+        assert matcher.normalised(text[first:last]).replace("\n", " ") == SURFACES[surface]
+        assert len(matcher.normalised(text[:first]).rstrip(" \n")) <= start
+        assert SURFACES[surface] != "he" or first in places

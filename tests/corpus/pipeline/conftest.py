@@ -37,7 +37,7 @@ def work(corpus: Path, tmp_path: Path) -> Callable[..., Work]:
         sources = [f"first={corpus}/part-[0-3].jsonl", f"second={corpus}/part-[45].jsonl"]
         found = pieces(sources, largest=rank_bytes)
         return Work(
-            build_terms(["pronouns", "descriptors"]),
+            build_terms(["pronouns"]),
             tuple(dealt(found, rank_bytes)),
             ReadingOptions(**reading),  # type: ignore[arg-type]
             CountingOptions(),

@@ -1,12 +1,16 @@
 """Whoever counts, processes here, datatrove, Slurm or Ray: the counts are the same."""
 
+import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from evenhand.corpus.pipeline import COUNTING, Place, count_rank, do_ranks, kept_ranks, merged_ranks, slurm
-from evenhand.schema import EvenhandError, UsageError
+from evenhand.corpus.pipeline.on_ray import connected
+from evenhand.schema import DataError, EvenhandError, UsageError
 from tests.corpus.pipeline.cluster import fake_slurm
 
 TABLES = ("totals", "terms", "groups", "pairs", "contexts", "skipped")
@@ -109,3 +113,35 @@ def test_slurm_says_what_it_needs_before_anything_is_read(
     with pytest.raises(UsageError, match=message):
         list(do_ranks(Place("slurm", str(tmp_path / "logs"), slurm=options), mine, COUNTING, 1, print))
     assert kept_ranks(mine.folder, len(mine.ranks)) == set()
+
+
+def dies_once(work, rank):
+    mark = Path(f"{work.folder}-{rank}")
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return count_rank(work, rank)
+
+
+def always_dies(work, rank):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_ray_counts_a_rank_anew_whose_process_was_killed_and_names_one_that_always_is(
+    work, expected, tmp_path: Path
+) -> None:
+    mine = work(rank_bytes=10_000)
+    place = Place("ray", str(tmp_path / "logs"), workers=2)
+    with connected("ray"):
+        list(do_ranks(place, mine, replace(COUNTING, run=dies_once), 2, print))
+        assert len(mine.ranks) > 2 and same(merged_ranks(mine.folder, len(mine.ranks)), expected)
+        Path(mine.folder, "00001.parquet").unlink()
+        with pytest.raises(EvenhandError, match=r"Rank 1 was lost 5 times.*It reads .*part-"):
+            list(do_ranks(place, mine, replace(COUNTING, run=always_dies), 2, print))
+        Path(mine.ranks[1][0].address).rename(tmp_path / "away")
+        try:
+            with pytest.raises(DataError, match="There is no"):
+                list(do_ranks(place, mine, COUNTING, 2, print))
+        finally:
+            (tmp_path / "away").rename(mine.ranks[1][0].address)

@@ -74,6 +74,8 @@ def test_folders_patterns_and_files_are_found(tmp_path: Path) -> None:
     assert [piece.number for piece in found.pieces] == [0, 1, 2, 3]
     assert {piece.corpus for piece in found.pieces} == {"c"}
     assert any("left out 2 files by their endings: " in note and ".md (1)" in note for note in found.notes)
+    write(tmp_path, "mixed/a.jsonl", "mixed/b.jsonl", "mixed/c.txt")
+    assert any("jsonl (2), text (1)" in note for note in survey([str(tmp_path / "mixed")]).notes)
     assert any("1 file of no bytes" in note for note in found.notes)
 
     def names(pattern: str) -> list[str]:
@@ -128,6 +130,8 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No source"):
         pieces([])
     assert [piece.kind for piece in pieces([str(tmp_path / "c" / "a.md")], kind="text")] == ["text/line"]
+    with pytest.raises(UsageError, match="no unit of documents called 'lines'"):
+        pieces([str(tmp_path / "c" / "a.md")], kind="text", documents="lines")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no kind"):
         pieces([str(tmp_path / "c" / "a.md")], kind="markdown")
 

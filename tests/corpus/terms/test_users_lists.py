@@ -50,6 +50,17 @@ def test_a_column_of_terms_is_enough(tmp_path: Path) -> None:
     assert users_rows(written(tmp_path, "term\nnurse\n")) == [("nurse", "jobs", None, "jobs", "jobs.csv")]
 
 
+def test_a_plain_file_has_a_term_a_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeffnurse\r\n\r\n air-line pilot \r\n", "jobs.txt")
+    assert [row[0] for row in users_rows(path)] == ["air-line pilot", "nurse"]
+    for content, said in (
+        ("nurse\n\nNURSE\n", "line 3: 'NURSE' is the term of line 1"),
+        ("\n", "holds no term"),
+    ):
+        with pytest.raises(DataError, match=said):
+            build_terms([str(written(tmp_path, content, "jobs.txt"))])
+
+
 def test_plurals_are_those_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, "term,plural\nalumna,alumnae\nhe or she,they both|both of them\nnurse,\n")
     table = build_terms([str(path)])

@@ -7,7 +7,12 @@ import polars as pl
 import pytest
 from statsmodels.stats.contingency_tables import Table2x2
 
-from evenhand.measures.frequencies.together import LEAST_EXPECTED, LEAST_TOGETHER, associations, places_together
+from evenhand.measures.frequencies.together import (
+    LEAST_EXPECTED,
+    LEAST_TOGETHER,
+    associations,
+    places_together,
+)
 from evenhand.schema import UsageError
 from tests.measures.frequencies.dealt import drawn_documents, pairs_of, terms_of, totals_of
 

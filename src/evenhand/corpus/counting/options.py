@@ -43,12 +43,13 @@ class CountingOptions:
 def allowed_pairs(pairs: Sequence[str], kinds: Sequence[str]) -> NDArray[np.bool_]:
     """Which two kinds of terms are counted together.
 
-    pairs: words. `none`; `all`; `default`: any two terms that are no names, and not both person nouns, since names
-    are thousands, whose pairs fill the memory, and person nouns are there to tell senses; or two kinds as
-    `descriptor*name`. kinds: those of the table. Returns (kinds, kinds), symmetric. Raises UsageError for another word.
+    pairs: words. `none`; `all`; `default`: any two terms, but names with pronouns and person nouns alone, since names
+    are thousands, whose pairs with all others would fill the memory, and no two person nouns, which are there to tell
+    senses; or two kinds as `descriptor*name`. kinds: those of the table. Returns (kinds, kinds), symmetric. Raises
+    UsageError for another word.
 
     >>> allowed_pairs(["default"], ["descriptor", "name", "person_noun"]).astype(int).tolist()
-    [[1, 0, 1], [0, 0, 0], [1, 0, 0]]
+    [[1, 0, 1], [0, 0, 1], [1, 1, 0]]
     >>> allowed_pairs(["name*descriptor"], ["descriptor", "name"]).astype(int).tolist()
     [[0, 1], [1, 0]]
     """
@@ -61,7 +62,8 @@ def allowed_pairs(pairs: Sequence[str], kinds: Sequence[str]) -> NDArray[np.bool
         elif word == "default":
             named = np.array([kind == "name" for kind in kinds], dtype=bool)
             nouns = np.array([kind == "person_noun" for kind in kinds], dtype=bool)
-            allowed |= ~(named | named[:, None] | (nouns & nouns[:, None]))
+            other = ~nouns & np.array([kind != "pronoun" for kind in kinds], dtype=bool)
+            allowed |= ~(named & other[:, None] | other & named[:, None] | nouns & nouns[:, None])
         elif star and first in place and second in place:
             allowed[place[first], place[second]] = allowed[place[second], place[first]] = True
         elif word != "none":

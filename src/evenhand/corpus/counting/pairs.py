@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evenhand.corpus.counting.counts import PAIR_COUNTS
 from evenhand.corpus.counting.options import allowed_pairs
 from evenhand.corpus.counting.order import Order
 from evenhand.corpus.counting.tallies import SparseTally, starts_of, sums
@@ -91,13 +92,16 @@ class PairTally:
 
     def frame(self) -> pl.DataFrame:
         """PAIR_COUNTS without the corpus."""
-        codes, counts = self._tally.counts()
         size = self._order.size
-        found, together = np.divmod(codes, len(Together))
-        fold, pair = np.divmod(found, size**2)
-        one, other = (self._order.term[x] for x in np.divmod(pair, size))
-        columns = {whole.name.lower(): np.where(together == whole, counts, 0) for whole in Together}
-        frame = pl.DataFrame(
-            {"fold": fold, "first": np.minimum(one, other), "second": np.maximum(one, other), **columns}
-        )
-        return frame.group_by("fold", "first", "second").sum()
+        each = size**2 * len(Together)
+        schema = pl.Schema({name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"})
+        frames = [pl.DataFrame(schema=schema)]
+        for fold in range(FOLDS):  # one by one, as they may be many millions
+            codes, counts = self._tally.counts(fold * each, (fold + 1) * each)
+            pair, together = np.divmod(codes - fold * each, len(Together))
+            one, other = (self._order.term[x] for x in np.divmod(pair, size))
+            columns = {whole.name.lower(): np.where(together == whole, counts, 0) for whole in Together}
+            pairs = {"first": np.minimum(one, other), "second": np.maximum(one, other)}
+            frame = pl.DataFrame(pairs | columns).group_by("first", "second").sum()
+            frames.append(frame.with_columns(fold=pl.lit(fold)).select(schema.names()).cast(schema))
+        return pl.concat(frames)

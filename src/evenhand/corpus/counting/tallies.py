@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 WAITING = 1 << 21
 """Codes that wait before they are counted together: 16 MB."""
+WIDEST = (1 << 32) - 1
+"""The highest count that four bytes hold."""
 AT_ONCE = 1 << 20
 """Pairs that are laid out at once."""
 
@@ -51,7 +53,7 @@ class SparseTally:
         self.type: Any = np.uint32 if size <= 1 << 32 else np.int64
         self._wanted = wanted
         self._codes: NDArray[Any] = np.zeros(0, dtype=self.type)
-        self._counts = np.zeros(0, dtype=np.int64)
+        self._counts: NDArray[Any] = np.zeros(0, dtype=np.uint32)  # wider when one of them needs it
         self._waiting: list[NDArray[Any]] = []
         self._held = 0
 
@@ -62,10 +64,11 @@ class SparseTally:
         if self._held > WAITING:
             self._settle()
 
-    def counts(self) -> tuple[Codes, NDArray[np.int64]]:
-        """Codes that were seen, sorted, and how often: two arrays (codes,)."""
+    def counts(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """Codes first ... last-1 that were seen, sorted, and how often: two arrays (codes,)."""
         self._settle()
-        return self._codes.astype(np.int64), self._counts
+        some = slice(*(int((self._codes < edge).sum()) for edge in (first, last)))
+        return self._codes[some].astype(np.int64), self._counts[some].astype(np.int64)
 
     def _settle(self) -> None:
         if not self._waiting:
@@ -77,6 +80,9 @@ class SparseTally:
         codes, counts = waiting[starts], np.diff(starts, append=len(waiting))
         kept = self._wanted(codes.astype(np.int64))
         codes, counts = codes[kept], counts[kept]
+        if len(counts) and int(self._counts.max(initial=0)) + int(counts.max()) > WIDEST:
+            self._counts = self._counts.astype(np.int64)
+        counts = counts.astype(self._counts.dtype)
         place = np.searchsorted(self._codes, codes)
         known = np.zeros(len(codes), dtype=bool)
         within = place < len(self._codes)

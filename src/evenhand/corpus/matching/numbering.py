@@ -54,7 +54,8 @@ class Numbering:
     def word_at(self, places: Places) -> Places:
         """The word that each place lies in; of a place outside words the one that follows. Counted through."""
         inside = self._of_word[places].astype(np.int64)
-        return self.words_before(places + inside) - inside
+        words: Places = self.words_before(places + inside) - inside
+        return words
 
     @cached_property
     def sentence_ends(self) -> Places:

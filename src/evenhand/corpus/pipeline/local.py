@@ -38,7 +38,7 @@ def over_processes(
             yield count(rank)
         return
     # Spawned, not forked: a fork copies locks of polars' threads and hangs.
-    crew = _Crew(multiprocessing.get_context("spawn"), count)
+    crew = _Crew(multiprocessing.get_context("spawn"))
     left, deaths = deque(ranks), Counter[int | None]()
     try:
         while left or crew.busy:
@@ -59,7 +59,9 @@ def over_processes(
                     continue
                 if isinstance(said, BaseException):
                     raise said
-                if isinstance(said, RankDone):
+                if said == READY:
+                    worker.tell(count)
+                else:
                     deaths.clear()
                     yield said
                 if left:
@@ -93,8 +95,12 @@ class _Worker:
     def order(self, rank: int | None) -> None:
         """Have it count a rank; None: it may end."""
         self.rank = rank
+        self.tell(rank)
+
+    def tell(self, message: Any) -> None:
+        """Send it something, which it reads at once."""
         with suppress(OSError):  # it has died meanwhile, which is heard next
-            self.orders.send(rank)
+            self.orders.send(message)
 
     def says(self) -> Any:
         """What it says, None if it has died."""
@@ -116,8 +122,8 @@ class _Worker:
 class _Crew:
     """Processes that count, as many as wanted, all of which end when this one does."""
 
-    def __init__(self, context: Any, count: Count):
-        self._context, self._count = context, count
+    def __init__(self, context: Any):
+        self._context = context
         self._theirs, self._ours = context.Pipe(duplex=False)
         self.members: list[_Worker] = []
         self._dismissed: list[_Worker] = []
@@ -131,7 +137,7 @@ class _Crew:
         """Start processes until so many are there."""
         while len(self.members) < wanted:
             mine, its = self._context.Pipe()
-            process = self._context.Process(target=_work, args=(self._count, its, self._theirs), daemon=True)
+            process = self._context.Process(target=_work, args=(its, self._theirs), daemon=True)
             process.start()
             its.close()
             self.members.append(_Worker(process, mine))
@@ -159,11 +165,15 @@ class _Crew:
         self._theirs.close()
 
 
-def _work(count: Count, orders: Connection, parent: Connection) -> None:
-    """What a process does until it is told to end."""
+def _work(orders: Connection, parent: Connection) -> None:
+    """What a process does until it is told to end.
+
+    What it is to do is sent once it can read: a stop while a process is begun with much would leave it half of that.
+    """
     end_with(parent)
     with suppress(EOFError, OSError):  # the parent has gone
         orders.send(READY)
+        count: Count = orders.recv()
         while (rank := orders.recv()) is not None:
             try:
                 said: RankDone | Exception = count(rank)

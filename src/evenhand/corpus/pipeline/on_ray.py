@@ -99,7 +99,8 @@ def _tasks(
 ) -> Generator[RankDone, None, None]:
     import ray
 
-    most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    cluster: Any = ray
+    most = workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
     task = ray.remote(num_cpus=1, max_retries=MOST_DEATHS - 1)(stage.run)
     sent = ray.put(work)
     left, running = list(reversed(ranks)), dict[Any, int]()
@@ -124,6 +125,11 @@ def _result(work: Work, rank: int, reference: Any) -> RankDone:
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, EvenhandError):
             raise error.cause from None
+        if isinstance(error.cause, ray.exceptions.RaySystemError | ImportError):
+            raise EvenhandError(
+                f"A machine of the cluster cannot count: {str(error).strip().splitlines()[-1].strip()}.",
+                "Install the same evenhand[corpus], with the same packages, on every machine of the cluster.",
+            ) from error
         raise
     except ray.exceptions.RayError as error:  # its process or machine was lost, or the memory did not suffice
         reason = str(error).strip().split("\n")[0].rstrip(".")

@@ -10,6 +10,7 @@ from .documents import (
     Batch as Batch,
     Piece as Piece,
     Reason as Reason,
+    fold_of as fold_of,
 )
 from .duplicates import (
     find_repeats as find_repeats,

@@ -3,11 +3,8 @@
 from difflib import get_close_matches
 from itertools import islice
 
-from evenhand.corpus.reading.columns import column_types, holds_text, opened
-from evenhand.corpus.reading.delimited import rows_of
 from evenhand.corpus.reading.documents import Piece
-from evenhand.corpus.reading.jsonl import value_of
-from evenhand.corpus.reading.lines import lines_of
+from evenhand.corpus.reading.formats import column_types, holds_text, lines_of, opened, rows_of, value_of
 from evenhand.corpus.reading.stores import Stored
 from evenhand.corpus.reading.unpacking import Damaged
 from evenhand.schema import DataError, parse_json
@@ -56,6 +53,11 @@ def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
     rows, names, broken = 0, dict[str, None](), 0
     lines = (line for block in lines_of(stored, piece) for line in block.content.split(b"\n") if line.strip())
     for line in islice(lines, LOOKED_AT):
+        if not rows and not broken and line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+            raise DataError(
+                f"{stored.address} is a list in JSON, not an object a line.",
+                'Expected lines such as {"text": "..."}; jq -c ".[]" makes them of a list.',
+            )
         try:
             row = parse_json(line.decode("utf-8-sig"))
         except ValueError:
@@ -65,16 +67,10 @@ def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
         if isinstance(value_of(row, column, column.split(".")), str):
             return True
         names.update(dict.fromkeys(_names(row)))
-    if rows and not names:
-        raise DataError(
-            f"{stored.address} holds no objects, a line each.",
-            'Expected lines such as {"text": "..."}; of a list, jq -c ".[]" makes such lines.',
-        )
     if broken and not rows:
         raise DataError(
             f"{stored.address}: none of its first {broken} lines is JSON.",
-            'Expected an object a line, such as {"text": "..."}; of a list over several lines, jq -c ".[]" makes '
-            "such lines. For plain text: --kind text.",
+            'Expected an object a line, such as {"text": "..."}. For plain text: --kind text',
         )
     if rows:
         raise DataError(

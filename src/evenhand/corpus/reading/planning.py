@@ -1,18 +1,19 @@
 """Sources made into pieces that can be read apart: small files whole, large ones by ranges of bytes or row groups."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from evenhand.corpus.reading.columns import opened
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
+from evenhand.corpus.reading.formats import opened
 from evenhand.corpus.reading.options import Documents
 from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_source
 from evenhand.corpus.reading.stores import Stored, local, scheme_of
 from evenhand.corpus.reading.unpacking import Damaged, packing_of
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, unknown_name
 
 LARGEST = 128 << 20
 LARGEST_BOOK = 8 << 20
@@ -66,6 +67,8 @@ def survey(
     named: dict[str, Source] = {}
     seen: dict[tuple[str, str], str] = {}
     checked: set[tuple[str, str]] = set()
+    if documents != "auto" and documents not in _UNIT_TOLD:
+        raise unknown_name("unit of documents", documents, ["auto", *_UNIT_TOLD])
     if not sources:
         raise UsageError("No source is named.", "Name files, folders or patterns: [NAME=]ADDRESS ...")
     for given in sources:
@@ -75,6 +78,10 @@ def survey(
         for entry in files:
             _check_once(source, entry, given, seen)
         files = _without_empty(files, source, notes)
+        kinds = Counter(entry.kind for entry in files)
+        if len(kinds) > 1:
+            told = ", ".join(f"{kind} ({number:,})" for kind, number in kinds.most_common())
+            notes.append(f"{source.address}: files of several kinds are read as one corpus: {told}.")
         unit = _unit(files, documents)
         if any(entry.kind == "text" for entry in files):
             notes.append(f"{source.address}: {_UNIT_TOLD[unit]}.")

@@ -32,7 +32,8 @@ BLOCK = 8 << 20
 
 @dataclass(frozen=True)
 class Found:
-    """A file of a store. version: changes whenever the content does, as far as the store tells."""
+    """A file of a store. size: 0 also where the store does not tell. version: begins with the size where it is known,
+    and changes whenever the content does, as far as the store tells."""
 
     address: str
     size: int
@@ -98,7 +99,9 @@ def clear_errors(address: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         if not scheme:
-            raise DataError(f"There is no {address}.", "Look at how the path is spelt.") from error
+            raise DataError(
+                f"There is no file or folder {address}.", "Look at how the path is spelt."
+            ) from error
         raise DataError(
             f"There is no {address}, or its server cannot be reached.", "Look at how the address is spelt."
         ) from error

@@ -10,9 +10,8 @@ from evenhand.corpus.terms.candidates import Candidate
 from evenhand.corpus.terms.descriptor_lists import holisticbias_descriptors, lexicon_descriptors
 from evenhand.corpus.terms.person_lists import names as first_names, names_of_births, person_nouns, pronouns
 from evenhand.corpus.terms.table import SURFACE_COLUMNS, TERM_COLUMNS, TermTable
-from evenhand.corpus.terms.users_lists import users_terms
+from evenhand.corpus.terms.users_lists import ENDINGS, users_terms
 from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.own_files import READERS
 from evenhand.schema import unknown_name
 
 LISTS = (
@@ -42,7 +41,7 @@ def build_terms(
 ) -> TermTable:
     """The terms of some lists as one table, in one order whatever the order of the lists.
 
-    lists: names of LISTS, or paths of a user's tables (`users_terms`). "descriptors" is our lexicon; "holisticbias"
+    lists: names of LISTS, or paths of a user's files (`users_terms`). "descriptors" is our lexicon; "holisticbias"
     the published version 1.1, or the one in the folder given; "pronouns" the paper's three lists; "names" first names;
     "births" frequent names of the births of the United States. "person_nouns" is in every table. holisticbias: folder
     of the user (None: what `evenhand data fetch` brought). names: a list of `load_names` or a user's file. births: file
@@ -71,10 +70,10 @@ def build_terms(
     for each in dict.fromkeys((*lists, ALWAYS)):
         if each in makers:
             candidates += makers[each]()
-        elif Path(each).suffix.lower() in READERS:
+        elif Path(each).suffix.lower() in ENDINGS:
             candidates += users_terms(Path(each))
         else:
-            raise unknown_name("list of terms", each, (*LISTS, "FILE.csv"))
+            raise unknown_name("list of terms", each, (*LISTS, *(f"FILE{ending}" for ending in ENDINGS[:3])))
     return _table(candidates, inflections)
 
 

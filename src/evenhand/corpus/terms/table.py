@@ -32,7 +32,14 @@ SURFACE_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class TermTable:
-    """Terms and the surfaces (spellings) that count as them; two terms may share a surface."""
+    """Terms and the surfaces (spellings) that count as them; two terms may share a surface.
+
+    >>> from evenhand.corpus import build_terms
+    >>> table = build_terms(["pronouns"])
+    >>> woman = table.terms.filter(name="woman")["term"].item()
+    >>> table.surfaces_of(woman)
+    ['woman', 'women']
+    """
 
     terms: pl.DataFrame
     """TERM_COLUMNS, one row a term in order."""

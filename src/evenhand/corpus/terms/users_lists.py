@@ -1,5 +1,6 @@
 """Terms of a user: any table with a term a row."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -7,14 +8,16 @@ import polars as pl
 from evenhand.corpus.normalising import normalised, words_alone
 from evenhand.corpus.terms.ambiguity import is_ambiguous
 from evenhand.corpus.terms.candidates import Candidate
-from evenhand.prompts.own_files import read_table, require_columns, text_column
+from evenhand.prompts.own_files import READERS, read_lines, read_table, require_columns, text_column
 from evenhand.schema import DataError
 
 MOST_CHARACTERS = 200
+PLAIN = ".txt"
 FORMAT = (
     "Expected CSV, TSV, JSON Lines, Parquet or a workbook with the column term and, if wanted, axis, group, kind and "
-    "plural (a spelling that counts as the term; more than one parted by |)."
+    "plural (a spelling that counts as the term; more than one parted by |), or .txt with a term a line."
 )
+ENDINGS = (*READERS, PLAIN)
 OPTIONAL = ("axis", "group", "kind", "plural")
 
 
@@ -25,30 +28,48 @@ def users_terms(path: Path) -> list[Candidate]:
     DataError naming file and row for a term that is empty, nothing but signs, of more than MOST_CHARACTERS characters,
     on several lines or there twice; for a missing column, and a file that cannot be read.
     """
+    places: dict[tuple[str, ...], str] = {}
+    found = []
+    for place, given in _rows(path):
+        where = f"{path}, {place}"
+        name = _checked(given["term"], where)
+        plurals = [each.strip() for each in given.get("plural", "").split("|") if each.strip()]
+        axis, kind = given.get("axis") or path.stem, given.get("kind") or path.stem
+        each = Candidate(
+            kind,
+            axis,
+            given.get("group", ""),
+            name,
+            path.name,
+            tuple(_checked(plural, where) for plural in plurals),
+            is_ambiguous(name),
+        )
+        key = (kind, axis, each.group, normalised(name))
+        if key in places:
+            raise DataError(
+                f"{where}: {name!r} is the term of {places[key]} again.",
+                "Leave one of them out, or put them into different groups.",
+            )
+        places[key] = place
+        found.append(each)
+    if not found:
+        raise DataError(f"{path} holds no term.", FORMAT)
+    return found
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The place of each row in the file, and what it holds."""
+    if path.suffix.lower() == PLAIN:
+        for number, line in enumerate(read_lines(path, FORMAT), 1):
+            if line.strip():
+                yield f"line {number}", {"term": line.strip()}
+        return
     frame = read_table(path, FORMAT)
     frame = frame.rename({name: name.strip().lower() for name in frame.columns}, strict=False)
     require_columns(frame, ["term"], path, FORMAT)
     columns = {name: text_column(frame, name, path) for name in ("term", *OPTIONAL) if name in frame.columns}
-    candidates: dict[tuple[str, ...], int] = {}
-    found = []
     for number, row in enumerate(pl.DataFrame(columns).iter_rows(named=True), 1):
-        where = f"{path}, row {number}"
-        given = {name: (value or "").strip() for name, value in row.items()}
-        name = _checked(given["term"], where)
-        plurals = tuple(
-            _checked(each.strip(), where) for each in given.get("plural", "").split("|") if each.strip()
-        )
-        axis, kind = given.get("axis") or path.stem, given.get("kind") or path.stem
-        each = Candidate(kind, axis, given.get("group", ""), name, path.name, plurals, is_ambiguous(name))
-        key = (kind, axis, each.group, normalised(name))
-        if key in candidates:
-            raise DataError(
-                f"{where}: {name!r} is the term of row {candidates[key]} again.",
-                "Leave one of them out, or put them into different groups.",
-            )
-        candidates[key] = number
-        found.append(each)
-    return found
+        yield f"row {number}", {name: (value or "").strip() for name, value in row.items()}
 
 
 def _checked(term: str, where: str) -> str:

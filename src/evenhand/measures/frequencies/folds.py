@@ -82,11 +82,13 @@ class Shares:
     effective: Floats
 
 
-def clustered_shares(successes: Floats, totals: Floats) -> Shares:
-    """Shares of cases that come in folds, with exact limits at as many independent cases as the folds' spread allows.
+def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None = None) -> Shares:
+    """Shares of cases that come in folds, with exact limits at as many independent cases as the folds' spread tells.
 
-    successes, totals: (rows, folds) or what broadcasts to it. Never more cases than there are. Without any case the
-    limits are 0 and 1; with fewer than two folds those of independent cases. Source: Korn & Graubard 1998.
+    successes, totals: (rows, folds) or what broadcasts to it. units: (rows,), how many independent cases there can be
+    at most where folds do not differ at all (documents, where hits are counted); None: all. Never more cases than
+    there are. Without any the limits are 0 and 1; with fewer than two folds those of independent cases.
+    Source: Korn & Graubard 1998.
 
     >>> clustered_shares(np.array([[0.0, 0.0]]), np.array([[10.0, 10.0]])).high.round(4).tolist()
     [0.1684]
@@ -105,7 +107,9 @@ def clustered_shares(successes: Floats, totals: Floats) -> Shares:
         with np.errstate(invalid="ignore", divide="ignore"):
             independent = share * (1 - share) / np.square(error) * shrink
         # folds that do not differ (0 hits, or all) say nothing of how cases hang together
-        effective = np.where(error > 1e-15, np.minimum(independent, n), n)
+        effective = np.where(
+            error > 1e-15, np.minimum(independent, n), n if units is None else np.minimum(units, n)
+        )
     effective = np.nan_to_num(effective)
     low, high = clopper_pearson_interval(np.minimum(np.nan_to_num(share) * effective, effective), effective)
     return Shares(share, low, high, error, effective)
@@ -115,15 +119,16 @@ def jackknifed(statistic: Callable[..., Floats], *sums: Floats) -> Intervals:
     """A statistic of sums with t limits from its values without each fold in turn.
 
     statistic: of arrays that broadcast, element by element. sums: each (rows, folds) or (folds,). Where it is not
-    finite, for all folds or without one of them, limits and error are NaN.
+    finite, for all folds or without one of them, or the same without each, limits and error are NaN.
     """
     together = [np.atleast_2d(part) for part in sums]
     with np.errstate(all="ignore"):
         whole = np.asarray(statistic(*(part.sum(axis=1) for part in together)))
         without = np.asarray(statistic(*((part.sum(axis=1, keepdims=True) - part).T for part in together)))
-        return jackknife(
-            np.where(np.isfinite(whole), whole, np.nan), np.where(np.isfinite(without), without, np.nan)
-        )
+        differs = np.isfinite(without).all(axis=0) & (np.ptp(without, axis=0) > 1e-12)
+        # what no fold changes is not known for certain: as of two documents that both hold she and he
+        known = np.isfinite(whole)
+        return jackknife(np.where(known, whole, np.nan), np.where(differs, without, np.nan))
 
 
 def two_sided_p(found: Intervals, folds: int) -> Floats:

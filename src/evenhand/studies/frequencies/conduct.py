@@ -30,11 +30,13 @@ from evenhand.corpus.pipeline import (
     merged_ranks,
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
+from evenhand.corpus.terms import DEFAULT
 from evenhand.runs import Progress, Silence, locked, resumable, shown
 from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
     COUNTS,
+    HERE,
     LOGS,
     RANKS,
     Plan,
@@ -78,10 +80,9 @@ def planned(options: FrequencyOptions) -> Plan:
             f"--duplicates drop looks through files of all ranks, which {options.ranks_at} cannot keep.",
             "Name a folder that all machines see with --ranks-at, or keep duplicates.",
         )
+    holisticbias, births = (_folder(options, name) for name in ("holisticbias", "ssa-names"))
     table = build_terms(
-        **({"lists": options.terms} if options.terms else {}),
-        holisticbias=_holisticbias(options),
-        inflections=options.inflections,
+        options.terms or DEFAULT, holisticbias=holisticbias, births=births, inflections=options.inflections
     )
     Counters(table, _counting(options)).of("")  # refuses what it cannot count
     if options.as_published:
@@ -109,7 +110,7 @@ def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None =
     terms, DataError for what cannot be read and where nothing could, WriteError, Interrupted (resumable).
     """
     progress = progress or Silence()
-    with resumable(f"Go on with: evenhand frequencies {folder}"):
+    with resumable(_again(options, folder)):
         plan = planned(options)
         for note in plan.notes:
             progress.note(note)
@@ -125,8 +126,16 @@ def go_on(options: FrequencyOptions, folder: Path, progress: Progress | None = N
     return _counted(plan, folder, progress or Silence())
 
 
+def _again(options: FrequencyOptions, folder: Path) -> str:
+    """How to go on: what other machines are asked is named each time."""
+    elsewhere = "" if options.on in HERE else f" --on {options.on}"
+    elsewhere += "".join(f" --set slurm.{name}={value}" for name, value in options.slurm.items())
+    elsewhere += "" if options.ranks_at is None else f" --ranks-at {options.ranks_at}"
+    return f"Go on with: evenhand frequencies {folder}{elsewhere}"
+
+
 def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
-    with resumable(f"Go on with: evenhand frequencies {folder}"), locked(folder / "lock"):
+    with resumable(_again(plan.options, folder)), locked(folder / "lock"):
         if not is_file(folder / COUNTS):
             work = _work(plan, folder)
             _count(plan, work, folder, progress)
@@ -219,8 +228,8 @@ def _workers(options: FrequencyOptions) -> int:
     return options.workers or os.cpu_count() or 1
 
 
-def _holisticbias(options: FrequencyOptions) -> Path | None:
-    given = options.data.get("holisticbias")
+def _folder(options: FrequencyOptions, name: str) -> Path | None:
+    given = options.data.get(name)
     return None if given is None else Path(given).expanduser()
 
 

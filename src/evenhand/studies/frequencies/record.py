@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.corpus import Piece, TermTable
-from evenhand.schema import VERSION, DataError, is_file, read_kept, write_table
+from evenhand.schema import VERSION, DataError, ResumeRefused, is_file, read_kept, write_table
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.record import Compared, StudyRecord
 
@@ -16,6 +16,8 @@ RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count"
 is_count = RECORD.is_in
 TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.json", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
 """What else lies in the folder: the table of terms, the division, the sum, and the counts of ranks until then."""
+HERE = ("local", "datatrove", "ray")
+"""Places of this machine alone."""
 MOST_LISTED = 20
 """Files that an error lists."""
 PIECE_COLUMNS = {
@@ -92,6 +94,34 @@ def begin(folder: Path, plan: Plan) -> Plan:
 def stored_options(folder: Path) -> FrequencyOptions:
     """The options that a count was begun with; raises DataError as `StudyRecord.stored`."""
     return RECORD.valid(folder, FrequencyOptions, RECORD.stored(folder).get("options", {}))
+
+
+def check_trust(
+    folder: Path, stored: FrequencyOptions, named: Mapping[str, Any], *, trusted: bool = False
+) -> None:
+    """Raise ResumeRefused where going on would ask other machines only because the folder, maybe a stranger's, says so.
+
+    stored: what the folder says. named: what the user says now. trusted: whether what it names may be asked.
+    """
+    if trusted or is_file(folder / COUNTS):
+        return
+    flags = []
+    if stored.on not in HERE and "on" not in named:
+        settings = "".join(f" --set slurm.{name}=..." for name in stored.slurm)
+        flags.append(f"--on {stored.on}{settings}")
+    if stored.ranks_at is not None and "ranks_at" not in named:
+        flags.append(f"--ranks-at {stored.ranks_at}")
+    if flags:
+        raise ResumeRefused(
+            f"The count {folder} is made elsewhere, which a folder alone cannot decide.",
+            f"If you trust it, say so again: evenhand frequencies {folder} {' '.join(flags)}",
+        )
+    read = [*stored.sources, *(read_kept(folder / PIECES)["address"] if is_file(folder / PIECES) else ())]
+    if there := [address for address in read if "://" in address]:
+        raise ResumeRefused(
+            f"The count {folder} reads {there[0]}, which only the folder names.",
+            "If you trust it, add --trust-addresses, or name all sources again, with -o and the folder.",
+        )
 
 
 def stored_plan(folder: Path, options: FrequencyOptions) -> Plan | None:

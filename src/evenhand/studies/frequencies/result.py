@@ -16,7 +16,7 @@ from evenhand.schema import VERSION, UsageError, as_json, checked_kinds
 from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
 from evenhand.studies.frequencies.options import NOT_DECIDING, FrequencyOptions, given
 from evenhand.studies.frequencies.page import render_html
-from evenhand.studies.frequencies.record import is_count, stored_options
+from evenhand.studies.frequencies.record import check_trust, is_count, stored_options
 from evenhand.studies.frequencies.relation import Relation, join_run
 from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_tables
 from evenhand.studies.frequencies.terminal import render_terminal
@@ -27,7 +27,7 @@ from evenhand.studies.result import StudyResult
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")
 """Tables of hundreds of thousands of rows, which the JSON does not repeat."""
-CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "ranks_at", "rank_bytes"}
+CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "rank_bytes"}
 """Options that may be given anew where a count goes on."""
 
 
@@ -119,7 +119,6 @@ class Frequencies(StudyResult):
             "evenhand": VERSION,
             "folder": str(self.path),
             **asked,
-            "table of terms": f"{len(self.terms):,} terms, {self.terms.content_hash[:16]}",
             "files": len({piece.address for piece in plan.pieces}),
             "bytes": plan.size,
             "ranks": len(plan.ranks),
@@ -154,6 +153,7 @@ def frequencies(
     duplicates: str = "keep",
     workers: int | None = None,
     on: str = "local",
+    trust_addresses: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Frequencies:
@@ -164,8 +164,9 @@ def frequencies(
     output: the count's folder; one that holds a part of the same count is gone on with. terms: lists by name
     (descriptors, holisticbias, pronouns, names), or a CSV of your own. column: which holds the text. sample: a share of
     documents (0.001 or "0.1%"). duplicates: "drop" counts a text once in its corpus. workers: processes. on: local,
-    datatrove, slurm, ray, or a Ray cluster's address. options: anything else of
-    `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published, seed, slurm, ...).
+    datatrove, slurm, ray, or a Ray cluster's address. trust_addresses: whether a folder that is gone on with may decide
+    which machines are asked. options: anything else of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs,
+    as_published, seed, slurm, ...).
     Returns the count, its page and tables written. A script that calls this has to stand behind
     `if __name__ == "__main__":`, since processes are started that read it.
     Raises UsageError and DataError that say how to mend what is wrong, ResumeRefused for a folder begun with other
@@ -185,7 +186,8 @@ def frequencies(
     if len(named) == 1 and output is None and is_count(Path(named[0])):
         usual = {name: field.default for name, field in FrequencyOptions.model_fields.items()}
         changed = {name: value for name, value in others.items() if usual.get(name) != value}
-        return resumed(Path(named[0]), {"terms": lists, "workers": workers, **changed}, progress=progress)
+        changed |= {"terms": lists, "workers": workers}
+        return resumed(Path(named[0]), changed, trust_addresses=trust_addresses, progress=progress)
     asked = validated(
         FrequencyOptions, given({"sources": named, "terms": lists, "workers": workers, **others})
     )
@@ -214,11 +216,18 @@ def frequencies_with(
     return _reported(conduct(options, folder, progress))
 
 
-def resumed(folder: Path, others: Mapping[str, Any], *, progress: Progress | None = None) -> Frequencies:
+def resumed(
+    folder: Path,
+    others: Mapping[str, Any],
+    *,
+    trust_addresses: bool = False,
+    progress: Progress | None = None,
+) -> Frequencies:
     """Go on with the count in a folder, or show it if it is finished; its options may not be given anew.
 
-    others: options given with the folder; those that decide no count may be. Raises UsageError for others, DataError as
-    `stored_options`.
+    others: options given with the folder; those that decide no count may be. trust_addresses: whether sources, clusters
+    and places that only the folder names may be asked. Raises UsageError for others, ResumeRefused for places that were
+    not named again, DataError as `stored_options`.
     """
     stored = stored_options(folder)
     named = given(others)
@@ -228,7 +237,9 @@ def resumed(folder: Path, others: Mapping[str, Any], *, progress: Progress | Non
             f"Leave that out to go on with it, or start another with -o. May be given: "
             f"{', '.join(sorted(CHANGEABLE))}.",
         )
-    options = validated(FrequencyOptions, {**stored.model_dump(), **named})
+    check_trust(folder, stored, named, trusted=trust_addresses)
+    # what a cluster's jobs are told, commands among it, is never taken from a folder
+    options = validated(FrequencyOptions, {**stored.model_dump(), "slurm": {}, **named})
     return _reported(go_on(options, folder, progress))
 
 

@@ -173,7 +173,9 @@ def group_rows(view: FrequencyView, *, pronouns: bool) -> tuple[list[GroupRow], 
     corpora = shown_corpora(view) if pronouns else shown_corpora(view)[:BESIDE]
     groups = groups.filter(pl.col("corpus").is_in(corpora) & (pl.col("documents") > 0))
     order = {name: place for place, name in enumerate(["she", "he", "they", *corpora])}
-    groups = groups.sort("kind", "axis", *(pl.col(c).replace_strict(order, default=99) for c in ("group", "corpus")))
+    groups = groups.sort(
+        "kind", "axis", *(pl.col(c).replace_strict(order, default=99) for c in ("group", "corpus"))
+    )
     scale = log_scale([*groups["share"], *groups["share_low"], *groups["share_high"]])
     if scale is None:
         return [], Markup("")
@@ -246,7 +248,7 @@ def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]
         mine = found.filter(pl.col("corpus") == corpus).sort(
             "pmi_low", "first", "second", descending=[True, False, False]
         )
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (
                 row["first_name"],
                 row["second_name"],

@@ -81,7 +81,7 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
     frequencies = term_frequencies(totals, counts.terms, n_terms=len(table))
     senses = (
         sense_shares(totals, counts.terms, table.terms)
-        .drop("hits")
+        .drop("documents", "hits")
         .rename({"low": "near_person_low", "high": "near_person_high", "usual": "near_person_usual"})
     )
     names = table.terms.select("term", *NAMED, "ambiguous")

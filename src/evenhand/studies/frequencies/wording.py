@@ -84,10 +84,10 @@ def headline(view: FrequencyView) -> str:
     terms = view.table.terms.filter(~pl.col("kind").is_in(HIDDEN)).height
     several = f"{corpora.height} corpora" if corpora.height > 1 else "one corpus"
     told = f"{terms:,} terms in {documents:,} documents of {several} ({words:,} words)."
-    ratios = view.tables.ratios["ratio"].drop_nulls().drop_nans()
-    if not len(ratios):
+    ratios = [value for value in view.tables.ratios["ratio"] if known(value)]
+    if not ratios:
         return told
-    low, high = f"{ratios.min():.2f}", f"{ratios.max():.2f}"
+    low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
     times = low if low == high else f"{low} to {high}"
     return f"{told} He-pronouns stand in {times} times as many documents as she-pronouns."
 

@@ -16,6 +16,9 @@ from evenhand.schema import DataError
 MOST_ROWS = 8192
 """Of a batch."""
 
+BUFFER = 1 << 22
+"""Bytes of a column that are read ahead: without a limit it is all of a row group, which may be all of a file."""
+
 
 def opened(stored: Stored) -> Any:
     """A file of Parquet with its footer read. Raises Damaged for one that has none, or none that can be read."""
@@ -27,7 +30,8 @@ def opened(stored: Stored) -> Any:
             f"{stored.address} is Parquet, which needs a reader that is not installed.", EXTRA
         ) from error
     try:
-        return pyarrow.parquet.ParquetFile(pyarrow.PythonFile(stored, mode="r"), pre_buffer=False)
+        handle = pyarrow.PythonFile(stored, mode="r")
+        return pyarrow.parquet.ParquetFile(handle, pre_buffer=False, buffer_size=BUFFER)
     except (OSError, pyarrow.ArrowException) as error:
         told = " ".join(str(error).split())
         truncated = "magic bytes" in told or "smaller than" in told or "footer" in told

@@ -122,13 +122,18 @@ def test_a_wrong_column_lists_those_there(
         pieces([str(tmp_path / "a.csv")], column=column)
 
 
-def test_a_list_in_json_is_no_json_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps([{"text": "x"}] * 3, indent=1))
+@pytest.mark.parametrize("indent", [None, 1, 0])
+@pytest.mark.parametrize("rows", [1, 5])
+def test_a_list_in_json_is_no_json_lines(tmp_path: Path, indent: int | None, rows: int) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{"text": "x"}] * rows, indent=indent))
     with pytest.raises(DataError, match="jq"):
         pieces([str(tmp_path / "a.json")])
-    (tmp_path / "b.json").write_text(json.dumps([{"text": "x"}] * 3))
-    with pytest.raises(DataError, match="jq"):
-        pieces([str(tmp_path / "b.json")])
+
+
+def test_what_is_no_json_at_all_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("plain\ntext\n")
+    with pytest.raises(DataError, match="none of its first 2 lines is JSON"):
+        pieces([str(tmp_path / "a.jsonl")])
 
 
 def test_what_only_pythons_reader_of_json_takes_is_read(tmp_path: Path, read: Read) -> None:

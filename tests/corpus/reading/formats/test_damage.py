@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-import evenhand.corpus.reading.lines as lines
-import evenhand.corpus.reading.plain as plain
+import evenhand.corpus.reading.formats.lines as lines
+import evenhand.corpus.reading.formats.plain as plain
 import evenhand.corpus.reading.unpacking as unpacking
 from evenhand.corpus.reading import ReadingOptions, pieces, read_batches
 from evenhand.schema import DataError

@@ -6,11 +6,11 @@ from typing import Any
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.html import decoded, page_text
+from evenhand.corpus.reading.formats.html import decoded, page_text
 from evenhand.corpus.reading.options import ReadingOptions
 from evenhand.corpus.reading.stores import EXTRA, Stored
 from evenhand.corpus.reading.unpacking import Damaged, unpacked
-from evenhand.schema import DataError
+from evenhand.schema import DataError, EvenhandError
 
 TEXTS = ("text/plain",)
 PAGES = ("text/html", "application/xhtml+xml")
@@ -25,6 +25,10 @@ class _Stream:
         self.ended = False
         self.tail = b""
         """The last bytes that were read: of a whole file, the blank lines that end a record."""
+
+    @property
+    def ends_with_a_record(self) -> bool:
+        return self.tail.replace(b"\r", b"").endswith(b"\n\n")
 
     def read(self, size: int) -> bytes:
         while not self._rest and not self.ended:
@@ -45,7 +49,6 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     """
     try:
         from warcio.archiveiterator import ArchiveIterator
-        from warcio.exceptions import ArchiveLoadFailed
     except ImportError as error:
         raise DataError(f"{stored.address} needs a reader that is not installed.", EXTRA) from error
     draw = Draw.of_places(options, piece.name)
@@ -63,16 +66,21 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
                 yield held
             arc = record.format == "arc"
             whole = _add(chunk, record, place, draw)
-        except ArchiveLoadFailed as error:
+        except EvenhandError:
+            raise
+        except Exception as error:  # warcio trips over half a record in many ways
             if held:
                 yield held
+            if stream.damage:
+                raise stream.damage from error
+            if place and stream.ended and not stream.ends_with_a_record:
+                raise Damaged(Reason.TRUNCATED, f"it breaks off behind record {place - 1}") from error
             told = " ".join(str(error).split())[:100]
-            raise stream.damage or Damaged(
-                Reason.UNREADABLE, f"behind record {place - 1} stands what is none ({told})"
-            ) from error
+            where = f"behind record {place - 1}" if place else "at its beginning"
+            raise Damaged(Reason.UNREADABLE, f"{where} stands what is no record ({told})") from error
         held = chunk
         place += 1
-    if held and whole and stream.tail.replace(b"\r", b"").endswith(b"\n" if arc else b"\n\n"):
+    if held and whole and (stream.ends_with_a_record or (arc and stream.tail.endswith(b"\n"))):
         yield held
     elif not stream.damage and place:
         raise Damaged(Reason.TRUNCATED, f"it breaks off within record {place - 1}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.lines import BOM, lines_of
+from evenhand.corpus.reading.formats.lines import BOM, lines_of
 from evenhand.corpus.reading.options import ReadingOptions
 from evenhand.corpus.reading.sources import ending_of
 from evenhand.corpus.reading.stores import Stored

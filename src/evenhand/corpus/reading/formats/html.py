@@ -7,28 +7,26 @@ import codecs
 import re
 from html import unescape
 
-UNREAD = "script|style|noscript|template|svg|math|iframe|object|textarea|select"
+UNREAD = frozenset(
+    ("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "textarea", "select")
+)
+"""Elements whose content is not read as text."""
 WITHIN_A_LINE = (
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp small span strike "
     "strong sub sup time tt u var wbr"
 )
 INLINE = frozenset(WITHIN_A_LINE.split())
 """Elements within a line; all others end one."""
-TAG = re.compile(
-    rf"<!--.*?(?:-->|\Z)"
-    rf"|<(?P<unread>{UNREAD})\b[^>]*>.*?(?:</(?P=unread)\s*>|\Z)"
-    r"|</?(?P<name>[a-z][^\s/>]{0,60})(?:[^>\"']++|\"[^\"]{0,4000}\"|'[^']{0,4000}'){0,400}+>"
-    r"|</?[a-z!?][^<>]{0,4000}>",
-    re.IGNORECASE | re.DOTALL,
-)
-"""One pass, in time that grows with the length: whatever is not closed ends with the page, and tags have a limit."""
+NAME = re.compile(r"<(/?)([a-z][^\s/>]*+)", re.IGNORECASE)
+TAG_END = re.compile(r"""[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*+>""")
+"""The rest of a tag, in which a > within quotation marks does not end it."""
 END = "\x1e"
 META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 DECLARED_WITHIN = 1024
 """First bytes of a page in which it says how it is written."""
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 READ_AS = {
-    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
     "ascii": "cp1252",
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -43,16 +41,37 @@ def page_text(page: str) -> str:
     >>> page_text("<title>A &amp; B</title><p>one <b>two</b><script>x()</script><p>three")
     'A & B\\none two\\nthree'
     """
-    parts, last = [], 0
-    for tag in TAG.finditer(page):
-        parts.append(page[last : tag.start()])
-        name = (tag["name"] or "").lower()
-        if name not in INLINE and not tag[0].startswith("<!--"):
+    parts = []
+    place = 0
+    quoted = True
+    while (start := page.find("<", place)) >= 0:
+        name = NAME.match(page, start)
+        parts.append(page[place:start])
+        if page.startswith("<!--", start):
+            place = _behind(page.find("-->", start + 4), 3, page)
+            continue
+        if name is None and not page.startswith(("<!", "<?", "</"), start):
+            parts.append("<")
+            place = start + 1
+            continue
+        end = TAG_END.match(page, start + 1) if quoted else None
+        # a quotation mark that is never closed: none after it can be relied on
+        quoted = end is not None
+        place = end.end() if end else _behind(page.find(">", start), 1, page)
+        element = name[2].lower() if name else ""
+        if element not in INLINE:
             parts.append(END)
-        last = tag.end()
-    parts.append(page[last:])
+        if name and not name[1] and element in UNREAD:
+            closed = re.compile(f"</{element}[^>]*>", re.IGNORECASE).search(page, place)
+            place = closed.end() if closed else len(page)
+    parts.append(page[place:])
     lines = (" ".join(unescape(line).split()) for line in "".join(parts).split(END))
     return "\n".join(line for line in lines if line)
+
+
+def _behind(found: int, length: int, page: str) -> int:
+    """The place behind what was found; the end of the page where nothing was."""
+    return len(page) if found < 0 else found + length
 
 
 def decoded(page: bytes, declared: str | None = None) -> str:
@@ -83,7 +102,9 @@ def _codec(label: str | None) -> str | None:
         return None
     try:
         name = codecs.lookup(label.strip(" \"'")).name
-        b"".decode(name)
+        b"text".decode(name)
+    except UnicodeDecodeError:
+        return name
     except (LookupError, ValueError):
         return None
     return name
