@@ -1,5 +1,4 @@
 from .batches import (
-    fold_of as fold_of,
     read_batches as read_batches,
     write_hashes as write_hashes,
 )
