@@ -49,6 +49,15 @@ CLASSIFIERS: Registry[Any] = Registry(
 """A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
 
 
+def asks_service(name: str) -> bool:
+    """Whether a classifier of ours, named without its options, puts texts to a service.
+
+    >>> asks_service("perspective"), asks_service("vader")
+    (True, False)
+    """
+    return BACKENDS.get(name, "").startswith("evenhand.classifiers.services.")
+
+
 def classifier_names() -> list[str]:
     """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" stands for any file.
 

@@ -21,6 +21,22 @@ Chat = Annotated[
     ),
 ]
 System = Annotated[str | None, typer.Option(help="With --chat: the system message.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        help="A Ray cluster whose workers load and ask: ray (one of this machine's own, for the time), auto (the one "
+        "it belongs to) or ray://HOST:PORT. Changes no number beyond rounding. Default: this process.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With --on: workers, each with a copy of the model. Default: one for each accelerator of the cluster, or "
+        "for each processor where there is none.",
+    ),
+]
 TrustAddresses = Annotated[
     bool,
     typer.Option(

@@ -1,4 +1,5 @@
 from .contract import (
+    Answer as Answer,
     Mitigated as Mitigated,
     Mitigation as Mitigation,
     Specification as Specification,

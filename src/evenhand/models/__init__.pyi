@@ -9,6 +9,7 @@ from .contract import (
     StartToken as StartToken,
     TextGenerator as TextGenerator,
     Texts as Texts,
+    concatenate as concatenate,
     generate_keyed as generate_keyed,
     reads_start_apart as reads_start_apart,
     text_generator as text_generator,

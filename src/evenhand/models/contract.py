@@ -105,10 +105,13 @@ class Texts:
     def chunks(self, size: int) -> Iterator["Texts"]:
         """The same in parts of at most `size` texts, in order."""
         for first in range(0, len(self.texts), size):
-            part = slice(first, first + size)
-            contexts = None if self.contexts is None else self.contexts[part]
-            spans = None if self.spans is None else self.spans[part]
-            yield replace(self, texts=self.texts[part], contexts=contexts, spans=spans)
+            yield self.part(first, first + size)
+
+    def part(self, first: int, last: int) -> "Texts":
+        """Those from one place to before another."""
+        contexts = None if self.contexts is None else self.contexts[first:last]
+        spans = None if self.spans is None else self.spans[first:last]
+        return replace(self, texts=self.texts[first:last], contexts=contexts, spans=spans)
 
     def refuse_masking(
         self,
@@ -167,6 +170,24 @@ class Likelihoods:
     def row(self, i: int) -> NDArray[np.float32]:
         """Per-token log probabilities of text i."""
         return self.log_probs[self.offsets[i] : self.offsets[i + 1]]
+
+
+def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Likelihoods:
+    """One answer from the answers to consecutive slices of the texts.
+
+    >>> len(concatenate([]))
+    0
+    """
+    empty = np.zeros(0)
+    counts = np.concatenate([empty.astype(np.int64), *(part.counts for part in parts)])
+    return Likelihoods(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        log_probs=np.concatenate([empty.astype(np.float32), *(part.log_probs for part in parts)]),
+        token_ids=np.concatenate([empty.astype(np.int32), *(part.token_ids for part in parts)]),
+        starts=np.concatenate([empty.astype(np.uint32), *(part.starts for part in parts if want_starts)]),
+        errors=[error for part in parts for error in part.errors],
+        details=[detail for part in parts for detail in part.details or [None] * len(part)],
+    )
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.models import TextGenerator
 from evenhand.models.dialogue import History
+from evenhand.runs.cluster import where_it_is
 from evenhand.runs.requests import ConversationRequest
 from evenhand.schema import DataError
 
@@ -140,6 +141,13 @@ def _are_sentences(personas: pl.Series) -> bool:
     return not personas.list.eval(pl.element().is_null()).list.any().any()
 
 
+@where_it_is
+def _in_window(speaker: TextGenerator, histories: Sequence[History], max_new_tokens: int) -> list[bool]:
+    """Of each history, whether the speaker still reads its opener whole."""
+    window = getattr(speaker, "window", None)
+    return [window is None or bool(window(history, max_new_tokens)) for history in histories]
+
+
 def _next_turn(
     rows: pl.DataFrame, turn: int, request: ConversationRequest, speaker: TextGenerator
 ) -> pl.DataFrame:
@@ -153,11 +161,7 @@ def _next_turn(
         History(tuple(sentences), tuple(said), chat)
         for sentences, said, chat in zip(told_of, rows[SAID].to_list(), chats, strict=True)
     ]
-    in_window = getattr(speaker, "window", None)
-    seen = [
-        in_window is None or bool(in_window(history, request.decoding.max_new_tokens))
-        for history in histories
-    ]
+    seen = _in_window(speaker, histories, request.decoding.max_new_tokens)
     return rows.with_columns(
         pl.col("prompt_id").str.replace(r"/\d+$", f"/{turn}"),
         pl.lit(turn, TOLD["turn"]).alias("turn"),

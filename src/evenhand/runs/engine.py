@@ -13,6 +13,7 @@ import polars as pl
 
 from evenhand.models import LanguageModel
 from evenhand.runs.asking import RETRIED, answer
+from evenhand.runs.cluster import abreast, whereabouts
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
 from evenhand.runs.manifest import ModelRecord, Session, Status
@@ -130,11 +131,12 @@ def execute(
                         bar.advance(there + spared, 0, 0)
                     for group in stage.groups():
                         asked = now.speaker if group["conversing"][0] and now.speaker else model
-                        first = sizes.get(group["decoding"][0], _first(group, first_shard))
+                        begin_with = _first(group, first_shard * abreast(asked))
+                        first = sizes.get(group["decoding"][0], begin_with)
                         of_kind = _of_kind(plan, group).join(good, on="request_id", how="semi")
                         # Only where replies were good does a conversation go on.
                         known = len(stage.rounds) > 1 or of_kind.height > 0
-                        at_first = ShardSizes(first, max_shard, shard_seconds)
+                        at_first = ShardSizes(first, max_shard * abreast(asked), shard_seconds)
                         ask = partial(answer, asked)
                         for requests, rows in in_shards(group, ask, store, stopping, at_first, known):
                             tokens = int(rows["token_count"].sum())
@@ -278,6 +280,7 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
     finally:
         session.ended, session.status = _now(), status
         session.seconds = time.monotonic() - began
+        session.workers = whereabouts(model)
         manifest = directory.manifest
         manifest.status = "complete" if whole else status
         manifest.timings["responses"] = manifest.timings.get("responses", 0.0) + session.seconds

@@ -49,12 +49,17 @@ def this_environment(folder: Path | None = None) -> Environment:
     if commit and not _has_filters(folder):
         changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
     return Environment(
-        versions=dict(_versions()),
+        versions=installed_versions(),
         platform=platform.platform(),
         processors=os.cpu_count() or 1,
         git_commit=commit,
         git_changed=None if changes is None else bool(changes),
     )
+
+
+def installed_versions() -> dict[str, str]:
+    """Python and the packages that shape the numbers; those not installed are absent."""
+    return dict(_versions())
 
 
 @cache  # a study starts many runs in one process, and nothing is installed meanwhile

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,6 +14,7 @@ import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, Labels
 from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before, text_series
+from evenhand.runs.cluster import abreast, whereabouts
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
@@ -219,6 +220,8 @@ def _label_all(
         directory.check_in_place()
         write_shard(folder, next(numbers), rows, LABEL_PARTS)
 
+    copies = abreast(its.classifier)
+    sizes = replace(sizes, first=sizes.first * copies, largest=sizes.largest * copies)
     total = its.texts.height
     with shown(progress, total, total - pending.height, "texts") as bar:
         for note in [*its.notes, *([f"judged by {unquote(folder.name)}"] if pending.height else [])]:
@@ -258,6 +261,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         stored = read_shards(directory.labels_folder(key), ["error"], LABEL_PARTS)
         record.texts, record.errors = stored.height, _by_code(stored)
         record.seconds += seconds
+        record.workers = whereabouts(its.classifier)
         if its.judged or not record.description:
             # A session that judged nothing must not replace what an earlier one learnt, such as self-agreement.
             record.description = as_json(its.classifier.describe())

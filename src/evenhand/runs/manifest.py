@@ -113,6 +113,8 @@ class ClassifierRecord(Record):
     """Summed over sessions."""
     environment: Environment | None = None
     """Of the last session."""
+    workers: dict[str, Any] | None = None
+    """Of the last session: see `Session.workers`."""
 
 
 class LabelledRecord(Record):
@@ -149,6 +151,8 @@ class Session(Record):
     shards: int = 0
     notes: list[str] = Field(default_factory=list)
     """Parts set aside, the message of the error that ended it."""
+    workers: dict[str, Any] | None = None
+    """Where the model was, if workers of a cluster held it: how many, on which machines, and which died."""
 
 
 class MitigationRecord(Record):

@@ -10,6 +10,9 @@ from .options import (
 from .pictured import (
     picture_of as picture_of,
 )
+from .placing import (
+    placed as placed,
+)
 from .pushing import (
     Pushed as Pushed,
     folder_scalars as folder_scalars,

@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenhand.mitigations import Mitigated, Mitigation, as_chain, load_mitigation
+from evenhand.mitigations import Answer, Mitigated, Mitigation, as_chain, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import MitigationRecord
+from evenhand.runs.cluster import where_it_is
 from evenhand.schema import EvenhandError, as_json
 
 LONGEST_SLUG, LONGEST_NAME = 32, 120
@@ -25,6 +26,13 @@ def chain_of(model: LanguageModel) -> list[Mitigation]:
         chain.insert(0, model.mitigation)
         model = model.model
     return chain
+
+
+@where_it_is
+def check_answers(model: LanguageModel, answer: Answer) -> None:
+    """Raise Unsupported where a mitigation in front of a model does not say what it does to such answers."""
+    if isinstance(model, Mitigated):
+        model.check_answers(answer)
 
 
 def words_of(mitigation: Mitigation) -> str:
@@ -57,6 +65,7 @@ def named_chain(
     return words, tuple(load_mitigation(link) if isinstance(link, str) else link for link in chain)
 
 
+@where_it_is
 def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
     """What the manifest says of each mitigation of a model.
 

@@ -4,17 +4,23 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import end, progress, show, writable
+from evenhand.cli import model_flags as flags
+from evenhand.cli.common import end, progress, show, writable, written
 
 
 def rescore(
-    run: Path = typer.Argument(..., help="The folder of a run whose continuations were judged."),
+    run: str = typer.Argument(
+        ...,
+        help="The folder of a run whose continuations were judged, or its address on a store (s3://bucket/run).",
+    ),
     classifier: list[str] = typer.Option(
         ...,
         "--classifier",
         help="Who judges now, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable.",
     ),
     device: str = typer.Option("auto", help="For classifiers with weights: auto, cpu, cuda, cuda:1, mps."),
+    on: flags.On = None,
+    workers: flags.Workers = None,
     error_threshold: float = typer.Option(
         0.05, min=0, max=1, help="Share of texts without a judgement above which to exit with 3."
     ),
@@ -44,10 +50,12 @@ def rescore(
     again = opened.rescore(
         named_by_role(classifier, labelled_benchmarks(opened.directory)),
         device=device,
+        on=on,
+        workers=workers,
         progress=progress(),
         retry_errors=retry_errors,
         trust_addresses=trust_addresses,
     )
     with resumable(f"Resume with: evenhand audit {run}"):
-        show(again, {"report": again.report(report)})
+        show(again, written(again, report))
     end(again.above_threshold())

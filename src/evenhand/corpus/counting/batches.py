@@ -1,6 +1,5 @@
 """Texts that are at hand in memory, counted by one call: in a user's own pipeline, whatever reads them."""
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from evenhand.corpus.counting.counter import Counter, Finder
 from evenhand.corpus.counting.counts import TABLES, Counts
 from evenhand.corpus.counting.options import DEFAULT_PAIRS, WINDOW
 from evenhand.corpus.matching import Matcher
-from evenhand.corpus.reading import FOLDS, Batch, Piece, Reason
+from evenhand.corpus.reading import Batch, Piece, Reason, fold_of
 from evenhand.corpus.terms import TermTable
 from evenhand.schema import UsageError
 
@@ -50,7 +49,7 @@ def count_batch(
     counter.add(
         Batch(
             [text for _, text in whole],
-            [zlib.crc32(text.encode("utf-8", "surrogatepass")) % FOLDS for _, text in whole],
+            [fold_of(text) for _, text in whole],
             [place for place, _ in whole],
             {reason: documents for reason, documents in skipped.items() if documents},
         ),

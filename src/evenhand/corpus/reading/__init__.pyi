@@ -1,5 +1,4 @@
 from .batches import (
-    fold_of as fold_of,
     read_batches as read_batches,
     write_hashes as write_hashes,
 )
@@ -10,6 +9,7 @@ from .documents import (
     Batch as Batch,
     Piece as Piece,
     Reason as Reason,
+    fold_of as fold_of,
 )
 from .duplicates import (
     find_repeats as find_repeats,

@@ -1,6 +1,5 @@
 """Documents of a piece in batches, in order, with what was left out and why."""
 
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.corpus.reading.chunks import Chunk
-from evenhand.corpus.reading.documents import FOLDS, Batch, Piece, Reason
+from evenhand.corpus.reading.documents import Batch, Piece, Reason, fold_of
 from evenhand.corpus.reading.duplicates import draw_texts, write_hash_file
 from evenhand.corpus.reading.formats import (
     read_columns,
@@ -102,10 +101,8 @@ def _all_chunks(pieces: Sequence[Piece], options: ReadingOptions) -> Iterator[tu
 
 
 def _chunks(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    if not piece.size and not stored.read(1):
-        return  # an empty shard, which no format is
-    if not piece.size:
-        stored.seek(0)
+    if piece.version.startswith("size 0"):  # an empty shard, which is no file of any format
+        return
     for chunk in READERS[piece.kind](stored, piece, options):
         yield draw_texts(chunk, piece.corpus, options)
 
@@ -117,14 +114,10 @@ def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[boo
 
 
 def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:
-    folds = [fold_of(text) for text in texts]
-    return Batch(texts, folds, places, {reason: n for reason, n in skipped.items() if n}, size)
-
-
-def fold_of(text: str) -> int:
-    """The fold of a document, by its text alone.
-
-    >>> fold_of("We are here.") == fold_of("We are here.") < FOLDS
-    True
-    """
-    return zlib.crc32(text.encode()) % FOLDS
+    return Batch(
+        texts,
+        [fold_of(text) for text in texts],
+        places,
+        {reason: n for reason, n in skipped.items() if n},
+        size,
+    )

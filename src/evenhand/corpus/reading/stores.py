@@ -32,7 +32,8 @@ BLOCK = 8 << 20
 
 @dataclass(frozen=True)
 class Found:
-    """A file of a store. version: changes whenever the content does, as far as the store tells."""
+    """A file of a store. size: 0 also where the store does not tell. version: begins with the size where it is known,
+    and changes whenever the content does, as far as the store tells."""
 
     address: str
     size: int

@@ -9,6 +9,8 @@ from evenhand.schema import DataError
 
 PACKINGS = {".gz": "gzip", ".bgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 UNPACKED_AT_ONCE = 1 << 18
+GZIP_AT_ONCE = 1 << 15
+"""Bytes of gzip that are read at a time: what is behind the end of a member is copied, and crawls have many."""
 FED_AT_ONCE = 1 << 9
 """Bytes of zstd that are unpacked at a time: at worst, and only in files made to do harm, they become 16 MiB."""
 LARGEST_WINDOW = 1 << 27
@@ -48,11 +50,11 @@ def unpacked(stored: Stored) -> Iterator[bytes]:
 
 
 def _gzip(stored: Stored) -> Iterator[bytes]:
-    data = stored.read(UNPACKED_AT_ONCE)
+    data = stored.read(GZIP_AT_ONCE)
     while data:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
-            if not data and not (data := stored.read(UNPACKED_AT_ONCE)):
+            if not data and not (data := stored.read(GZIP_AT_ONCE)):
                 raise Damaged(Reason.TRUNCATED, "it breaks off within a gzip member")
             try:
                 block = member.decompress(data, UNPACKED_AT_ONCE)
@@ -62,7 +64,7 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
             if block:
                 yield block
         data = member.unused_data.lstrip(b"\0")  # padding, which tapes and some writers leave
-        while not data and (more := stored.read(UNPACKED_AT_ONCE)):
+        while not data and (more := stored.read(GZIP_AT_ONCE)):
             data = more.lstrip(b"\0")
         if len(data) == 1:
             data += stored.read(1)

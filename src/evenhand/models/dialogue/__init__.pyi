@@ -3,6 +3,10 @@ from .family import (
     own_format as own_format,
     trained_format as trained_format,
 )
+from .gathering import (
+    joined as joined,
+    unanswered as unanswered,
+)
 from .history import (
     History as History,
     Speaker as Speaker,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts, concatenate
 from evenhand.models.decoding import Decoding
-from evenhand.models.huggingface.masked import concatenate, position_limit, scoring_facts
+from evenhand.models.huggingface.masked import position_limit, scoring_facts
 from evenhand.models.scoring import TextPairs, text_pairs
 from evenhand.models.writing import Steering
 from evenhand.schema import ModelError, ResponseError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts
+from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts, concatenate
 from evenhand.models.huggingface.masking import MaskedInputs, masked_inputs
 from evenhand.schema import ModelError, ResponseError, unknown_name
 from evenhand.weights import Budget, run_batches
@@ -209,21 +209,3 @@ def takes_attention_mask(model: Any) -> bool:
     import inspect
 
     return "attention_mask" in inspect.signature(model.forward).parameters
-
-
-def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Likelihoods:
-    """One answer from the answers to consecutive slices of the texts.
-
-    >>> len(concatenate([]))
-    0
-    """
-    empty = np.zeros(0)
-    counts = np.concatenate([empty.astype(np.int64), *(part.counts for part in parts)])
-    return Likelihoods(
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        log_probs=np.concatenate([empty.astype(np.float32), *(part.log_probs for part in parts)]),
-        token_ids=np.concatenate([empty.astype(np.int32), *(part.token_ids for part in parts)]),
-        starts=np.concatenate([empty.astype(np.uint32), *(part.starts for part in parts if want_starts)]),
-        errors=[error for part in parts for error in part.errors],
-        details=[detail for part in parts for detail in part.details],
-    )

@@ -7,20 +7,24 @@ rooms do not know each other.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from evenhand.benchmarks import Benchmark, ClassifierRole
-from evenhand.classifiers import Classifier, Labels
+from evenhand.classifiers import SCORES, Classifier, Labels, asks_service
 from evenhand.models import LanguageModel, Texts
+from evenhand.models.served import is_address
 from evenhand.runs import fingerprint_digest
+from evenhand.runs.cluster import FarClassifier, Pool, Recipe
 from evenhand.schema import (
     DataError,
     EvenhandError,
     ModelError,
     Unsupported,
     UsageError,
+    split_options,
     split_role,
     unknown_name,
 )
@@ -104,11 +108,14 @@ def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark])
 class ClassifierShelf:
     """Classifiers loaded once each, whichever roles and benchmarks they judge in.
 
-    device: for those with weights. given: classifiers that are loaded already, by the name they go by.
+    device: for those with weights. given: classifiers that are loaded already, by the name they go by. pool: of
+    workers that load them in place of this process, but for those that ask a service or read a file of scores: one
+    process keeps the pace of a service and its store of answers.
     """
 
     device: str = "auto"
     given: Mapping[str, Classifier] = field(default_factory=dict)
+    pool: Pool | None = None
     _loaded: dict[str, Classifier | EvenhandError] = field(default_factory=dict)
 
     def get(self, name: str) -> Classifier:
@@ -116,13 +123,18 @@ class ClassifierShelf:
         if name not in self._loaded:
             try:
                 own = self.given.get(name)
-                self._loaded[name] = load_named_classifier(name, self.device) if own is None else own
+                self._loaded[name] = self._load(name) if own is None else own
             except EvenhandError as error:
                 self._loaded[name] = error
         classifier = self._loaded[name]
         if isinstance(classifier, EvenhandError):
             raise classifier
         return classifier
+
+    def _load(self, name: str) -> Classifier:
+        if self.pool is None or _stays_here(name):
+            return load_named_classifier(name, self.device)
+        return FarClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
 
     def check_names(self, named: Mapping[str, str]) -> None:
         """Raise UsageError for a name that no classifier has, before anything is said of the model.
@@ -190,6 +202,12 @@ def load_named_classifier(name: str, device: str) -> Classifier:
     from evenhand.classifiers import load_classifier
 
     return load_classifier(name, device=device)
+
+
+def _stays_here(name: str) -> bool:
+    if is_address(name.removeprefix(f"{MODEL_ROLE}:")) or name.startswith(SCORES):
+        return True
+    return asks_service(split_options(name, blank=False)[0])
 
 
 def model_judge(model: LanguageModel) -> Classifier:

@@ -5,6 +5,7 @@ from typing import Any
 
 from evenhand.benchmarks import Conversation, Generation, SelfChatDecoding
 from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
+from evenhand.runs.cluster import where_it_is
 from evenhand.schema import UsageError
 from evenhand.studies.audit.options import AskingOptions
 from evenhand.studies.audit.talking import weights_behind
@@ -141,6 +142,7 @@ def choose_reply_decoding(
     )
 
 
+@where_it_is
 def _taken(model: LanguageModel) -> int | None:
     """Tokens that a model takes whose replies stand behind what was said; None where that is unknown or no matter."""
     weights = weights_behind(model)

@@ -13,8 +13,9 @@ from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count, Options, Seed, problems, validated
+from evenhand.studies.placing import PlaceOptions
 
-SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
+SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
 """Options that a folder cannot decide: whoever goes on with a run names them again, or does without."""
@@ -155,7 +156,9 @@ class ToleranceOptions(Options):
 
 
 # Fields come in the order of the bases from right to left: the model first.
-class AuditConfig(ToleranceOptions, MeasuringOptions, LabellingOptions, AskingOptions, ModelOptions):
+class AuditConfig(
+    ToleranceOptions, MeasuringOptions, LabellingOptions, AskingOptions, PlaceOptions, ModelOptions
+):
     """Options of an audit, in one place. Unknown names are refused.
 
     Its parts go where they are needed; whole it is stored, flat, with every run. Whoever adds an option gives it a

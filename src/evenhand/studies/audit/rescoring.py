@@ -11,6 +11,7 @@ from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles, rol
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.options import AuditConfig, stored_config
 from evenhand.studies.audit.trust import check_addresses
+from evenhand.studies.placing import PlaceOptions, placed
 from evenhand.weights import check_device
 
 RESCORED = "Judged anew: "
@@ -43,6 +44,7 @@ def rescore_run(
     classifiers: Mapping[str, str],
     *,
     device: str = "auto",
+    place: PlaceOptions | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
     retry_errors: bool = False,
@@ -54,7 +56,8 @@ def rescore_run(
     about what it has judged. A role that is not named keeps its classifier. Rates are no longer corrected by the errors
     of a classifier, which were those of the earlier one.
 
-    directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights.
+    directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights. place: a
+    cluster whose workers judge; None: this process.
     progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
     where a classifier failed. trust_addresses: ask servers that only the folder names, for roles that nobody has judged
     yet (see `evenhand.studies.audit.trust`; else ResumeRefused).
@@ -75,13 +78,17 @@ def rescore_run(
         named=classifiers.values(),
         trusted=trust_addresses,
     )
-    shelf = ClassifierShelf(device, loaded or {})
-    wanted = [
-        Labelling(recipe.name, judge.role, who, judge.text)
-        for recipe in recipes
-        for judge, who in shelf.of(recipe, named, only=_to_label(directory, recipe, classifiers)).values()
-    ]
-    with resumable(f"The same command goes on: evenhand rescore {directory.path} --classifier ..."):
+    note = None if progress is None else progress.note
+    with (
+        resumable(f"The same command goes on: evenhand rescore {directory.path} --classifier ..."),
+        placed(place or PlaceOptions(), device, note) as pool,
+    ):
+        shelf = ClassifierShelf(device, loaded or {}, pool)
+        wanted = [
+            Labelling(recipe.name, judge.role, who, judge.text)
+            for recipe in recipes
+            for judge, who in shelf.of(recipe, named, only=_to_label(directory, recipe, classifiers)).values()
+        ]
         labelled = label(
             directory,
             wanted,

@@ -14,7 +14,6 @@ from evenhand.benchmarks import (
     load_suite,
 )
 from evenhand.classifiers import Classifier, check_prompts
-from evenhand.mitigations import Mitigated
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
@@ -30,7 +29,9 @@ from evenhand.studies.audit.classifiers import (
 from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding, choose_reply_decoding
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
 from evenhand.studies.audit.talking import asked_for_replies, speaker_of
+from evenhand.studies.chain import check_answers
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
+from evenhand.studies.placing import pool_of
 
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
@@ -115,7 +116,7 @@ def select(
                 f"There is no folder {folder}, which data.{name} names.",
                 "Name the folder that holds the files of the data set (`evenhand data list`).",
             )
-    shelf = ClassifierShelf(config.device, loaded or {})
+    shelf = ClassifierShelf(config.device, loaded or {}, pool_of(model))
     shelf.check_names(config.classifiers)
     asked = wanted(config, config, model)
     selection = prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
@@ -217,7 +218,7 @@ def available(
         name = benchmark.name
         try:
             _check_architecture(benchmark, model)
-            _check_mitigations(benchmark, model)
+            check_answers(model, "generate" if benchmark.writes else "log_likelihoods")
             if isinstance(benchmark.request, Conversation):
                 speaker = speaker or speaker_of(model, asking.dialogue)
                 text_generator(model).generate(
@@ -364,11 +365,6 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
     if benchmark.writes:
         # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
         text_generator(model).generate([], Decoding(max_new_tokens=1))
-
-
-def _check_mitigations(benchmark: Benchmark, model: LanguageModel) -> None:
-    if isinstance(model, Mitigated):
-        model.check_answers("generate" if benchmark.writes else "log_likelihoods")
 
 
 def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSet) -> None:

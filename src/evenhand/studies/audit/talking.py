@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from evenhand.benchmarks import Benchmark, Generation
 from evenhand.mitigations import Mitigated
 from evenhand.models import LanguageModel, TextGenerator, text_generator
 from evenhand.models.dialogue import Dialogue, DialogueOptions, dialogue_model, own_format, trained_format
+from evenhand.runs.cluster import FarModel, far_model, where_it_is
 from evenhand.schema import Unsupported
 from evenhand.studies.chain import chain_of
 
@@ -20,6 +22,9 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
     Raises Unsupported for a mitigation in front of a model that reads histories itself, as a World does, for one that
     does not say what it does to continuations, and as `dialogue_model` does.
     """
+    if isinstance(model, FarModel):
+        speaker = far_model(model.pool, model.behind(partial(speaker_of, options=options)))
+        return text_generator(speaker)
     chain, inner = chain_of(model), weights_behind(model)
     if chain and _reads_histories(inner):
         name = inner.fingerprint.get("name", "This model")
@@ -46,12 +51,13 @@ def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: Dialo
     """
     if not (isinstance(benchmark.request, Generation) and benchmark.request.replies):
         return False
+    return options != DialogueOptions() or _converses(model)
+
+
+@where_it_is
+def _converses(model: LanguageModel) -> bool:
     weights = weights_behind(model)
-    return (
-        options != DialogueOptions()
-        or _reads_histories(weights)
-        or own_format(text_generator(weights)) is not None
-    )
+    return _reads_histories(weights) or own_format(text_generator(weights)) is not None
 
 
 def told_alike(

@@ -51,6 +51,7 @@ from evenhand.studies.before_after.timing import timed_costs
 from evenhand.studies.chain import folder_name, records
 from evenhand.studies.compare import QUALITY, Comparison, compare_outputs, judged_texts
 from evenhand.studies.model_options import load_named_model
+from evenhand.studies.placing import here_only
 
 MOST_TIMED = 1612
 """Prompts that are timed, as many as the paper's."""
@@ -114,6 +115,12 @@ def study_before_after(
     Raises UsageError without a mitigation, Unsupported where the model cannot do what one needs, Interrupted
     (resumable), ResumeRefused, and whatever an audit raises.
     """
+    here_only(
+        config,
+        "before-after, which compares time and memory,",
+        "Leave `on` out, or audit twice with --on, once with --mitigate, and hold one run against the other: "
+        "evenhand compare RUN RUN.",
+    )
     if not config.mitigate:
         raise UsageError("No mitigation is named.", 'For example: --mitigate prefix="Be respectful."')
     links = list(chain) or [load_mitigation(words) for words in config.mitigate]

@@ -105,6 +105,22 @@ def test_a_bomb_does_not_fill_the_memory(
     assert peak < 80_000_000
 
 
+def test_rows_of_parquet_that_repeat_a_long_text_hold_it_once(tmp_path: Path) -> None:
+    """300 bytes of rows that would be 10 GB of text."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 5000, pa.int32()), ["x" * 2_000_000])
+    pq.write_table(
+        pa.table({"text": column}),
+        tmp_path / "a.parquet",
+        store_schema=False,
+        dictionary_pagesize_limit=1 << 30,
+    )
+    (piece,) = pieces([str(tmp_path / "a.parquet")])
+    before = pa.total_allocated_bytes()
+    reading = read_batches(piece)
+    assert [len(text) for _ in range(3) for text in next(reading).texts] == [2_000_000] * 6
+    assert pa.total_allocated_bytes() - before < 50_000_000
+
+
 def test_lines_that_are_too_long_are_counted_by_one_piece(
     tmp_path: Path, read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:

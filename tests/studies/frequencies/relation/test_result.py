@@ -62,15 +62,18 @@ def test_treatment_that_follows_something_else_is_not_called_related(
 def test_relations_are_found_where_they_are_and_hardly_ever_where_they_are_not(
     tmp_path: Path, spoken: Callable[[Written], None]
 ) -> None:
-    # 24 corpora; measured: 24 of 24 found, 0 false
+    # false in 60 corpora: 3 expected at 5 %, more than 8 in one of 250 such tests
     found = false = 0
-    for seed in range(24):
-        corpus = written(100 + seed, 8_000)
+    for seed in range(60):
+        corpus = written(100 + seed, 6_000)
         spoken(corpus)
-        found += whole(joined_with_talker(corpus, 1.5, seed, tmp_path))["verdict"].to_list() == ["related"]
+        if seed < 20:
+            found += whole(joined_with_talker(corpus, 1.5, seed, tmp_path))["verdict"].to_list() == [
+                "related"
+            ]
         false += whole(joined_with_talker(corpus, 0.0, seed, tmp_path))["verdict"].to_list() == ["related"]
-    assert found >= 20
-    assert false <= 3
+    assert found >= 18
+    assert false <= 8
 
 
 @pytest.mark.slow

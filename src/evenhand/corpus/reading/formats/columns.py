@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.corpus.reading.chunks import Chunk
-from evenhand.corpus.reading.documents import Piece, Reason
+from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
 from evenhand.corpus.reading.options import ReadingOptions
 from evenhand.corpus.reading.stores import EXTRA, Stored
@@ -15,10 +15,18 @@ from evenhand.schema import DataError
 
 MOST_ROWS = 8192
 """Of a batch."""
+NUMBER = 8
+"""Bytes of a row, at most, that is but the number of a text."""
+
+BUFFER = 1 << 22
+"""Bytes of a column that are read ahead: without a limit it is all of a row group, which may be all of a file."""
 
 
-def opened(stored: Stored) -> Any:
-    """A file of Parquet with its footer read. Raises Damaged for one that has none, or none that can be read."""
+def opened(stored: Stored, *dictionaries: str) -> Any:
+    """A file of Parquet with its footer read; of the columns `dictionaries`, equal texts are held once.
+
+    Raises Damaged for a file that has no footer, or none that can be read.
+    """
     try:
         import pyarrow
         import pyarrow.parquet
@@ -27,7 +35,10 @@ def opened(stored: Stored) -> Any:
             f"{stored.address} is Parquet, which needs a reader that is not installed.", EXTRA
         ) from error
     try:
-        return pyarrow.parquet.ParquetFile(pyarrow.PythonFile(stored, mode="r"), pre_buffer=False)
+        handle = pyarrow.PythonFile(stored, mode="r")
+        return pyarrow.parquet.ParquetFile(
+            handle, pre_buffer=False, buffer_size=BUFFER, read_dictionary=dictionaries
+        )
     except (OSError, pyarrow.ArrowException) as error:
         told = " ".join(str(error).split())
         truncated = "magic bytes" in told or "smaller than" in told or "footer" in told
@@ -73,7 +84,8 @@ def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     for group in groups:
         place = int(firsts[group])
         try:
-            for batch in file.iter_batches(
+            held = opened(stored, options.column) if _repeats_few(file, group, options.column) else file
+            for batch in held.iter_batches(
                 batch_size=_batch_rows(file, group, options),
                 row_groups=[group],
                 columns=[options.column],
@@ -106,15 +118,27 @@ def _reason(reason: Reason, rows: int) -> Any:
     return Counter({reason: rows})
 
 
+def _chunk_of(file: Any, group: int, column: str) -> Any:
+    about = file.metadata.row_group(group)
+    columns = (about.column(number) for number in range(about.num_columns))
+    return next(each for each in columns if each.path_in_schema == column)
+
+
 def _batch_rows(file: Any, group: int, options: ReadingOptions) -> int:
     """Rows that hold about a batch of text."""
-    about = file.metadata.row_group(group)
-    size = sum(
-        about.column(number).total_uncompressed_size
-        for number in range(about.num_columns)
-        if about.column(number).path_in_schema == options.column
+    chunk = _chunk_of(file, group, options.column)
+    return int(
+        np.clip(options.batch_bytes * chunk.num_values // max(chunk.total_uncompressed_size, 1), 1, MOST_ROWS)
     )
-    return int(np.clip(options.batch_bytes * about.num_rows // max(size, 1), 1, MOST_ROWS))
+
+
+def _repeats_few(file: Any, group: int, column: str) -> bool:
+    """Whether rows are no more than numbers of a few texts, which together may be far larger than the file."""
+    chunk = _chunk_of(file, group, column)
+    if not chunk.has_dictionary_page or chunk.dictionary_page_offset is None:
+        return False
+    texts = chunk.data_page_offset - chunk.dictionary_page_offset
+    return bool(chunk.total_compressed_size - texts < NUMBER * chunk.num_values)
 
 
 def _texts(batch: Any, column: str) -> Any:
@@ -124,8 +148,6 @@ def _texts(batch: Any, column: str) -> Any:
     values = batch.column(0)
     while hasattr(values.type, "num_fields") and str(values.type).startswith("struct"):
         values = pyarrow.compute.struct_field(values, [0])
-    if str(values.type).startswith("dictionary"):
-        values = values.dictionary_decode()
     return values
 
 
@@ -139,15 +161,28 @@ def _chunk(values: Any, first: int, draw: Draw) -> Chunk:
         chunk.skipped[Reason.NOT_SAMPLED] += int((~drawn).sum())
         values, places = values.filter(pyarrow.array(drawn)), places[drawn]
     numbers = places.tolist()
-    try:
-        texts = values.to_pylist()
-    except UnicodeDecodeError:
-        texts = values.cast(pyarrow.large_binary()).to_pylist()
+    if hasattr(values, "indices"):
+        words = _python(values.dictionary)
+        texts = [None if number is None else words[number] for number in values.indices.to_pylist()]
+    else:
+        texts = _python(values)
     for text, place in zip(texts, numbers, strict=True):
-        if isinstance(text, str):
-            chunk.add(text, place)
-        elif text is None:
+        if text is None:
             chunk.skipped[Reason.NO_TEXT] += 1
+        elif len(text) > LONGEST:
+            chunk.skipped[Reason.TOO_LONG] += 1
+        elif isinstance(text, str):
+            chunk.add(text, place)
         else:
             chunk.add_bytes(text, place)
     return chunk
+
+
+def _python(values: Any) -> list[str | bytes | None]:
+    """Values as Python's; bytes where some are no UTF-8."""
+    import pyarrow
+
+    try:
+        return list(values.to_pylist())
+    except UnicodeDecodeError:
+        return list(values.cast(pyarrow.large_binary()).to_pylist())

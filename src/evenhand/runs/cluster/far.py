@@ -1,0 +1,278 @@
+"""A model or classifier that a cluster's workers hold, behind the contract of one that is here.
+
+Whoever asks it divides nothing and mends nothing: a batch goes out in pieces and comes back in order.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from evenhand.classifiers import Classifier, Labels
+from evenhand.models import (
+    Architecture,
+    Decoding,
+    Generations,
+    LanguageModel,
+    Likelihoods,
+    TextGenerator,
+    Texts,
+    concatenate,
+    reads_start_apart,
+)
+from evenhand.models.dialogue import joined, unanswered
+from evenhand.runs.cluster.pool import Pool
+from evenhand.runs.cluster.work import Answers
+from evenhand.runs.cluster.worker import Recipe
+from evenhand.schema import AnsweredBefore, EvenhandError, ResponseError, is_a
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Far:
+    """What workers hold.
+
+    pool: the workers. recipe: how they make it. read: what is to be known of it here, besides its fingerprint.
+    """
+
+    def __init__(self, pool: Pool, recipe: Recipe, read: Callable[[Any], dict[str, Any]]):
+        self.pool, self.recipe = pool, recipe
+        self.facts = pool.facts(recipe, read)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """That of all workers' copies."""
+        return cast(dict[str, Any], self.facts["fingerprint"])
+
+    def describe(self) -> dict[str, Any]:
+        """What the first of the workers says of its copy, counts and speeds of all together, and how many there are."""
+        return {**together(self.pool.description(self.recipe)), "workers": self.pool.number}
+
+    def behind(self, make: Callable[[Any], Any]) -> Recipe:
+        """The recipe of what a function makes of this, such as the model behind mitigations."""
+        return Recipe(make, self.recipe)
+
+    def _divided(
+        self,
+        function: Callable[..., Any],
+        piece: Callable[[int, int], tuple[Any, ...]],
+        n: int,
+        lost: Callable[[str], Any],
+        join: Callable[[Answers], Any],
+    ) -> Any:
+        def kept(error: EvenhandError, done: Answers) -> None:
+            places = [place for first, last, _ in done for place in range(first, last)]
+            numbered, at = [], 0
+            for first, last, answer in done:
+                numbered.append((at, at + last - first, answer))
+                at += last - first
+            error.before = AnsweredBefore(self, places, join(numbered))
+
+        return join(self.pool.divided(self.recipe, function, piece, n, lost, kept))
+
+
+class FarModel(Far):
+    """A language model that workers hold; see `far_model`."""
+
+    def __init__(self, pool: Pool, recipe: Recipe):
+        super().__init__(pool, recipe, _model_facts)
+        self.architecture: Architecture = self.facts["architecture"]
+        self.reads_start_apart = bool(self.facts["reads_start_apart"])
+
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
+        """Score each text (see LanguageModel.log_likelihoods); a text of which workers die is an error row."""
+        asked = Texts.of(texts)
+        n = len(asked.texts)
+        if not n:
+            return cast(Likelihoods, self.pool.there(self.recipe, _scored, asked))
+        return cast(
+            Likelihoods,
+            self._divided(
+                _scored,
+                lambda first, last: (asked.part(first, last),),
+                n,
+                _unscored,
+                lambda spans: concatenate([answer for *_, answer in spans], asked.want_starts),
+            ),
+        )
+
+
+class FarWriter(FarModel):
+    """A text generator that workers hold; see `far_model`."""
+
+    @property
+    def conversations_at_once(self) -> int | None:
+        """As many as all copies say together; None: any number."""
+        each = self.facts["conversations_at_once"]
+        return None if each is None else each * self.pool.number
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt (see TextGenerator.generate); a text of which workers die is an error row."""
+        n = len(prompts)
+        if not n:
+            return cast(Generations, self.pool.there(self.recipe, _written, prompts, decoding))
+        return cast(
+            Generations,
+            self._divided(
+                _written,
+                lambda first, last: (prompts[first:last], decoding),
+                n,
+                lambda why: unanswered([(ResponseError.MODEL_ERROR, why)], decoding.samples),
+                lambda spans: joined([(range(first, last), answer) for first, last, answer in spans]),
+            ),
+        )
+
+
+class FarClassifier(Far):
+    """A classifier that workers hold."""
+
+    def __init__(self, pool: Pool, recipe: Recipe):
+        super().__init__(pool, recipe, _classifier_facts)
+        self.labels: tuple[str, ...] = tuple(self.facts["labels"])
+        self.reads_context = bool(self.facts["reads_context"])
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
+        """Judge each text (see Classifier.classify); a text of which workers die is an error row."""
+
+        def piece(first: int, last: int) -> tuple[Any, ...]:
+            return texts[first:last], None if contexts is None else contexts[first:last]
+
+        if not texts:
+            return cast(Labels, self.pool.there(self.recipe, _judged, texts, contexts))
+        width = len(self.labels)
+        return cast(
+            Labels,
+            self._divided(
+                _judged,
+                piece,
+                len(texts),
+                lambda why: _unjudged(why, width),
+                lambda spans: _labels_of([answer for *_, answer in spans]),
+            ),
+        )
+
+
+def far_model(pool: Pool, recipe: Recipe) -> LanguageModel:
+    """The model that a recipe makes, held by a pool's workers; it writes where theirs does.
+
+    Raises what making it raises there.
+    """
+    model = FarModel(pool, recipe)
+    return FarWriter(pool, recipe) if model.facts["writes"] else model
+
+
+def where_it_is(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """A function of a model, run in a worker where that is one that workers hold; what it gives must travel."""
+
+    @wraps(function)
+    def there(model: Any, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if isinstance(model, Far):
+            return cast(Result, model.pool.there(model.recipe, _called, there, arguments, named))
+        return function(model, *arguments, **named)
+
+    return cast(Callable[Concatenate[Any, Arguments], Result], there)
+
+
+def abreast(thing: object) -> int:
+    """How many copies of a model or classifier answer side by side.
+
+    >>> abreast("a model of this process")
+    1
+    """
+    return thing.pool.number if isinstance(thing, Far) else 1
+
+
+def whereabouts(thing: object) -> dict[str, Any] | None:
+    """The workers that hold a model or classifier, for the record; None for one of this process.
+
+    >>> whereabouts("a model of this process") is None
+    True
+    """
+    return thing.pool.record() if isinstance(thing, Far) else None
+
+
+def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several copies say of themselves: as the first, with counts of texts and speeds summed.
+
+    >>> together([{"device": "cuda:0", "texts": 3}, {"device": "cuda:0", "texts": 4}])
+    {'device': 'cuda:0', 'texts': 7}
+    """
+    first = dict(descriptions[0])
+    for name in SUMMED & first.keys():
+        values = [each.get(name) for each in descriptions]
+        if all(isinstance(value, int | float) for value in values):
+            first[name] = sum(cast(list[float], values))
+    parts = [each["generation"] for each in descriptions if isinstance(each.get("generation"), dict)]
+    if parts:
+        first["generation"] = together(parts)
+    return first
+
+
+SUMMED = frozenset({"texts", "texts_judged", "calls", "tokens_per_second", "tokens", "prompts"})
+
+
+def _called(model: Any, function: Callable[..., Any], arguments: Any, named: Any) -> Any:
+    return function(model, *arguments, **named)
+
+
+def _model_facts(model: LanguageModel) -> dict[str, Any]:
+    return {
+        "architecture": model.architecture,
+        "reads_start_apart": reads_start_apart(model),
+        "writes": is_a(model, TextGenerator),
+        "conversations_at_once": getattr(model, "conversations_at_once", None),
+    }
+
+
+def _classifier_facts(classifier: Classifier) -> dict[str, Any]:
+    return {"labels": classifier.labels, "reads_context": classifier.reads_context}
+
+
+def _scored(model: LanguageModel, texts: Texts) -> Likelihoods:
+    return model.log_likelihoods(texts)
+
+
+def _written(model: TextGenerator, prompts: Sequence[str], decoding: Decoding) -> Generations:
+    return model.generate(prompts, decoding)
+
+
+def _judged(classifier: Classifier, texts: Sequence[str], contexts: Sequence[str | None] | None) -> Labels:
+    return classifier.classify(texts, contexts)
+
+
+def _unscored(why: str) -> Likelihoods:
+    empty = np.zeros(0)
+    return Likelihoods(
+        offsets=np.zeros(2, np.int64),
+        log_probs=empty.astype(np.float32),
+        token_ids=empty.astype(np.int32),
+        starts=empty.astype(np.uint32),
+        errors=[ResponseError.MODEL_ERROR],
+        details=[why],
+    )
+
+
+def _unjudged(why: str, width: int) -> Labels:
+    return Labels(
+        scores=np.full((1, width), np.nan, np.float32),
+        labels=[None],
+        score=np.full(1, np.nan),
+        negative=[None],
+        errors=[ResponseError.CLASSIFIER_ERROR],
+        details=[why],
+    )
+
+
+def _labels_of(parts: Sequence[Labels]) -> Labels:
+    return Labels(
+        scores=np.concatenate([part.scores for part in parts]),
+        labels=[label for part in parts for label in part.labels],
+        score=np.concatenate([part.score for part in parts]),
+        negative=[verdict for part in parts for verdict in part.negative],
+        errors=[error for part in parts for error in part.errors],
+        details=[detail for part in parts for detail in part.details or [None] * len(part)],
+    )

@@ -1,0 +1,190 @@
+"""Ray's part: the cluster that `--on` names, and workers as its actors. Ray Data is not used: see
+docs/design_decisions.md."""
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from evenhand.runs.cluster.hands import Died
+from evenhand.runs.cluster.pool import Pool
+from evenhand.runs.cluster.worker import Worker
+from evenhand.schema import ModelError, UsageError
+
+LOCAL, BELONGS, CLIENT = "ray", "auto", "ray://"
+"""What `--on` says: a cluster of this machine's own for the time, the one it belongs to, or one by its address."""
+OBJECTS = 200_000_000
+"""Bytes that a cluster of this machine's own keeps for what travels: pieces of texts and their answers."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
+    "RAY_DEDUP_LOGS": "0",
+}
+SMALLEST = 0.01
+
+
+def check_place(on: str) -> str:
+    """What `--on` names, if it can be; raises UsageError else.
+
+    >>> check_place("ray"), check_place("ray://head:10001")
+    ('ray', 'ray://head:10001')
+    """
+    if on in (LOCAL, BELONGS) or (on.startswith(CLIENT) and len(on) > len(CLIENT)):
+        return on
+    raise UsageError(
+        f"--on {on} names no cluster.",
+        "Expected ray (one of this machine's own, for the time), auto (the one this machine belongs to) or "
+        "ray://HOST:PORT.",
+    )
+
+
+@contextmanager
+def workers_on(
+    on: str,
+    number: int | None = None,
+    *,
+    accelerated: bool = True,
+    note: Callable[[str], None] | None = None,
+) -> Iterator[Pool]:
+    """Workers of a Ray cluster, ended on leaving; a cluster that was started for them ends, too.
+
+    on: see `check_place`. number: of workers; None: one for each accelerator of the cluster, without any one for each
+    processor. accelerated: whether accelerators are to be used where there are some. note: told what a user should
+    know.
+    Raises ModelError where ray is not installed, and UsageError where no cluster answers or it has fewer accelerators
+    than workers are wanted.
+    """
+    check_place(on)
+    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    try:
+        import ray
+    except ImportError as error:
+        raise ModelError(
+            f"--on {on} needs Ray, which is not installed.", "pip install 'evenhand[ray]'"
+        ) from error
+    began = not ray.is_initialized()
+    if began:
+        with _signals_kept():
+            _connect(ray, on)
+    try:
+        needs, number = _needs(ray, number, accelerated, on)
+        pool = Pool(_RayHands(ray, on, needs, began), number, note)
+    except BaseException:
+        if began:
+            ray.shutdown()
+        raise
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+class _RayHands:
+    """Workers as actors. They are never restarted by Ray: the pool starts others, and asks what they died of anew."""
+
+    def __init__(self, ray: Any, name: str, needs: dict[str, float], began: bool):
+        self.ray, self.name, self.began = ray, name, began
+        self.actor = ray.remote(Worker).options(max_restarts=0, max_task_retries=0, **needs)
+
+    def start(self) -> Any:
+        return self.actor.remote()
+
+    def ask(self, worker: Any, method: str, *arguments: Any) -> Any:
+        return getattr(worker, method).remote(*arguments)
+
+    def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
+        waiting = list(questions)
+        return list(self.ray.wait(waiting, num_returns=1, timeout=seconds)[0])
+
+    def answer(self, question: Any) -> Any:
+        errors = self.ray.exceptions
+        try:
+            return self.ray.get(question)
+        except errors.RayTaskError as error:
+            # Not a fault of what was asked, which a worker tells as data: nothing of ours runs there.
+            raise ModelError(
+                f"A worker on {self.name} cannot do its work: {str(error).strip().splitlines()[-1]}",
+                "Install the same evenhand, with the same extras and packages, on every machine of the cluster.",
+            ) from error
+        except errors.RayError as error:
+            raise Died(_reason(error)) from error
+
+    def stop(self, worker: Any) -> None:
+        if self.ray.is_initialized():
+            self.ray.kill(worker)
+
+    def close(self) -> None:
+        if self.began:
+            with _signals_kept():
+                self.ray.shutdown()
+
+
+def _connect(ray: Any, on: str) -> None:
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    if on == LOCAL:
+        ray.init(address="local", include_dashboard=False, object_store_memory=OBJECTS, **quiet)
+        return
+    try:
+        ray.init(address=on, **quiet)
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        what = (
+            "this machine belongs to no Ray cluster" if on == BELONGS else f"no Ray cluster answers at {on}"
+        )
+        raise UsageError(
+            f"--on {on}: {what}: {str(error).strip().splitlines()[0]}",
+            "Start one (ray start --head; on other machines ray start --address=HEAD:6379), or take --on ray.",
+        ) from error
+
+
+def _needs(ray: Any, number: int | None, accelerated: bool, on: str) -> tuple[dict[str, float], int]:
+    """What each worker reserves, and how many there are."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    accelerators = int(sum(node.get("GPU", 0) for node in nodes)) if accelerated else 0
+    if accelerators:
+        if number is not None and number > accelerators:
+            raise UsageError(
+                f"{number} workers are wanted, and the cluster at {on} has {accelerators} accelerators.",
+                f"Name {accelerators} or fewer, or --device cpu.",
+            )
+        return {"num_gpus": 1, "num_cpus": 1}, number or accelerators
+    processors = [int(node.get("CPU", 0)) for node in nodes]
+    if not sum(processors):
+        raise UsageError(
+            f"The cluster at {on} has neither processors nor accelerators.", "Look at `ray status`."
+        )
+    number = number or sum(processors)
+    return {"num_cpus": threads(processors, number)}, number
+
+
+def threads(processors: Sequence[int], workers: int) -> float:
+    """Processors that each of some workers can have, given those of each machine; below 1 where they are too few.
+
+    >>> threads([8, 8], 4), threads([8, 4], 3), threads([2], 4)
+    (4, 4, 0.5)
+    """
+    for each in range(max(processors), 0, -1):
+        if sum(count // each for count in processors) >= workers:
+            return each
+    return max(sum(processors) / workers, SMALLEST)
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray listens for SIGTERM itself when it begins; here signals are answered by `Stopping`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

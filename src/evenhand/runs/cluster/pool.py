@@ -1,0 +1,278 @@
+"""Workers that answer side by side: who is free gets the next piece, and what a dead one was asked is asked again."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from evenhand.runs.cluster.hands import Died, Hands
+from evenhand.runs.cluster.work import Answers, Span, Work
+from evenhand.runs.cluster.worker import LONGEST, Broken, Done, Recipe, Refused
+from evenhand.runs.environment import installed_versions
+from evenhand.schema import EvenhandError, ModelError, as_json
+
+POLL = 0.2
+"""Seconds between two looks at whether somebody wants to stop."""
+DEATHS = 6
+"""Deaths in a row, beside one a worker, with nothing answered between them, that end the work."""
+ROOM = 600.0
+"""Seconds in which a cluster must find room for at least one worker."""
+LISTED = 20
+"""Deaths that the record tells one by one."""
+
+
+@dataclass
+class _Seat:
+    """One worker's place; another worker takes it when it dies."""
+
+    worker: Any
+    question: Any = None
+    """What it is being asked, unless it is free: a piece of work, to make something, or else where it is."""
+    span: Span | None = None
+    work: Work | None = None
+    """Of which the piece is."""
+    makes: Recipe | None = None
+    has: set[str] = field(default_factory=set)
+    """Keys of the recipes whose thing it holds, with the fingerprint that all have."""
+    where: dict[str, Any] = field(default_factory=dict)
+    descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a thing said of itself when a worker had made it."""
+
+    facts: dict[str, Any]
+    description: dict[str, Any]
+    node: str
+
+
+class Pool:
+    """Workers of a cluster.
+
+    hands: of the cluster. number: of workers. note: told what a user should know meanwhile.
+    """
+
+    def __init__(self, hands: Hands, number: int, note: Callable[[str], None] | None = None):
+        self.hands, self.number = hands, number
+        self.note = note or (lambda line: None)
+        self.deaths: list[dict[str, Any]] = []
+        self._seats = [_Seat(hands.start()) for _ in range(number)]
+        self._known: dict[str, _Facts] = {}
+        self._rates: dict[tuple[str, str], float] = {}
+        """Texts a second that the latest piece went at, by what was asked."""
+        self._in_a_row, self._heard = 0, 0.0
+        self._noted: set[str] = set()
+        self._seen: dict[str, dict[str, Any]] = {}
+
+    def facts(self, recipe: Recipe, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """What `read` says of a thing, and its `fingerprint`, once a first worker has made it; others follow.
+
+        read: a function of a module. Raises what making it raised.
+        """
+        if recipe.key not in self._known:
+            self._do(Work(recipe, read, lambda first, last: (), 1, self.number), only_facts=True)
+        return self._known[recipe.key].facts
+
+    def there(self, recipe: Recipe, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function makes of the thing in a worker; raises as it raises."""
+        return self._do(Work(recipe, function, lambda first, last: arguments, 1, self.number))[0][2]
+
+    def divided(
+        self,
+        recipe: Recipe,
+        function: Callable[..., Any],
+        piece: Callable[[int, int], tuple[Any, ...]],
+        n: int,
+        lost: Callable[[str], Any],
+        kept: Callable[[EvenhandError, Answers], None],
+    ) -> Answers:
+        """Answers of the thing to n things asked, divided among the workers; for the arguments see `Work`.
+
+        Returns answers by place, together to all n. Raises as the function raises, once those that are still at work
+        have ended, and ModelError where workers only die.
+        """
+        rate = self._rates.get((recipe.key, function.__name__))
+        return self._do(Work(recipe, function, piece, n, self.number, rate, lost, kept))
+
+    def description(self, recipe: Recipe) -> list[dict[str, Any]]:
+        """What each worker that has answered last said of its thing."""
+        said = [seat.descriptions[recipe.key] for seat in self._seats if recipe.key in seat.descriptions]
+        return said or [self._known[recipe.key].description]
+
+    def record(self) -> dict[str, Any]:
+        """Where the work was done: for the manifest."""
+        nodes = Counter(where["node"] for where in self._seen.values())
+        return {
+            "on": self.hands.name,
+            "workers": self.number,
+            "nodes": dict(sorted(nodes.items())),
+            "devices": sorted({self._device(seat) for seat in self._seats} - {""}),
+            "deaths": len(self.deaths),
+            "died": self.deaths[:LISTED],
+        }
+
+    def close(self) -> None:
+        """End the workers and leave the cluster."""
+        for seat in self._seats:
+            self.hands.stop(seat.worker)
+        self.hands.close()
+
+    def _do(self, work: Work, *, only_facts: bool = False) -> Answers:
+        """Ask until all is answered; what an earlier work left behind on being stopped is waited for and dropped.
+
+        only_facts: until a first worker has made the thing and its facts are known.
+        """
+        self._heard = time.monotonic()
+        while work.open or any(seat.work is work for seat in self._seats):
+            for seat in self._seats:
+                if seat.question is None:
+                    self._ask(seat, work, only_facts)
+            for seat in self._answered():
+                self._hear(seat, work)
+                if only_facts and work.recipe.key in self._known:
+                    return []
+            if not self._seen and work.failed is None:
+                work.failed = self._no_room()
+        return work.answers()
+
+    def _ask(self, seat: _Seat, work: Work, only_facts: bool) -> None:
+        if work.failed is not None:
+            return
+        if not seat.where:
+            seat.question = self.hands.ask(seat.worker, "where")
+        elif work.recipe.key not in seat.has:
+            seat.makes = work.recipe
+            read = work.function if only_facts else _nothing
+            seat.question = self.hands.ask(seat.worker, "do", work.recipe, _facts_of, (read,))
+        elif not only_facts and (span := work.next()) is not None:
+            seat.span, seat.work = span, work
+            arguments = (work.recipe, work.function, work.piece(span.first, span.last))
+            seat.question = self.hands.ask(seat.worker, "do", *arguments)
+
+    def _hear(self, seat: _Seat, work: Work) -> None:
+        question, makes, span, of = seat.question, seat.makes, seat.span, seat.work
+        seat.question = seat.makes = seat.span = seat.work = None
+        wrong: Exception | None = None
+        try:
+            said = self.hands.answer(question)
+        except Died as death:
+            reason = first_line(str(death))
+            wrong = self._replaced(seat, reason)
+            if of is work and span is not None:
+                work.died(span, reason)
+        else:
+            if makes is not None:
+                wrong = self._made(seat, makes, said)
+            elif span is None:
+                wrong = self._come(seat, said)
+            elif of is work and not isinstance(said, Done):
+                wrong = said.error()
+            elif of is work:
+                work.answer(span, said.answer)
+                kind = (work.recipe.key, work.function.__name__)
+                self._rates[kind] = work.rate = (span.last - span.first) / max(said.seconds, 1e-6)
+                seat.descriptions[work.recipe.key] = said.description
+                self._in_a_row = 0
+        work.failed = work.failed or wrong
+
+    def _answered(self) -> list[_Seat]:
+        asked = {id(seat.question): seat for seat in self._seats if seat.question is not None}
+        if not asked:
+            return []
+        ready = self.hands.ready([seat.question for seat in asked.values()], POLL)
+        return [asked[id(question)] for question in ready]
+
+    def _come(self, seat: _Seat, where: dict[str, Any]) -> EvenhandError | None:
+        """Take note of where a worker is; returns why it cannot stay, if it cannot."""
+        seat.where = where
+        self._seen[f"{where['node']} {where['pid']}"] = where
+        here, there = (versions.get("evenhand") for versions in (installed_versions(), where["versions"]))
+        if here != there:
+            return ModelError(
+                f"{where['node']} has evenhand {there}, and here is {here}.",
+                "Install the same version on every machine of the cluster.",
+            )
+        self._tell_differences(where)
+        return None
+
+    def _made(self, seat: _Seat, recipe: Recipe, said: Done | Refused | Broken) -> Exception | None:
+        """Take a worker in that has made a thing; returns why not, if it cannot be."""
+        if not isinstance(said, Done):
+            return said.error()
+        now = _Facts(said.answer, said.description, str(seat.where["node"]))
+        known = self._known.setdefault(recipe.key, now)
+        if (wrong := _unlike(known, now)) is not None:
+            return wrong
+        seat.has.add(recipe.key)
+        return None
+
+    def _replaced(self, seat: _Seat, said: str) -> EvenhandError | None:
+        """Another worker in the place of a dead one; an error where they only die."""
+        node = seat.where.get("node")
+        when = datetime.now(UTC).isoformat("T", "seconds")
+        self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
+        self.note(f"a worker{f' on {node}' if node else ''} died; what it was asked is asked again")
+        self.hands.stop(seat.worker)
+        seat.worker, seat.has, seat.where, seat.descriptions = self.hands.start(), set(), {}, {}
+        self._in_a_row += 1
+        if self._in_a_row < DEATHS + self.number:
+            return None
+        return ModelError(
+            f"Workers on {self.hands.name} died {self._in_a_row} times in a row, and nothing was answered between: "
+            f"{said}.",
+            "Often the memory of a machine does not hold so many workers: fewer (--workers), or smaller batches "
+            "(--batch-tokens). What was answered before is kept: resume the run.",
+        )
+
+    def _tell_differences(self, where: dict[str, Any]) -> None:
+        """Note, once each, in what machines are not alike: their numbers may then differ by rounding."""
+        first = next(iter(self._seen.values()))
+        before, now = ({**one["versions"], "machine": one["machine"]} for one in (first, where))
+        for name in sorted(before.keys() | now.keys()):
+            if before.get(name) != now.get(name):
+                one, other = f"{before.get(name)} on {first['node']}", f"{now.get(name)} on {where['node']}"
+                line = f"workers differ in {name}: {one}, {other}"
+                if line not in self._noted:
+                    self._noted.add(line)
+                    self.note(line)
+
+    def _device(self, seat: _Seat) -> str:
+        said = next(iter(seat.descriptions.values()), {})
+        return str(said.get("device") or "")
+
+    def _no_room(self) -> EvenhandError | None:
+        if time.monotonic() - self._heard < ROOM:
+            return None
+        return ModelError(
+            f"{self.hands.name} has found no room for a worker in {ROOM:.0f} seconds.",
+            "Other programs may hold its processors or accelerators (`ray status` on one of its machines), or "
+            "--workers asks for more than there are.",
+        )
+
+
+def first_line(reason: str) -> str:
+    """What a message begins with, fit for one line."""
+    return (reason.strip().splitlines() or ["no reason was given"])[0][:LONGEST].rstrip(".")
+
+
+def _facts_of(thing: Any, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    return {**read(thing), "fingerprint": as_json(thing.fingerprint)}
+
+
+def _nothing(thing: Any) -> dict[str, Any]:
+    return {}
+
+
+def _unlike(first: _Facts, now: _Facts) -> EvenhandError | None:
+    before, after = first.facts["fingerprint"], now.facts["fingerprint"]
+    if before == after:
+        return None
+    differ = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+    lines = "; ".join(f"{key}: {before.get(key)!r} and {after.get(key)!r}" for key in differ)
+    return ModelError(
+        f"The worker on {now.node} holds another {before.get('name', 'model')} than that on {first.node}: {lines}.",
+        "Every machine must have the same copy: put the same files there, or name a --revision.",
+    )

@@ -1,0 +1,110 @@
+"""What runs in a worker: it makes the models and classifiers it is asked about, keeps them, and says how it went."""
+
+import os
+import platform
+import socket
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from evenhand.runs.environment import installed_versions
+from evenhand.schema import EvenhandError, without_surrogates
+
+LONGEST = 500
+"""Characters of another program's message that are handed on."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a worker makes a thing; never the thing itself, so that no weights travel.
+
+    make: a function of a module, or a `partial` of one. of: what `make` is given, such as the model that is to stand
+    behind a mitigation; None: nothing.
+    """
+
+    make: Callable[..., Any]
+    of: "Recipe | None" = None
+    key: str = field(default_factory=lambda: uuid4().hex)
+    """Under which workers keep it."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """An answer, what the thing says of itself after it, and how long it took."""
+
+    answer: Any
+    description: dict[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An error with a message for the user, as plain data: exceptions with arguments of their own do not travel."""
+
+    kind: type[EvenhandError]
+    message: str
+    hint: str | None
+
+    def error(self) -> EvenhandError:
+        """The error anew."""
+        error = self.kind.__new__(self.kind)
+        EvenhandError.__init__(error, self.message, self.hint)
+        return error
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Any other exception: of a backend that failed on a text, or on all."""
+
+    name: str
+    message: str
+    trace: str
+
+    def error(self) -> Exception:
+        """One of the same name and message, so that rows tell the same as without workers."""
+        base = MemoryError if self.name == "MemoryError" else RuntimeError
+        error: Exception = type(self.name, (base,), {"__module__": __name__})(self.message)
+        error.add_note(self.trace)
+        return error
+
+
+class Worker:
+    """One process of a cluster; asked one thing at a time."""
+
+    def __init__(self) -> None:
+        self._things: dict[str, Any] = {}
+
+    def do(
+        self, recipe: Recipe, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> Done | Refused | Broken:
+        """What `function` makes of the thing and the arguments; the thing is made if it is not there yet."""
+        try:
+            thing = self._thing(recipe)
+            began = time.monotonic()
+            answer = function(thing, *arguments)
+            return Done(answer, thing.describe(), time.monotonic() - began)
+        except EvenhandError as error:
+            return Refused(type(error), error.message, error.hint)
+        # A backend is anybody's code: which exceptions it raises for a text cannot be known.
+        except Exception as error:
+            message = without_surrogates(str(error)[:LONGEST])
+            return Broken(type(error).__name__, message, traceback.format_exc(limit=-5))
+
+    def where(self) -> dict[str, Any]:
+        """The machine of this process, its accelerators and its versions."""
+        return {
+            "node": socket.gethostname(),
+            "pid": os.getpid(),
+            "accelerators": os.environ.get("CUDA_VISIBLE_DEVICES") or None,
+            "machine": platform.machine(),
+            "versions": installed_versions(),
+        }
+
+    def _thing(self, recipe: Recipe) -> Any:
+        if recipe.key not in self._things:
+            made = recipe.make() if recipe.of is None else recipe.make(self._thing(recipe.of))
+            self._things[recipe.key] = made
+        return self._things[recipe.key]

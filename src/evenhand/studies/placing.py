@@ -1,0 +1,104 @@
+"""Where a study's model and classifiers are: in this process, or with the workers of a cluster (`--on`)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Self
+
+from pydantic import field_validator, model_validator
+
+from evenhand.mitigations import Mitigation, mitigated
+from evenhand.models import LanguageModel
+from evenhand.models.served import is_address
+from evenhand.runs.cluster import FarModel, Pool, Recipe, check_place, far_model, workers_on
+from evenhand.schema import UsageError
+from evenhand.studies.model_options import ModelOptions, load_named_model
+from evenhand.studies.options import Count, Options
+
+
+class PlaceOptions(Options):
+    """Where models and classifiers are loaded and asked; changes no number beyond rounding."""
+
+    on: str | None = None
+    """A cluster: ray (one of this machine's own, for the time), auto (the one this machine belongs to) or
+    ray://HOST:PORT; None: this process."""
+    workers: Count | None = None
+    """Workers on it, each with a copy of the model; None: one for each accelerator of the cluster, or for each
+    processor where there is none."""
+
+    @field_validator("on")
+    @classmethod
+    def _a_cluster(cls, value: str | None) -> str | None:
+        return None if value is None else check_place(value)
+
+    @model_validator(mode="after")
+    def _workers_somewhere(self) -> Self:
+        if self.workers is not None and self.on is None:
+            raise UsageError(
+                "workers says how many, and no cluster is named.", "For example: --on ray --workers 2"
+            )
+        return self
+
+
+@contextmanager
+def placed(
+    place: PlaceOptions, device: str = "auto", note: Callable[[str], None] | None = None
+) -> Iterator[Pool | None]:
+    """The workers that options ask for, ended on leaving; None where everything is done in this process.
+
+    device: of models and classifiers. note: told what a user should know. Raises as `workers_on`, and UsageError for
+    one accelerator by its number.
+    """
+    if place.on is None:
+        yield None
+        return
+    if ":" in device:
+        raise UsageError(
+            f"--device {device} names one accelerator of one machine, and --on {place.on} gives each worker its own.",
+            "Leave --device out, or say --device cuda or cpu.",
+        )
+    with workers_on(place.on, place.workers, accelerated=device != "cpu", note=note) as pool:
+        yield pool
+
+
+def far_named_model(
+    pool: Pool, options: ModelOptions, chain: Sequence[str | Mitigation] = ()
+) -> LanguageModel:
+    """The model that options name behind mitigations, each worker with a copy of its own.
+
+    Raises UsageError for a served model, and what loading it and mitigating it raise in a worker.
+    """
+    if is_address(options.model):
+        raise UsageError(
+            f"{options.model} is served: its server does the work, and workers would only pass questions on.",
+            "Leave --on out. Questions are sent side by side as they are (concurrency=... in the address), and one "
+            "process keeps the pace that the server allows.",
+        )
+    # Options of this class alone travel: what an audit asks is no matter of how its model is loaded.
+    how = ModelOptions.model_validate(options.model_dump(include=set(ModelOptions.model_fields)))
+    recipe = Recipe(partial(load_named_model, how))
+    return far_model(pool, Recipe(partial(_behind, tuple(chain)), recipe) if chain else recipe)
+
+
+def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
+    """Raise UsageError for a model that is in this process's memory, where workers are to load it."""
+    if place.on is not None and model is not None and not isinstance(model, FarModel):
+        raise UsageError(
+            f"{type(model).__name__} is a model in memory, and workers load models by name: weights do not travel.",
+            "Give the name or folder of the model, or leave `on` out.",
+        )
+
+
+def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
+    """Raise UsageError for a cluster in the options of a question that one process answers. instead: what to do."""
+    if place.on is not None:
+        raise UsageError(f"{verb} asks in one process, and --on {place.on} was given.", instead)
+
+
+def pool_of(model: LanguageModel) -> Pool | None:
+    """The workers that hold a model; None for one of this process."""
+    return model.pool if isinstance(model, FarModel) else None
+
+
+def _behind(chain: Sequence[str | Mitigation], model: LanguageModel) -> LanguageModel:
+    return mitigated(model, chain)
