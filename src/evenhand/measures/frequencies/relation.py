@@ -1,10 +1,10 @@
 """Does a model's treatment of people follow how often they are written about? One outcome at a time, within axes."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import require_columns, typed
@@ -203,8 +203,8 @@ def _obstacle_of(related: RankRelation) -> str | None:
     )
 
 
-def _codes(*labels: Sequence[object]) -> Codes:
-    frame = pl.DataFrame({str(i): list(map(str, label)) for i, label in enumerate(labels)})
+def _codes(*labels: npt.ArrayLike) -> Codes:
+    frame = pl.DataFrame({str(i): np.asarray(label).astype(str).tolist() for i, label in enumerate(labels)})
     codes = frame.select(pl.struct(pl.all()).rank("dense")).to_series()
     return (codes.to_numpy() - 1).astype(np.int64)
 

@@ -1,0 +1,44 @@
+"""What is said of a relation: kind or not, no bias in likelihoods, and what to beware of."""
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from evenhand.studies.frequencies.relation.outcomes import Outcome
+from evenhand.studies.frequencies.relation.wording import said
+
+ROW: dict[str, Any] = {
+    "verdict": "related",
+    "direction": "falls",
+    "estimate": -0.4,
+    "low": -0.6,
+    "high": -0.2,
+    "chance": 0.15,
+    "minimum_detectable": 0.3,
+    "note": "It rests on 4 buckets of descriptors that are alike; 6 are needed at the level of 0.05.",
+}
+REGARD = Outcome("negative regard", "% of answers", -1, False, pl.DataFrame())
+
+
+def test_less_negative_regard_for_the_frequent_is_kinder_talk() -> None:
+    assert "the lower its negative regard" in said(REGARD, ROW)
+    assert said(REGARD, ROW).endswith("Here more talk is kinder talk.")
+    assert said(REGARD, ROW | {"direction": "rises"}).endswith("Here more talk is less kind talk.")
+    kind = replace(REGARD, name="valence", kinder=1)
+    assert said(kind, ROW | {"direction": "rises"}).endswith("Here more talk is kinder talk.")
+
+
+def test_a_likelihood_that_follows_frequency_is_called_no_bias() -> None:
+    likelihood = replace(REGARD, name="log-likelihood", kinder=0, likelihood=True)
+    assert said(likelihood, ROW | {"direction": "rises"}).endswith("this alone is no bias.")
+    assert "kind" not in said(likelihood, ROW)
+
+
+@pytest.mark.parametrize("verdict", ["not detected", "not measurable"])
+def test_where_nothing_was_found_it_is_said_what_could_have_been(verdict: str) -> None:
+    sentence = said(REGARD, ROW | {"verdict": verdict, "direction": None})
+    assert ("one of 0.30 would probably" in sentence) == (verdict == "not detected")
+    assert ("4 buckets" in sentence) == (verdict == "not measurable")
+    assert "talk" not in sentence
