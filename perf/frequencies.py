@@ -33,8 +33,10 @@ from common import measured_process, peak_megabytes
 
 DOCUMENT = 3500
 FILES = 2
-WRITTEN = ("wikitext2", "redditbias", "bold", "realtoxicityprompts")
-"""Sets of what people wrote (Wikipedia, Reddit, the web), unlike sentences made for benchmarks."""
+WRITTEN = ("wikitext2", "bold", "realtoxicityprompts")
+"""Sets of what people wrote, in Wikipedia and the web."""
+DENSE = ("redditbias",)
+"""Comments that were picked for the groups they name: several times as many hits as in a corpus."""
 NLTK_SLICE, CHECKED_SLICE = 2_000_000, 5_000_000
 
 
@@ -62,9 +64,11 @@ def strings_of(value):
             yield from strings_of(one)
 
 
-def documents_of(data: Path) -> list[str]:
+def documents_of(data: Path, names: tuple[str, ...] = WRITTEN) -> list[str]:
     documents, held, size = [], [], 0
-    folders = [data / name for name in WRITTEN if (data / name).is_dir()] or [data]
+    folders = [data / name for name in names if (data / name).is_dir()]
+    if names == WRITTEN and not folders:
+        folders = [data]
     for path in sorted(file for folder in folders for file in folder.rglob("*")):
         if path.suffix not in (".txt", ".csv", ".json", ".jsonl"):
             continue
@@ -77,28 +81,40 @@ def documents_of(data: Path) -> list[str]:
     return documents
 
 
-def write_corpus(folder: Path, documents: list[str], size: int, larger: int) -> dict:
+def repeated(documents: list[str], size: int, seed: int) -> tuple[pl.DataFrame, int]:
+    """Documents, again and again in another order, until they are of `size` bytes; and their bytes."""
+    distinct, draw = sum(len(text.encode()) for text in documents), random.Random(seed)
+    times = -(-size // distinct)
+    texts = [text for _ in range(times) for text in draw.sample(documents, len(documents))]
+    return pl.DataFrame({"text": texts}), times * distinct
+
+
+def write_corpus(folder: Path, documents: list[str], dense: list[str], size: int, larger: int) -> dict:
     """The corpus as Parquet and as JSON lines, in FILES files each, and once more under several names."""
-    distinct = sum(len(text.encode()) for text in documents)
-    draw = random.Random(0)
     written = 0
+    for kind in ("parquet", "jsonl", "larger", "dense"):
+        (folder / kind).mkdir()
     for part in range(FILES):
-        texts, held = [], 0
-        while held < size / FILES:
-            texts += draw.sample(documents, len(documents))
-            held += distinct
+        frame, held = repeated(documents, size // FILES, part)
         written += held
-        frame = pl.DataFrame({"text": texts})
-        for kind in ("parquet", "jsonl"):
-            (folder / kind).mkdir(exist_ok=True)
         frame.write_parquet(folder / "parquet" / f"{part}.parquet", row_group_size=4096)
         frame.write_ndjson(folder / "jsonl" / f"{part}.jsonl")
-    (folder / "larger").mkdir()
+    of_dense = 0
+    if dense:
+        frame, of_dense = repeated(dense, size, 0)
+        frame.write_parquet(folder / "dense" / "0.parquet", row_group_size=4096)
     times = -(-larger // written)
     for number in range(times):
         for part in range(FILES):
             os.link(folder / "parquet" / f"{part}.parquet", folder / "larger" / f"{number}-{part}.parquet")
-    return {"distinct": distinct, "documents": len(documents), "size": written, "larger": times * written}
+    distinct = sum(len(text.encode()) for text in documents)
+    return {
+        "distinct": distinct,
+        "documents": len(documents),
+        "size": written,
+        "larger": times * written,
+        "dense": of_dense,
+    }
 
 
 def terms_table(data: Path, many: bool):
@@ -158,7 +174,7 @@ def measure_ours(
     }
 
 
-def measure_nltk(data: Path, folder: Path) -> dict:
+def measure_nltk(data: Path, folder: Path, source: str) -> dict:
     """Each document in lower case, its NLTK word tokens, and which terms are among them."""
     import nltk
     from nltk.tokenize import NLTKWordTokenizer, PunktSentenceTokenizer
@@ -170,7 +186,7 @@ def measure_nltk(data: Path, folder: Path) -> dict:
     except LookupError:
         sentences, trained = PunktSentenceTokenizer(), False
     terms = {name.lower() for name in terms_table(data, False).terms["name"]}
-    texts = slice_of(folder, NLTK_SLICE)
+    texts = slice_of(folder / source, NLTK_SLICE)
     begun = time.process_time()
     documents: Multiset = Multiset()
     for text in texts:
@@ -187,8 +203,7 @@ def measure_nltk(data: Path, folder: Path) -> dict:
 
 
 def slice_of(folder: Path, size: int) -> list[str]:
-    texts = pl.read_parquet(folder / "parquet" / "0.parquet", n_rows=size // DOCUMENT)["text"].to_list()
-    return texts
+    return pl.read_parquet(folder / "0.parquet", n_rows=size // DOCUMENT)["text"].to_list()
 
 
 def measure_equality(data: Path, folder: Path) -> dict:
@@ -198,7 +213,7 @@ def measure_equality(data: Path, folder: Path) -> dict:
     from evenhand.corpus import Matcher
 
     table = terms_table(data, False)
-    texts = slice_of(folder, CHECKED_SLICE)
+    texts = slice_of(folder / "parquet", CHECKED_SLICE)
     found = Matcher(table).find(texts)
     hits = np.bincount(found.surface, minlength=table.surfaces.height)
     pairs = np.unique(found.surface.astype(np.int64) * len(texts) + found.document)
@@ -239,8 +254,8 @@ def expression(spelt: str) -> re.Pattern[str]:
 
 def worker(data: Path, arguments: list[str]) -> dict:
     match arguments:
-        case ["nltk", folder]:
-            return measure_nltk(data, Path(folder))
+        case ["nltk", folder, source]:
+            return measure_nltk(data, Path(folder), source)
         case ["equality", folder]:
             return measure_equality(data, Path(folder))
         case ["ours", folder, files, many, pairs, *ready]:
@@ -286,24 +301,32 @@ RUNS = {  # name: source, terms, pairs
     "Parquet, 5,000 terms, all pairs": ("parquet", "many", "all"),
     "larger": ("larger", "few", "default"),
     "larger, 5,000 terms": ("larger", "many", "default"),
+    "dense": ("dense", "few", "default"),
 }
 
 
 def measured(data: Path, folder: Path, sizes: dict) -> dict:
-    nltk = measured_process(Path(__file__), data, ["nltk", str(folder)])
-    nltk["megabytes_per_second"] = nltk["bytes"] / 1e6 / nltk["seconds"]
-    print(f"{'NLTK (Punkt ' + nltk['punkt'] + ')':38s}{nltk['megabytes_per_second']:9.2f} MB/s")
-    runs = {}
+    nltk, runs = {}, {}
+    for source in ("parquet", *(["dense"] if sizes["dense"] else [])):
+        nltk[source] = row = measured_process(Path(__file__), data, ["nltk", str(folder), source])
+        row["megabytes_per_second"] = row["bytes"] / 1e6 / row["seconds"]
+        name = f"NLTK, {source} (Punkt {row['punkt']})"
+        print(f"{name:38s}{row['megabytes_per_second']:9.2f} MB/s")
     for name, (source, terms, pairs) in RUNS.items():
+        size = sizes.get(source, sizes["size"])
+        if not size:
+            continue
         row = measured_process(Path(__file__), data, ["ours", str(folder), source, terms, pairs])
-        size = sizes["larger" if source == "larger" else "size"]
         row["megabytes_per_second"] = size / 1e6 / row["seconds"]
-        row["times_nltk"] = row["megabytes_per_second"] / nltk["megabytes_per_second"]
+        row["hits_per_megabyte"] = row["hits"] / (size / 1e6)
+        compared = nltk["dense" if source == "dense" else "parquet"]
+        row["times_nltk"] = row["megabytes_per_second"] / compared["megabytes_per_second"]
         row["wall"] = row["ended"] - row["begun"]
         runs[name] = row
         print(
             f"{name:38s}{row['megabytes_per_second']:9.1f} MB/s {row['times_nltk']:6.0f} x NLTK"
-            f"{row['peak_megabytes']:8.0f} MB{row['pairs_kept']:11,d} rows of pairs{row['wall']:7.1f} s"
+            f"{row['peak_megabytes']:8.0f} MB{row['pairs_kept']:11,d} rows of pairs"
+            f"{row['hits_per_megabyte']:8,.0f} hits/MB{row['wall']:7.1f} s"
         )
     one, larger = runs["Parquet"], runs["larger"]
     growth = larger["megabytes_per_second"] / one["megabytes_per_second"]
@@ -328,7 +351,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="folder with real text, also in folders")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with real text, also in folders of it"
+    )
     parser.add_argument(
         "--megabytes", type=int, default=200, help="the smaller size, of Parquet and JSON lines"
     )
@@ -343,7 +368,8 @@ def main() -> None:
     if not documents:
         parser.error(f"--data: {options.data} holds no .txt, .csv, .json or .jsonl file with text")
     with tempfile.TemporaryDirectory() as folder:
-        sizes = write_corpus(Path(folder), documents, options.megabytes * 10**6, options.larger * 10**6)
+        size, larger = options.megabytes * 10**6, options.larger * 10**6
+        sizes = write_corpus(Path(folder), documents, documents_of(options.data, DENSE), size, larger)
         print(
             f"{sizes['distinct'] / 1e6:.1f} MB of text in {sizes['documents']:,} documents, repeated to "
             f"{sizes['size'] / 1e6:.0f} and {sizes['larger'] / 1e6:.0f} MB"

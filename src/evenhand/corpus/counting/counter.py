@@ -138,7 +138,7 @@ class Counter:
         self,
         document: NDArray[np.int64],
         rank: NDArray[np.int64],
-        flags: NDArray[np.uint8],
+        flags: NDArray[np.integer],
         folds: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Count documents of terms, groups and axes; returns each document's terms, and whether one stood alone."""

@@ -31,7 +31,7 @@ class PairTally:
     def __init__(self, order: Order, pairs: tuple[str, ...]):
         self._order = order
         self._allowed = allowed_pairs(pairs, order.kinds)
-        self._paired = self._allowed.any(axis=1)[order.kind]
+        self._paired = np.asarray(self._allowed.any(axis=1))[order.kind]
         self._any = bool(self._paired.any())
         self._tally = SparseTally(FOLDS * order.size**2 * len(Together), self._wanted)
 
