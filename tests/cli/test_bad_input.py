@@ -183,3 +183,25 @@ def test_a_working_folder_that_is_gone_is_said_so(tmp_path):
     done = subprocess.run(command, cwd=tmp_path / "gone", capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("error: The working folder is gone")
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (
+            ("measure", "s3://bucket/answers.csv"),
+            ("evenhand measure works in folders of this machine", "audit"),
+        ),
+        (
+            ("before-after", "puppet/random", "-o", "gs://bucket/run"),
+            ("gs://bucket/run is the address of a store",),
+        ),
+        (("compare", "a", "b", "--output=s3://bucket/run"), ("evenhand compare writes into a folder",)),
+        (("audit", "puppet/random", "--report", "s3://bucket/page.html"), ("--report of evenhand audit",)),
+        (("audit", "puppet/random", "-o", "nowhere://bucket/run"), ("no store is known", "nowhere://")),
+        (("audit", "s3://"), ("names no folder",)),
+    ],
+)
+def test_addresses_of_stores_where_they_are_no_use(evenhand, tmp_path, words, parts):
+    evenhand(*words).refused(2, *parts)
+    assert not [path for path in tmp_path.iterdir() if ":" in path.name]

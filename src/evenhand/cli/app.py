@@ -18,6 +18,7 @@ from evenhand.cli import (
     calibrate as calibrate_verb,
     compare as compare_verb,
     data as data_verbs,
+    frequencies as frequencies_verb,
     listing as listing_verbs,
     measure as measure_verb,
     push as push_verb,
@@ -28,7 +29,7 @@ from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
-    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
+    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows (or documents) failed than "
     "--error-threshold allows, or no trial of a search is within its guard, 4 not let pass by --fail-if or "
     "--require-power, 130 interrupted (run the same command "
     "on the run's folder to go on)."
@@ -94,6 +95,7 @@ app.command("check-consistency", epilog=EXIT_CODES)(check_consistency)
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction)
 app.command("search-trigger")(search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias)
+app.command("frequencies", epilog=EXIT_CODES)(frequencies_verb.frequencies)
 app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
@@ -129,6 +131,37 @@ def _check_outputs(words: Sequence[str]) -> None:
             )
 
 
+ON_STORES = ("audit", "report", "rescore", "compare", "agreement", "frequencies")
+"""Verbs that take the address of a store (s3://bucket/run)."""
+WRITTEN_TO_STORES = ("audit", "frequencies")
+"""Those that write one under -o."""
+
+
+def _check_stores(words: Sequence[str]) -> None:
+    """Raise UsageError for the address of a store where a verb would take it for a path of this machine."""
+    from evenhand.runs.remote import is_store_address
+
+    verb = words[0] if words else ""
+    if verb == "push":  # has addresses of its own
+        return
+    for place, word in enumerate(words):
+        flag, joined, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        if not is_store_address(value if joined or not flag else word):
+            continue
+        flag = flag or (words[place - 1] if place else "")
+        if verb not in ON_STORES or flag in WRITTEN:
+            what = f"{flag} of evenhand {verb}" if flag in WRITTEN else f"evenhand {verb}"
+            raise UsageError(
+                f"{what} works in folders of this machine, and {word} is the address of a store.",
+                f"On stores work: {', '.join(ON_STORES)}.",
+            )
+        if flag in ("-o", "--output") and verb not in WRITTEN_TO_STORES:
+            raise UsageError(
+                f"evenhand {verb} writes into a folder of this machine, and {word} is the address of a store.",
+                "Name a folder, and copy it there.",
+            )
+
+
 def _is_working_folder_there() -> bool:
     try:
         Path.cwd()
@@ -150,6 +183,7 @@ def main() -> None:
     try:
         _check_encoding(sys.argv[1:])
         _check_outputs(sys.argv[1:])
+        _check_stores(sys.argv[1:])
         app(prog_name="evenhand")  # also where it is started as a module
     except EvenhandError as error:
         from evenhand.reports.wording import visible

@@ -16,6 +16,7 @@ from evenhand.cli.common import (
     stated,
     stated_with_files,
     writable,
+    written,
 )
 from evenhand.cli.completion import Kind, names_of
 
@@ -24,7 +25,7 @@ def audit(
     model: str | None = typer.Argument(
         None,
         help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, "
-        "or the folder of an earlier run, which is then resumed.",
+        "or the folder of an earlier run (or its address on a store, s3://bucket/run), which is then resumed.",
         autocompletion=names_of(Kind.MODELS),
     ),
     suite: str | None = typer.Option(
@@ -104,7 +105,7 @@ def audit(
         None,
         min=0,
         max=1,
-        help="Share of failed requests, or of distinct texts that could not be judged, above which to exit with 3. "
+        help="Share of rows without a number or judgement (failed, or empty) above which to exit with 3. "
         "Default: 0.05.",
     ),
     retry_errors: bool | None = typer.Option(
@@ -116,8 +117,11 @@ def audit(
     settings: list[str] = typer.Option(
         [], "--set", help="Any option as name=value, e.g. margin=0.1 or data.holisticbias=FOLDER; repeatable."
     ),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="The run's folder. Default: a new one in runs/."
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        help="The run's folder, or an address on a store (s3://bucket/run). Default: a new one in runs/.",
     ),
     report: Path | None = typer.Option(None, help="Also write the report to this file."),
     plan: bool = typer.Option(
@@ -151,6 +155,7 @@ def audit(
     if report is not None:
         writable("--report", report)
     from evenhand.runs import RunDirectory, resumable
+    from evenhand.runs.remote import is_store_address
     from evenhand.schema import UsageError
     from evenhand.studies import placed
     from evenhand.studies.audit import (
@@ -164,13 +169,13 @@ def audit(
         with_classifiers,
     )
 
-    if model is not None and RunDirectory.is_run(Path(model)):
+    if model is not None and (is_store_address(model) or RunDirectory.is_run(Path(model))):
         if plan:
             raise UsageError(
                 f"{model} is a run that was begun: its plan is made.", "Leave out --plan to go on with it."
             )
         run = resume(
-            Path(model),
+            model,
             config,
             settings,
             stated({**given, "model": None}),
@@ -193,8 +198,8 @@ def audit(
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
         run = audit_with(options, output=output, given=named, progress=progress())
-    with resumable(f"Resume with: evenhand audit {run.path}"):
-        show(run, {"report": run.report(report)})
+    with resumable(f"Resume with: evenhand audit {run.place}"):
+        show(run, written(run, report))
         for name, reason in run.left_out.items():
             _say_left_out(name, " ".join(reason.split()))
     gating.hold(run, fail_if, require_power, junit, summary)

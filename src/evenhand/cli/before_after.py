@@ -63,14 +63,15 @@ def before_after(**flags: Any) -> None:
         config = with_named_classifiers(read_config(file, settings, {**kept, **stated(given)}), classifiers)
         said = read_config(None, settings, {"model": config.model, **stated(given)})
         check_going_on(folder, config, said, classifiers=classifiers, trust_addresses=trusted)
-        output = folder
+        output = str(folder)
     else:
         named = {**stated(given), **({} if model is None else {"model": model})}
         config = with_named_classifiers(read_config(file, settings, named), classifiers)
         if file is not None:
             check_options_file(file, config, settings, named, classifiers=classifiers, trusted=trusted)
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
-    report = before_after_with(config, output=output, given=named, progress=progress())
+    place = None if output is None else Path(output)
+    report = before_after_with(config, output=place, given=named, progress=progress())
     with resumable(f"Go on with: evenhand before-after {report.path}"):
         show(report, report.paths)
     gating.hold(report, **gate)

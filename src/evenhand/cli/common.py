@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from evenhand.runs import Progress
     from evenhand.studies import StudyResult
+    from evenhand.studies.audit import Run
 
 ClassifierError = Annotated[
     Path | None,
@@ -62,7 +63,19 @@ def progress() -> "Progress":
     return progress_for(sys.stderr)
 
 
-def show(result: "StudyResult", paths: Mapping[str, Path] | None = None) -> None:
+def written(run: "Run", copy: Path | None = None) -> dict[str, Any]:
+    """Write an audit's report, and a copy of it where one is wanted; where it lies, for `show`."""
+    return {"report": shown_place(run, run.report(copy))}
+
+
+def shown_place(run: "Run", file: Path) -> Path | str:
+    """A file of a run as people may find it: of one on a store its address there."""
+    if run.address is None or not file.is_relative_to(run.path):
+        return file
+    return f"{run.address}/{file.relative_to(run.path).as_posix()}"
+
+
+def show(result: "StudyResult", paths: Mapping[str, Any] | None = None) -> None:
     """Print a result and where its files lie."""
     from rich.console import Console
 

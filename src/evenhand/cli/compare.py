@@ -9,10 +9,10 @@ from evenhand.cli.common import show
 
 
 def compare(
-    runs: list[Path] = typer.Argument(
+    runs: list[str] = typer.Argument(
         ...,
-        help="Two or more: folders of runs, lm_eval's samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's "
-        "scores.*.json. The others are compared with the first.",
+        help="Two or more: folders of runs or their addresses on a store (s3://bucket/run), lm_eval's "
+        "samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's scores.*.json. The others are compared with the first.",
     ),
     name: list[str] = typer.Option([], "--name", help="What to call each, in order; repeatable."),
     alpha: float = typer.Option(0.05, help="Chance of any false verdict where nothing changed."),
@@ -46,11 +46,11 @@ def compare(
     them by the same classifiers. A difference is no failure: without --fail-if the command ends with 0.
     """
     from evenhand.runs import RunDirectory
-    from evenhand.schema import DataError
+    from evenhand.schema import DataError, is_file
     from evenhand.studies.compare import compare as compared
 
     for path in runs:
-        if (path / "measurements.json").is_file() and not RunDirectory.is_run(path):
+        if is_file(Path(path) / "measurements.json") and not RunDirectory.is_run(Path(path)):
             raise DataError(
                 f"{path} holds the numbers of one file, as `evenhand measure` writes them, and not the answers: there "
                 "is nothing to be paired.",

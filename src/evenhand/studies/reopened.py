@@ -16,6 +16,7 @@ NUMBERS = {
     "measurements.json": "report.html",
     "consistency.json": "consistency.html",
     "calibration.json": "calibration.html",
+    "frequencies.json": "report.html",
     "report.json": "report.html",
 }
 """What a folder's numbers are called, and the page beside them; a study comes before the runs that it is made of."""
@@ -42,11 +43,19 @@ class Reopened:
         return page
 
 
-def open_result(folder: Path) -> Reopened:
-    """What a folder holds. Raises DataError for one without a finished result, and for damaged numbers."""
+def open_result(folder: Path | str) -> Reopened:
+    """What a folder holds, or the run at an address of a store.
+
+    Raises DataError for one without a finished result, and for damaged numbers.
+    """
     from evenhand.runs import RunDirectory
+    from evenhand.runs.remote import is_store_address
     from evenhand.studies.audit import open_run
 
+    if is_store_address(folder):
+        run = open_run(folder)
+        return Reopened(run.path, "measurements.json", run.to_dict(), run)
+    folder = Path(folder)
     for name in NUMBERS:
         if is_file(folder / name):
             if name == "measurements.json" and RunDirectory.is_run(folder):

@@ -8,11 +8,12 @@ from evenhand.cli.common import show
 
 
 def agreement(
-    places: list[Path] = typer.Argument(
+    places: list[str] = typer.Argument(
         ...,
         metavar="RUN | FILE...",
-        help="The folder of a run that several classifiers have judged; or tables that people have labelled: one with "
-        "unit, rater, rating and perhaps question, or one labelled RedditBias table of each rater.",
+        help="The folder of a run that several classifiers have judged, or its address on a store (s3://bucket/run); "
+        "or tables that people have labelled: one with unit, rater, "
+        "rating and perhaps question, or one labelled RedditBias table of each rater.",
     ),
     measurement: str = typer.Option(
         "nominal", help="Tables: how ratings differ, nominal, ordinal or interval."
@@ -39,7 +40,7 @@ def agreement(
         )
     study: StudyResult
     if all(map(is_file, places)):
-        study = agreement_of_raters(places, measurement)  # type: ignore[arg-type]  # checked there
+        study = agreement_of_raters([Path(place) for place in places], measurement)  # type: ignore[arg-type]  # checked there
     elif len(places) > 1:
         raise UsageError(
             "Several places are named that are not all tables.", "Name one run, or tables alone."

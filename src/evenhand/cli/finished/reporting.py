@@ -4,14 +4,15 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import say, writable
+from evenhand.cli.common import say, shown_place, writable
 
 
 def report(
-    folder: Path = typer.Argument(
+    folder: str = typer.Argument(
         ...,
         metavar="RUN",
-        help="The folder of an audit, a measured file, a comparison or a before-after study.",
+        help="The folder of an audit, a measured file, a comparison or a before-after study; or the address "
+        "of an audit on a store (s3://bucket/run).",
     ),
     png: Path | None = typer.Option(
         None, help="Write the forest plot as a picture of 1600 x 900 (pip install 'evenhand\\[pictures]')."
@@ -57,4 +58,5 @@ def report(
         if file is not None:
             say(f"picture: {write_picture(picture_of(found.content, benchmark), file)}")
     if model_card is None and png is None and svg is None:
-        say(f"report: {found.page()}")
+        page = found.page()
+        say(f"report: {page if found.run is None else shown_place(found.run, page)}")

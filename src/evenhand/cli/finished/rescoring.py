@@ -5,11 +5,14 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import end, progress, show, writable
+from evenhand.cli.common import end, progress, show, writable, written
 
 
 def rescore(
-    run: Path = typer.Argument(..., help="The folder of a run whose continuations were judged."),
+    run: str = typer.Argument(
+        ...,
+        help="The folder of a run whose continuations were judged, or its address on a store (s3://bucket/run).",
+    ),
     classifier: list[str] = typer.Option(
         ...,
         "--classifier",
@@ -54,5 +57,5 @@ def rescore(
         trust_addresses=trust_addresses,
     )
     with resumable(f"Resume with: evenhand audit {run}"):
-        show(again, {"report": again.report(report)})
+        show(again, written(again, report))
     end(again.above_threshold())

@@ -11,6 +11,7 @@ from .classifiers import (
 from .conduct import (
     AuditResult as AuditResult,
     audited_model as audited_model,
+    called_from_python as called_from_python,
     conduct_audit as conduct_audit,
     preview as preview,
     told_as_dialogue as told_as_dialogue,
@@ -42,10 +43,8 @@ from .rescoring import (
 )
 from .result import (
     Run as Run,
-    ViewedResult as ViewedResult,
     audit as audit,
     audit_with as audit_with,
-    called_from_python as called_from_python,
     open_run as open_run,
     rescore as rescore,
     resume as resume,
@@ -72,5 +71,6 @@ from .trust import (
     files_of as files_of,
 )
 from .view import (
+    ViewedResult as ViewedResult,
     benchmark_view as benchmark_view,
 )

@@ -36,14 +36,16 @@ from evenhand.runs import (
     self_chats,
 )
 from evenhand.runs.cluster import Pool
+from evenhand.runs.remote import is_store_address
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError
 from evenhand.studies.audit.asked_prompts import asked_about_groups
+from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.decoding import described
-from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
+from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions, read_config
 from evenhand.studies.audit.selection import Selection, select
-from evenhand.studies.chain import folder_name, records
+from evenhand.studies.chain import folder_name, named_chain, records
 from evenhand.studies.classifier_error import read_classifier_error
-from evenhand.studies.model_options import load_named_model
+from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.placing import far_named_model, refuse_objects
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
@@ -293,6 +295,30 @@ def audited_model(
     if pool is not None:
         return far_named_model(pool, config, chain or config.mitigate)
     return mitigated(model or load_named_model(config), chain or config.mitigate)
+
+
+def called_from_python(
+    model: str | LanguageModel,
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None,
+    mitigate: Sequence[str | Mitigation],
+    output: Path | str | None,
+    **options: Any,
+) -> tuple[AuditConfig, dict[str, Any]]:
+    """The options of an audit from a call, in which names and things that are loaded may stand for each other.
+
+    Returns the options, and what replaces the names in them: `model`, `loaded` classifiers, the `chain` of mitigations;
+    beside these `output`, and `given`: the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
+    """
+    judges, loaded = named_or_loaded(classifiers or {})
+    words, chain = named_chain(mitigate)
+    given = {"model": name_of(model), "classifiers": judges or None, "mitigate": words, **options}
+    return read_config(None, [], given), {
+        "model": loaded_or_none(model),
+        "loaded": loaded,
+        "chain": chain,
+        "output": output if output is None or is_store_address(output) else Path(output),
+        "given": {key: value for key, value in given.items() if value not in (None, ())},
+    }
 
 
 def _check_whole(directory: RunDirectory, selection: Selection) -> None:

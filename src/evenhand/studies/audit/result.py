@@ -1,70 +1,38 @@
 """The front door of audits: `audit(...)` runs one, `open_run(...)` reopens it, a `Run` shows itself."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
-from rich.console import Console
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.measures import measure_cards
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
-from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
+from evenhand.reports import BenchmarkView, ReportView
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
-from evenhand.schema import ModelError, UsageError, checked_kinds, write_json, write_text
+from evenhand.runs.remote import WorkingCopy, working_copy
+from evenhand.schema import ModelError, UsageError, checked_kinds
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
-from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
+from evenhand.studies.audit.conduct import (
+    DECODING,
+    LEFT_OUT,
+    audited_model,
+    called_from_python,
+    check_options,
+    conduct_audit,
+)
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
-from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.rescoring import rescore_run
-from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.trust import asked_names, check_addresses, check_code, files_of
-from evenhand.studies.audit.view import benchmark_view
-from evenhand.studies.chain import named_chain
-from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.audit.view import ViewedResult, benchmark_view
+from evenhand.studies.model_options import load_named_model
 from evenhand.studies.options import validated
 from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
-from evenhand.studies.result import StudyResult
-
-
-class ViewedResult(StudyResult):
-    """A result that is shown as the report of an audit."""
-
-    PAGE, NUMBERS = "report.html", "measurements.json"
-
-    @abstractmethod
-    def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Everything a report shows; paths: files to point at, by what they are."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Measurements, findings and manifest as plain data, as they stand in measurements.json."""
-        return measurement_numbers(self.view())
-
-    def html(self) -> str:
-        """The report: one document that needs no network."""
-        return render_html(self.view())
-
-    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
-        render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
-
-    def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError."""
-        folder, view = Path(folder), self.view()  # made once: of a large run it takes its time
-        return {
-            "report": write_text(folder / self.PAGE, render_html(view)),
-            "numbers": write_json(folder / self.NUMBERS, measurement_numbers(view)),
-        }
-
-
-if TYPE_CHECKING:
-    from evenhand.studies.agreement import AgreementStudy
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,11 +50,28 @@ class Run(ViewedResult):
     labelled: LabelOutcome | None = None
     error_threshold: float = 0.05
     """Largest share of failed rows that still counts as a good run."""
+    address: str | None = None
+    """Of a run on a store (s3://...): where it is; `path` is this machine's copy."""
 
     @property
     def path(self) -> Path:
         """The run's folder."""
         return self.directory.path
+
+    @property
+    def place(self) -> Path | str:
+        """Where the run is, for people and other programs: the folder, or the address on a store."""
+        return self.address or self.path
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError.
+
+        Of a run on a store those of its own folder are put there as well.
+        """
+        if self.address is None or Path(folder) != self.path:
+            return super().write(folder)
+        with working_copy(self.address) as copy:
+            return super().write(copy.folder)
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -126,16 +111,17 @@ class Run(ViewedResult):
         `evenhand.studies.audit.rescoring.rescore_run` does.
         """
         names, loaded = named_or_loaded(classifiers)
-        judged = rescore_run(
-            self.directory,
-            names,
-            device=device,
-            place=validated(PlaceOptions, {"on": on, "workers": workers}),
-            progress=progress,
-            loaded=loaded,
-            retry_errors=retry_errors,
-            trust_addresses=trust_addresses,
-        )
+        with working_copy(self.place) as copy:
+            judged = rescore_run(
+                RunDirectory.open(copy.folder),
+                names,
+                device=device,
+                place=validated(PlaceOptions, {"on": on, "workers": workers}),
+                progress=copy.telling(progress),
+                loaded=loaded,
+                retry_errors=retry_errors,
+                trust_addresses=trust_addresses,
+            )
         again = replace(self, directory=RunDirectory.open(self.path), labelled=judged.labelled)
         again.report()
         return again
@@ -149,12 +135,21 @@ class Run(ViewedResult):
             return f"{self.outcome.error_share:.1%} of the {what} have no number"
         if self.labelled is not None and self.labelled.error_share > allowed:
             return f"{self.labelled.error_share:.1%} of the texts could not be judged"
+        if self.outcome is None and self.labelled is None:
+            return None
+        unjudged = self.measurements.filter(pl.col("axis").is_null(), measure="missing_rate").sort("estimate")
+        if unjudged.height and unjudged["estimate"][-1] > 100 * allowed:
+            row = unjudged.row(-1, named=True)
+            return (
+                f"{row['estimate']:.1f}% of the answers to {row['benchmark']} have no judgement "
+                "(empty texts, of which nothing can be said, count)"
+            )
         return None
 
-    def agreement(self) -> "AgreementStudy":
+    def agreement(self) -> AgreementStudy:
         """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
-
-        return classifier_agreement(self.directory)
+        with working_copy(self.place, writes=False):  # errors name the store
+            return classifier_agreement(self.directory)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
         """The detail tables of a benchmark (descriptors, pairs, templates, ...) by name."""
@@ -173,7 +168,7 @@ class Run(ViewedResult):
             headlines=self.directory.headlines(),
             benchmarks=tuple(self._benchmark(name) for name in self.directory.benchmarks),
             measure_cards=measure_cards(self.measurements["measure"]),
-            paths={"run": str(self.path), **(paths or {})},
+            paths={"run": str(self.place), **(paths or {})},
             left_out=tuple(dict.fromkeys(self._notes(LEFT_OUT))),
             alpha=float(manifest.arguments_resolved.get("alpha", 0.05)),
         )
@@ -236,7 +231,7 @@ def audit(
     the quick suite). limit: most prompts per benchmark. axes: only these. samples: continuations a prompt, where
     they are written. classifiers: who judges these in place of the published classifier, by role: a name or a
     Classifier. mitigate: what stands in front of the model, the first applied first: names or mitigations. output:
-    the run's folder; one that holds an unfinished run is resumed. options: anything else of
+    the run's folder, or its address on a store (s3://bucket/run); an unfinished run there is resumed. options: all of
     `evenhand.studies.audit.options.AuditConfig`.
     Raises EvenhandError subclasses that say how to mend what is wrong; `Interrupted` leaves a resumable run.
 
@@ -261,35 +256,11 @@ def audit(
     return audit_with(config, progress=progress, **at_hand)
 
 
-def called_from_python(
-    model: str | LanguageModel,
-    classifiers: Mapping[str, str | Classifier | LanguageModel] | None,
-    mitigate: Sequence[str | Mitigation],
-    output: Path | str | None,
-    **options: Any,
-) -> tuple[AuditConfig, dict[str, Any]]:
-    """The options of an audit from a call, in which names and things that are loaded may stand for each other.
-
-    Returns the options, and what replaces the names in them: `model`, `loaded` classifiers, the `chain` of mitigations;
-    beside these `output`, and `given`: the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
-    """
-    judges, loaded = named_or_loaded(classifiers or {})
-    words, chain = named_chain(mitigate)
-    given = {"model": name_of(model), "classifiers": judges or None, "mitigate": words, **options}
-    return read_config(None, [], given), {
-        "model": loaded_or_none(model),
-        "loaded": loaded,
-        "chain": chain,
-        "output": None if output is None else Path(output),
-        "given": {key: value for key, value in given.items() if value not in (None, ())},
-    }
-
-
 def audit_with(
     config: AuditConfig,
     *,
     model: LanguageModel | None = None,
-    output: Path | None = None,
+    output: Path | str | None = None,
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
@@ -297,23 +268,41 @@ def audit_with(
 ) -> Run:
     """Audit as a configuration says; `model`, `loaded` and `chain` replace the model, the classifiers and the
     mitigations it names if they are already there."""
+    with working_copy(output) as copy:
+        return _audited(config, copy, model, chain, given=given, progress=progress, loaded=loaded)
+
+
+def _audited(
+    config: AuditConfig,
+    copy: WorkingCopy,
+    model: LanguageModel | None,
+    chain: Sequence[Mitigation] = (),
+    *,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+) -> Run:
     refuse_objects(config, model)
-    with placed(config, config.device, None if progress is None else progress.note) as pool:
-        result = conduct_audit(
+    told = copy.telling(progress)
+    with placed(config, config.device, None if told is None else told.note) as pool:
+        done = conduct_audit(
             config,
             audited_model(config, model, chain, pool),
-            output=output,
+            output=copy.path,
             given=given,
-            progress=progress,
+            progress=told,
             loaded=loaded,
         )
-    return Run(result.directory, result.outcome, result.left_out, result.labelled, config.error_threshold)
+    return Run(
+        done.directory, done.outcome, done.left_out, done.labelled, config.error_threshold, copy.address
+    )
 
 
 @checked_kinds
 def open_run(path: Path | str) -> Run:
-    """Reopen a finished run; raises DataError if the folder holds none."""
-    return Run(RunDirectory.open(Path(path)))
+    """Reopen a finished run, in a folder or on a store (s3://bucket/run); raises DataError if there is none."""
+    with working_copy(path, writes=False) as copy:
+        return Run(RunDirectory.open(copy.folder), address=copy.address)
 
 
 @checked_kinds
@@ -330,7 +319,7 @@ def rescore(
 ) -> Run:
     """Judge an old run anew by other classifiers, without touching its continuations: see `Run.rescore`.
 
-    run: a run or its folder.
+    run: a run, its folder, or its address on a store.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     return opened.rescore(
@@ -345,7 +334,7 @@ def rescore(
 
 
 def resume(
-    path: Path,
+    path: Path | str,
     config_file: Path | None,
     settings: Sequence[str],
     given: Mapping[str, Any],
@@ -362,6 +351,19 @@ def resume(
     `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given` says so again. Raises
     ResumeRefused with the difference otherwise.
     """
+    with working_copy(path) as copy:
+        config, model = _gone_on_with(copy.folder, config_file, settings, given, classifiers, trust_addresses)
+        return _audited(config, copy, model, progress=progress)
+
+
+def _gone_on_with(
+    path: Path,
+    config_file: Path | None,
+    settings: Sequence[str],
+    given: Mapping[str, Any],
+    classifiers: Sequence[str],
+    trust_addresses: bool,
+) -> tuple[AuditConfig, LanguageModel | None]:
     directory = RunDirectory.open(path)
     stored = stored_config(directory.manifest.arguments_resolved, path)
     now = read_config(config_file, settings, {"model": stored.model, **given})
@@ -385,7 +387,7 @@ def resume(
     kept = set(stored.same_results()) - NAMED_ANEW
     config = now.model_copy(update={name: getattr(stored, name) for name in kept})
     try:
-        model = None if config.on is not None else load_named_model(config)
+        return config, None if config.on is not None else load_named_model(config)
     except (ModelError, UsageError) as error:
         raise type(error)(
             error.message,
@@ -393,4 +395,3 @@ def resume(
             f"with eh.audit(model, ..., output='{path}'); of a finished run eh.open_run('{path}').report() writes the "
             "report.".strip(),
         ) from error
-    return audit_with(config, model=model, output=path, progress=progress)

@@ -1,16 +1,23 @@
-"""One benchmark's share of a report: its answers, detail tables, judged measurements, and who judged what it wrote."""
+"""What a report shows: a benchmark's share of it, and the result that is shown so."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.benchmarks import Benchmark, Conversation, load_benchmark
 from evenhand.classifiers import SCORES, ClassifiedText, classifier_cards
-from evenhand.reports import BenchmarkView, ClassifierView, WrittenView
+from evenhand.reports import BenchmarkView, ClassifierView, ReportView, WrittenView, measurement_numbers
 from evenhand.runs import LabelledRecord, Manifest
+from evenhand.schema import write_json, write_text
+from evenhand.studies.audit.page import render_html
+from evenhand.studies.audit.terminal import render_audit
+from evenhand.studies.result import StudyResult
 
 WRITTEN = "written"
 """The step before judging, among the failures."""
@@ -195,3 +202,33 @@ def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.
         pl.col("measure").is_in(GROUP_MEASURES[detail]) & pl.col("group").is_not_null()
     ).select("axis", "q", descriptor="group")
     return table.drop("q").join(judged, on=["axis", "descriptor"], how="left", maintain_order="left")
+
+
+class ViewedResult(StudyResult):
+    """A result that is shown as the report of an audit."""
+
+    PAGE, NUMBERS = "report.html", "measurements.json"
+
+    @abstractmethod
+    def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
+        """Everything a report shows; paths: files to point at, by what they are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Measurements, findings and manifest as plain data, as they stand in measurements.json."""
+        return measurement_numbers(self.view())
+
+    def html(self) -> str:
+        """The report: one document that needs no network."""
+        return render_html(self.view())
+
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
+        render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError."""
+        folder, view = Path(folder), self.view()  # made once: of a large run it takes its time
+        return {
+            "report": write_text(folder / self.PAGE, render_html(view)),
+            "numbers": write_json(folder / self.NUMBERS, measurement_numbers(view)),
+        }

@@ -189,7 +189,7 @@ def before_after(
         model,
         classifiers,
         mitigate,
-        output,
+        None if output is None else Path(output),
         suite=suite,
         benchmarks=tuple(benchmarks),
         limit=limit,

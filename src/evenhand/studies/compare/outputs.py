@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.runs import RunDirectory, answers
+from evenhand.runs.remote import is_store_address, working_copy
 from evenhand.schema import HEADLINES, DataError, is_file, is_folder, parse_json
 from evenhand.stats import Harmful
 from evenhand.studies.compare.moved import ANSWER
@@ -64,9 +65,12 @@ class Outputs:
 def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
     """Read outputs of one model, whichever program wrote them.
 
-    path: a run's folder or one file (FORMATS). name: as tables call it; by default what the file says.
-    Raises DataError for anything else, naming what was expected.
+    path: a run's folder, its address on a store, or one file (FORMATS). name: as tables call it; by default
+    what the file says. Raises DataError for anything else, naming what was expected.
     """
+    if is_store_address(path):
+        with working_copy(path, writes=False) as copy:
+            return _own(copy.folder, name)
     path = Path(path)
     if RunDirectory.is_run(path):
         return _own(path, name)

@@ -1,0 +1,47 @@
+"""Addresses of folders on stores, as fsspec takes them: s3://bucket/run, gs://, abfs://, memory:// and their like."""
+
+import re
+from pathlib import Path
+
+from evenhand.schema import UsageError
+
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.IGNORECASE | re.DOTALL)
+NO_STORE = frozenset({"http", "https", "ray"})
+"""What such an address names is asked over the network, and nothing is written there."""
+
+
+def is_store_address(place: Path | str) -> bool:
+    """Whether this is the address of a folder on a store, and not a path, a hub name or the address of a server.
+
+    >>> is_store_address("s3://bucket/run"), is_store_address("runs/mine"), is_store_address("http://localhost:8000/v1")
+    (True, False, False)
+    """
+    found = ADDRESS.match(place) if isinstance(place, str) else None
+    return found is not None and found[1].lower() not in NO_STORE
+
+
+def kind_of(address: str) -> str:
+    """The kind of store an address is of: "s3"."""
+    return address.partition("://")[0].lower()
+
+
+def folder_address(address: str) -> str:
+    """An address without slashes at its end; raises UsageError where it names no folder.
+
+    >>> folder_address("s3://bucket/run/")
+    's3://bucket/run'
+    """
+    kind, _, rest = address.partition("://")
+    if not rest.strip("/"):
+        raise UsageError(f"{address} names no folder.", f"Such as {kind}://bucket/folder.")
+    return address.rstrip("/")
+
+
+def last_name(address: str) -> str:
+    """The name of the folder at an address, fit to be a folder's here.
+
+    >>> last_name("s3://bucket/gpt2 large/"), last_name("s3://bucket")
+    ('gpt2-large', 'bucket')
+    """
+    parts = [part for part in re.split(r"[/:]+", address) if part]
+    return re.sub(r"[^\w.+-]+", "-", parts[-1]).strip("-.") or "run"

@@ -1,0 +1,152 @@
+"""Where a verb works: in the folder it was given, or in a working copy of a run on a store."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.runs.lock import locked
+from evenhand.runs.progress import Progress, Silence, Unit
+from evenhand.runs.remote.addresses import folder_address, is_store_address, last_name
+from evenhand.runs.remote.lease import Lease
+from evenhand.runs.remote.mirror import Mirror
+from evenhand.runs.remote.store import Store
+from evenhand.runs.stopping import resumable
+from evenhand.schema import EvenhandError, UsageError
+
+COPIES = "EVENHAND_COPIES"
+"""The variable that says where working copies lie."""
+
+
+@dataclass(frozen=True)
+class WorkingCopy:
+    """path: the folder to work in; None where the caller has named none. address: of the store behind it, if any."""
+
+    path: Path | None
+    address: str | None = None
+    mirror: Mirror | None = None
+    lease: Lease | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder to work in, where one was named."""
+        assert self.path is not None
+        return self.path
+
+    def push(self) -> None:
+        """Put on the store what is new here; nothing where there is none."""
+        if self.mirror is not None and self.lease is not None:
+            self.mirror.push(self.lease)
+
+    def telling(self, progress: Progress | None) -> Progress | None:
+        """A progress that is told the same, once what it is told of is on the store."""
+        if self.mirror is None or self.path is None:
+            return progress
+        telling = _Storing(progress or Silence(), self, str(self.path), str(self.address))
+        for note in self.mirror.notes:
+            telling.note(note)
+        return telling
+
+
+@dataclass(frozen=True)
+class _Storing:
+    progress: Progress
+    copy: WorkingCopy
+    path: str
+    address: str
+
+    def start(self, total: int, done: int, unit: Unit = "requests") -> None:
+        self.copy.push()
+        self.progress.start(total, done, unit)
+
+    def advance(self, requests: int, tokens: int, errors: int) -> None:
+        self.copy.push()
+        self.progress.advance(requests, tokens, errors)
+
+    def note(self, message: str) -> None:
+        self.progress.note(message.replace(self.path, self.address))
+
+    def stop(self) -> None:
+        self.progress.stop()
+
+
+@contextmanager
+def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[WorkingCopy]:
+    """The folder to work in for a run at `place`: that itself, or of an address on a store a copy that follows it.
+
+    writes: whether the caller changes the run. Then nobody else may meanwhile, and what is new is put on the store when
+    the block ends, however it ends. Who only reads gets the state of the store, or that of a driver on this machine.
+    Errors that name the copy name the address instead. Raises UsageError where another driver is at work, and DataError
+    or WriteError of a store that refuses or cannot be reached: nothing is asked before.
+
+    >>> with working_copy("runs/mine") as copy:
+    ...     copy.path.as_posix(), copy.address
+    ('runs/mine', None)
+    """
+    if place is None or not is_store_address(place):
+        yield WorkingCopy(None if place is None else Path(place))
+        return
+    address = folder_address(str(place))
+    base = copies_folder() / hashlib.sha256(address.encode()).hexdigest()[:16]
+    folder = base / last_name(address)
+    base.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(base / "copy.lock") if writes else _locked_if_free(base / "copy.lock") as free:
+            mirror = Mirror(folder, Store(address), base / "copy.json")
+            if not writes:
+                if free is not False:
+                    mirror.pull()
+                yield WorkingCopy(folder, address, mirror)
+                return
+            with _driving(mirror) as lease:
+                copy = WorkingCopy(folder, address, mirror, lease)
+                try:
+                    yield copy
+                except BaseException:
+                    with suppress(EvenhandError):  # what stopped the work is on its way, and says more
+                        copy.push()
+                    raise
+                with resumable(f"Go on with: evenhand audit {address}"):
+                    copy.push()
+    except EvenhandError as error:
+        for kept in (str(folder), str(base)):
+            error.message = error.message.replace(kept, address)
+            error.hint = None if error.hint is None else error.hint.replace(kept, address)
+        raise
+
+
+def copies_folder() -> Path:
+    """Where working copies lie: $EVENHAND_COPIES, or ~/.cache/evenhand/copies."""
+    named = os.environ.get(COPIES)
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "evenhand" / "copies"
+
+
+@contextmanager
+def _driving(mirror: Mirror) -> Iterator[Lease]:
+    lease = Lease(mirror.store)
+    # Who had this copy before is no more: its lock is ours.
+    lease.take(left_by=mirror.token)
+    try:
+        mirror.token = lease.token
+        mirror.remember()
+        mirror.pull()
+        yield lease
+    finally:
+        lease.release()
+
+
+@contextmanager
+def _locked_if_free(path: Path) -> Iterator[bool]:
+    """Hold a lock while it is not another's; gives whether it is ours."""
+    try:
+        held = locked(path)
+        held.__enter__()
+    except UsageError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        held.__exit__(None, None, None)

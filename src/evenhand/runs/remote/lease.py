@@ -1,0 +1,115 @@
+"""One driver at a time in a run on a store: an object that says who works there and until when, renewed meanwhile.
+
+A store drops no lock when its holder dies. So the object holds for LEASE seconds and is written anew every BEAT; a
+driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
+"""
+
+import os
+import platform
+import threading
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
+
+from evenhand.runs.remote.store import Store
+from evenhand.schema import EvenhandError, UsageError, WriteError, as_json, parse_json
+
+NAME = ".driver.json"
+LEASE, BEAT = 120.0, 30.0
+SETTLED = 2.0
+"""Seconds after which the one of several that followed a dead driver is known: its token stands there."""
+
+
+class Lease:
+    """The right to write into a folder on a store; taken by `take`, given back by `release`."""
+
+    def __init__(self, store: Store):
+        self.token = token_hex(16)
+        self._store, self._ended = store, threading.Event()
+        self._since = _now(time.time())
+        self._beats = threading.Thread(target=self._renew, name="evenhand-lease", daemon=True)
+
+    def take(self, left_by: str | None = None) -> None:
+        """Take it. left_by: the token of a driver that is known to be dead. Raises UsageError where one is at work."""
+        if not self._store.create(NAME, self._content()):
+            holder = _parsed(self._store.read(NAME))
+            if holder.get("token") != left_by or left_by is None:
+                if float(holder.get("until") or 0) > time.time():
+                    raise self._in_use(holder)
+                self._store.overwrite(NAME, self._content())
+                time.sleep(SETTLED)
+            else:
+                self._store.overwrite(NAME, self._content())
+        holder = _parsed(self._store.read(NAME))
+        if holder.get("token") != self.token:
+            raise self._in_use(holder)
+        self._beats.start()
+
+    def check(self) -> None:
+        """Raise WriteError unless the folder is still this driver's."""
+        holder = _parsed(self._store.read(NAME))
+        if holder.get("token") != self.token:
+            raise WriteError(
+                f"{self._store.address} is no longer this process's to write into: {_told(holder)} took it over.",
+                f"This one was not heard of for more than {LEASE:.0f} s, or somebody removed {NAME}. What it had "
+                "answered and not stored is kept on this machine; let only one go on.",
+            )
+
+    def release(self) -> None:
+        """Give it back; where the store cannot be reached it runs out by itself."""
+        self._ended.set()
+        if self._beats.ident is not None:
+            self._beats.join(timeout=BEAT)
+        with suppress(EvenhandError):
+            if _parsed(self._store.read(NAME)).get("token") == self.token:
+                self._store.remove(NAME)
+
+    def _renew(self) -> None:
+        while not self._ended.wait(BEAT):
+            with suppress(EvenhandError):  # the next beat, or the next file that is put, says more
+                if _parsed(self._store.read(NAME)).get("token") != self.token:
+                    return
+                self._store.overwrite(NAME, self._content())
+
+    def _content(self) -> bytes:
+        me = {
+            "token": self.token,
+            "pid": os.getpid(),
+            "host": platform.node(),
+            "since": self._since,
+            "until": time.time() + LEASE,
+        }
+        return json_bytes(me)
+
+    def _in_use(self, holder: dict[str, Any]) -> UsageError:
+        until = _now(float(holder.get("until") or 0))
+        return UsageError(
+            f"The run {self._store.address} is in use by {_told(holder)}.",
+            f"Wait until it ends, or stop it. If it is dead, another may go on after {until}.",
+        )
+
+
+def json_bytes(content: Any) -> bytes:
+    """Data as a small JSON file."""
+    import json
+
+    return json.dumps(as_json(content)).encode()
+
+
+def _parsed(content: bytes | None) -> dict[str, Any]:
+    with suppress(ValueError):
+        if isinstance(found := parse_json(content or b"{}"), dict):
+            return found
+    return {}
+
+
+def _told(holder: dict[str, Any]) -> str:
+    if "pid" not in holder:
+        return "another process"
+    return f"process {holder['pid']} on {holder.get('host')} since {holder.get('since')}"
+
+
+def _now(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat("T", "seconds")

@@ -1,0 +1,149 @@
+"""A folder here and a folder on a store, made equal: the store has the truth, what it lacks is put there."""
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from evenhand.runs.directory import MANIFEST
+from evenhand.runs.remote.lease import NAME as LEASE_NAME, Lease
+from evenhand.runs.remote.store import Store
+from evenhand.schema import is_file, is_temporary, parse_json, write_json
+
+AT_ONCE = 8
+"""Files that are fetched beside each other."""
+
+
+class Mirror:
+    """The run in `folder` and on `store`. record: a file beside the folder, in which is kept what both had last."""
+
+    def __init__(self, folder: Path, store: Store, record: Path):
+        self.folder, self.store = folder, store
+        self._record = record
+        kept = _read(record)
+        self._known: dict[str, list[Any]] = dict(kept.get("files", {}))
+        self.token: str | None = kept.get("token")
+        """Of the last driver that had this working copy."""
+        self.notes: list[str] = []
+
+    def pull(self) -> None:
+        """Make the working copy equal to the store.
+
+        Files of which the store has another version are replaced. What the store never had is kept where it is of the
+        same run: a driver that was killed, or lost its connection, had not put it there yet.
+        """
+        stored = {name: mark for name, mark in self.store.files().items() if not _is_own(name)}
+        self._part_with_another_run(stored)
+        lacking = [
+            name for name in stored if self._known.get(name) != [stored[name], _stat(self.folder / name)]
+        ]
+        replaced = [name for name in lacking if name.endswith(".parquet") and (self.folder / name).exists()]
+        with ThreadPoolExecutor(AT_ONCE) as several:
+            list(several.map(lambda name: self.store.fetch(name, self.folder / name), lacking))
+        self._known |= {name: [stored[name], _stat(self.folder / name)] for name in lacking}
+        for name in [name for name in self._known if name not in stored]:
+            (self.folder / name).unlink(missing_ok=True)  # removed from the store: what it held is asked anew
+            del self._known[name]
+        if replaced:
+            self.notes.append(
+                f"{len(replaced)} of the files kept on this machine differed from those of {self.store.address}, "
+                "which count."
+            )
+        if waiting := [name for name in self._files() if name not in stored]:
+            self.notes.append(
+                f"{len(waiting)} files were not in {self.store.address} yet: they are put there now."
+            )
+        self.remember()
+
+    def push(self, lease: Lease) -> None:
+        """Put what is new or changed here; the manifest last, and where the store has none first as well.
+
+        Raises WriteError where the store cannot be reached or another driver has taken over.
+        """
+        changed = [name for name in self._files() if self._is_changed(name)]
+        aside = [
+            name
+            for name in self._known
+            if not (self.folder / name).exists() and (self.folder / f"{name}.corrupt").exists()
+        ]
+        if not changed and not aside:
+            return
+        lease.check()
+        if MANIFEST in changed and MANIFEST not in self._known:
+            self._put(MANIFEST)
+        for name in changed:
+            self._put(name)
+        for name in aside:  # a part that could not be read: it is there under its new name
+            self.store.remove(name)
+            del self._known[name]
+        self.remember()
+
+    def remember(self) -> None:
+        """Write down what both have."""
+        write_json(self._record, {"address": self.store.address, "token": self.token, "files": self._known})
+
+    def _put(self, name: str) -> None:
+        if self._is_changed(name):
+            before = _stat(self.folder / name)  # a file that changes meanwhile is put once more
+            self._known[name] = [self.store.put(self.folder / name, name), before]
+
+    def _is_changed(self, name: str) -> bool:
+        return bool(self._known.get(name, [None, None])[1] != _stat(self.folder / name))
+
+    def _files(self) -> Iterator[str]:
+        """Those of the run, the manifest last."""
+        found = sorted(
+            path.relative_to(self.folder).as_posix()
+            for path in self.folder.rglob("*")
+            if path.is_file() and not is_temporary(path) and not path.is_symlink()
+        )
+        own = [name for name in found if not _is_own(name)]
+        yield from [name for name in own if name != MANIFEST] + [name for name in own if name == MANIFEST]
+
+    def _part_with_another_run(self, stored: dict[str, str]) -> None:
+        """Begin anew where the copy is of another run than the store's, such as one that was removed there."""
+        begun = _read(self.folder / MANIFEST).get("created")
+        if not self.folder.exists() or (begun is None and not self._known):
+            return
+        there = self.store.read(MANIFEST) if MANIFEST in stored else None
+        if begun is None or there is None or _parsed(there).get("created") != begun:
+            if any(self.folder.glob("responses/part-*")):
+                aside = next(
+                    place
+                    for number in range(1, 10_000)
+                    if not (place := self.folder.with_name(f"aside-{number}")).exists()
+                )
+                self.folder.rename(aside)
+                self.notes.append(
+                    f"What this machine kept of another run that was at {self.store.address} is now {aside}."
+                )
+            else:
+                shutil.rmtree(self.folder)
+            self._known = {}
+
+
+def _is_own(name: str) -> bool:
+    """Whether a file belongs to one machine alone: locks, temporaries."""
+    last = name.rpartition("/")[2]
+    return last.startswith(".") or name == LEASE_NAME or last.endswith(".part")
+
+
+def _stat(path: Path) -> list[int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return _parsed(path.read_bytes()) if is_file(path) else {}
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        found = parse_json(content)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

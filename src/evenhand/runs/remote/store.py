@@ -1,0 +1,210 @@
+"""One folder on a store: its files listed, read and written, with errors that say what to do."""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+from typing import Any, TypeVar
+
+from evenhand.runs.remote.addresses import kind_of
+from evenhand.schema import DataError, EvenhandError, UsageError, WriteError, write_bytes
+
+Result = TypeVar("Result")
+TRIES = 5
+WAIT = 1.0
+"""Seconds before the second try; twice as long before each further one."""
+WHOLE_OR_ABSENT = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory", "oss", "r2", "hf"})
+"""Stores that show an object only once all of it is there; elsewhere a file is renamed when it is whole."""
+S3 = "'evenhand[s3]'"
+EXTRAS = {"s3": S3, "s3a": S3, "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
+"""What pip installs for a kind of store."""
+NO_KEY = re.compile("credential|unauthori[sz]ed", re.IGNORECASE)
+MARKS = ("size", "ETag", "etag", "md5Hash", "content_md5", "generation")
+TIMES = ("mtime", "created", "LastModified", "last_modified", "updated")
+"""What tells contents apart where a store keeps no digest of them."""
+
+
+class Store:
+    """A folder on a store. Every question is tried again where the network may be at fault.
+
+    address: as fsspec takes it. Raises UsageError for an unknown kind of store, or one whose package is not installed.
+    All methods raise DataError or WriteError that says what was refused: keys, permission, a bucket that is not there.
+    """
+
+    def __init__(self, address: str):
+        import fsspec
+
+        self.address = address
+        kind = self._kind = kind_of(address)
+        try:
+            self._files, root = fsspec.core.url_to_fs(self.address, use_listings_cache=False)
+        except ImportError as error:
+            raise UsageError(
+                f"{address} lies on a store whose package is not installed.",
+                f"pip install {EXTRAS.get(kind, 'what fsspec names: ' + str(error))}",
+            ) from error
+        except ValueError as error:
+            raise UsageError(
+                f"{address}: no store is known that is addressed by {kind}://.", "Such as s3://bucket/folder."
+            ) from error
+        self._root = str(root).rstrip("/")
+
+    def files(self) -> dict[str, str]:
+        """All files by their names below the folder, each with a mark that changes with its content.
+
+        Raises DataError for a name that leads out of the folder.
+        """
+
+        def listed() -> Mapping[str, Any]:
+            self._files.invalidate_cache()
+            found: Mapping[str, Any] = self._files.find(self._root, detail=True)
+            return found
+
+        found = {}
+        for path, facts in self._asked("read", self.address, listed).items():
+            name = str(path).lstrip("/").removeprefix(self._root.lstrip("/")).lstrip("/")
+            if not name or facts.get("type") == "directory":
+                continue  # of a folder some programs leave an empty object
+            inner = PurePosixPath(name)
+            if inner.is_absolute() or ".." in inner.parts or "\\" in name or "\0" in name:
+                raise DataError(
+                    f"{self.address} holds an object whose name leads out of it: {name!r}.",
+                    "evenhand did not write it. Remove it, or give another folder.",
+                )
+            found[name] = _mark(facts)
+        return found
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None where there is none."""
+
+        def content() -> bytes | None:
+            try:
+                return bytes(self._files.cat_file(self._path(name)))
+            except FileNotFoundError as error:
+                if "bucket does not exist" in str(error):
+                    raise
+                return None
+
+        return self._asked("read", name, content)
+
+    def fetch(self, name: str, path: Path) -> None:
+        """Write a file here, whole or not at all."""
+        content = self.read(name)
+        if content is None:
+            raise DataError(
+                f"{self.address}/{name} was removed while it was being read.",
+                "Somebody else works in that folder. Run again.",
+            )
+        write_bytes(path, content)
+
+    def put(self, path: Path, name: str) -> str:
+        """Store a file of this machine under a name; returns its mark. What is there under that name is whole."""
+
+        def stored() -> str:
+            if self._kind in WHOLE_OR_ABSENT:
+                self._files.put_file(str(path), self._path(name))
+            else:
+                part = f"{self._path(name)}.{token_hex(4)}.part"
+                self._files.makedirs(part.rpartition("/")[0], exist_ok=True)
+                self._files.put_file(str(path), part)
+                self._files.mv(part, self._path(name))
+            self._files.invalidate_cache()
+            facts = self._files.info(self._path(name))
+            if facts["size"] != path.stat().st_size:
+                raise OSError(f"{facts['size']:,} of {path.stat().st_size:,} bytes arrived")
+            return _mark(facts)
+
+        return self._asked("write", name, stored)
+
+    def overwrite(self, name: str, content: bytes) -> None:
+        """Store bytes under a name, in place of what is there."""
+        self._asked("write", name, lambda: self._files.pipe_file(self._path(name), content))
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Store bytes under a name that nothing has; whether nothing had it.
+
+        Exclusive where the store knows writing on a condition (S3, Google, a disk); elsewhere only looked for before.
+        """
+
+        def created() -> bool:
+            if self._files.exists(self._path(name)):
+                return False
+            if self._kind not in WHOLE_OR_ABSENT:
+                self._files.makedirs(self._root, exist_ok=True)
+            try:
+                self._files.pipe_file(self._path(name), content, mode="create")
+            except FileExistsError:
+                return False
+            except (TypeError, NotImplementedError):
+                self._files.pipe_file(self._path(name), content)
+            return True
+
+        return self._asked("write", name, created)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+        def removed() -> None:
+            if self._files.exists(self._path(name)):
+                self._files.rm_file(self._path(name))
+
+        self._asked("write", name, removed)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _asked(self, doing: str, name: str, ask: Callable[[], Result]) -> Result:
+        where = name if name == self.address else f"{self.address}/{name}"
+        for further in reversed(range(TRIES)):
+            try:
+                return ask()
+            except EvenhandError:
+                raise
+            except Exception as error:  # each store has its own
+                failed = _explained(error, doing, where)
+                if failed is None and further:
+                    time.sleep(WAIT * 2 ** (TRIES - 1 - further))
+                    continue
+                raise failed or _unreachable(error, doing, where) from error
+        raise AssertionError("the last try returns or raises")
+
+
+def _explained(error: Exception, doing: str, where: str) -> EvenhandError | None:
+    """What is wrong where trying again does not help; None where it may."""
+    told = f"Could not {doing} {where}"
+    kind = WriteError if doing == "write" else DataError
+    if isinstance(error, PermissionError):
+        return kind(
+            f"{told}: permission was refused ({_first_line(error)}).",
+            "Use keys that may list, read, write and remove objects there (AWS_PROFILE, AWS_ACCESS_KEY_ID, a role).",
+        )
+    if isinstance(error, FileNotFoundError):
+        return kind(f"{told}: {_first_line(error)}.", "Make the bucket first; folders in it need no making.")
+    if NO_KEY.search(type(error).__name__ + str(error)):
+        return kind(
+            f"{told}: no keys were found ({_first_line(error)}).",
+            "Set them as other programs of that store have them: for S3 AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, "
+            "AWS_PROFILE, or the machine's role; another endpoint by AWS_ENDPOINT_URL.",
+        )
+    return None
+
+
+def _unreachable(error: Exception, doing: str, where: str) -> EvenhandError:
+    kind = WriteError if doing == "write" else DataError
+    return kind(
+        f"Could not {doing} {where} in {TRIES} tries: {_first_line(error)}.",
+        "What was stored before is whole, and what the store lacks is kept on this machine. See to the connection "
+        "(another endpoint: AWS_ENDPOINT_URL), then run the same on this machine again: it goes on from both.",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().split("\n")[0] or type(error).__name__).rstrip(".")
+
+
+def _mark(facts: Mapping[str, Any]) -> str:
+    named = [f"{name}={facts[name]}" for name in MARKS if facts.get(name) is not None]
+    if len(named) < 2:  # the size alone tells little
+        named += [f"{name}={facts[name]}" for name in TIMES if facts.get(name) is not None]
+    return " ".join(named)
