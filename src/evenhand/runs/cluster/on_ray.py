@@ -140,8 +140,8 @@ def _connect(ray: Any, on: str) -> None:
         )
         raise UsageError(
             f"--on {on}: {what}: {str(error).strip().splitlines()[0]}",
-            "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its token "
-            "(RAY_AUTH_TOKEN), or take --on ray.",
+            "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its "
+            "token, or take --on ray.",
         ) from error
 
 
