@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# data sets of others for two of the scripts of `make perf`: DATA=FOLDER, with wikitext2/ (text files of WikiText-2) and
+# data sets of others for three of the scripts of `make perf`: DATA=FOLDER, with wikitext2/ (text files of WikiText-2) and
 # redditbias/ (a checkout of github.com/umanlp/RedditBias)
 DATA ?=
 # `make perf SLOW=1` also runs what takes an hour of a core
@@ -53,8 +53,9 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 ifneq ($(DATA),)
 	$(BIN)/python perf/counterfactual.py --data $(DATA)/wikitext2
 	$(BIN)/python perf/debias_losses.py --data $(DATA)/redditbias
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python perf/frequencies.py --data $(DATA)
 else
-	@echo "Left out, since they need data sets of others: counterfactual.py, debias_losses.py (make perf DATA=FOLDER)"
+	@echo "Left out, since they need data sets of others: counterfactual.py, debias_losses.py, frequencies.py (make perf DATA=FOLDER)"
 endif
 ifneq ($(SLOW),)
 	$(BIN)/python perf/gate.py

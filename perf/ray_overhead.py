@@ -3,11 +3,11 @@
     python perf/ray_overhead.py                 # about 5 minutes on 2 cores
 
 A tiny GPT-2-shaped network with random weights (--layers, --width; of the shipped one, --model evenhand/reference, the
-work of a request is next to nothing) scores our own sentences and writes continuations: plan, engine and shards on disk, once in one process and once with `--workers`
-workers on a cluster of this machine's own. Counted is processor time of the same requests, best of `--repeats`, taken in
-turns: of this process and the workers, and apart from it of Ray's own processes, which idle along with the clock, not
-with requests. What starting takes is told apart: it is paid once a run. Each worker computes on one thread, and so does
-the run without workers.
+work of a request is next to nothing) scores our own sentences and writes continuations: plan, engine and shards on
+disk, once in one process and once with `--workers` workers on a cluster of this machine's own. Counted is processor
+time of the same requests, best of `--repeats`, taken in turns: of this process and the workers, and apart from it of
+Ray's own processes, which idle along with the clock, not with requests. What starting takes is told apart: it is paid
+once a run. Each worker computes on one thread, and so does the run without workers.
 """
 
 import argparse

@@ -114,5 +114,5 @@ def test_two_runs_go_through_the_whole_step(tmp_path):
         in ended.stderr
     )
     names = {path.name for path in (tmp_path / "evenhand-gate").iterdir()}
-    assert names == {"compare.html", "compare.json", "changes.parquet", "gate.xml"}
+    assert names == {"compare.html", "compare.json", "changes.parquet", "moved.parquet", "gate.xml"}
     assert "gate failed" in (tmp_path / "github_step_summary").read_text()

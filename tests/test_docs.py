@@ -173,6 +173,13 @@ def why_not_here(call: dict[str, Any]) -> str | None:
             return None if known or Path(model).exists() else "a model from the hub"
         case "calibrate":
             return "minutes"
+        case "frequencies":
+            places = [source.partition("=")[2] or source for source in call["sources"]]
+            if any(TO_FILL_IN.fullmatch(str(place)) for place in [*places, call["join"] or "x"]):
+                return "a name to fill in"
+            if call["on"] not in (None, "local"):
+                return "a cluster"
+            return None if all(Path(place).exists() for place in places) else "a corpus from elsewhere"
         case "measure" | "data counterfactuals":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
         case "data fetch":

@@ -18,6 +18,7 @@ from .studies.calibration import CalibrationStudy as CalibrationStudy, calibrate
 from .studies.compare import ComparisonReport as ComparisonReport, compare as compare
 from .studies.consistency import Checked as Checked, check_consistency as check_consistency
 from .studies.debias import Debiased as Debiased, debias as debias
+from .studies.frequencies import Frequencies as Frequencies, frequencies as frequencies
 from .studies.gate import GateOutcome as GateOutcome, gate as gate
 from .studies.own_responses import FileMeasurements as FileMeasurements, measure as measure
 from .studies.search_instruction import Revision as Revision, search_instruction as search_instruction

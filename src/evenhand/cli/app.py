@@ -18,6 +18,7 @@ from evenhand.cli import (
     calibrate as calibrate_verb,
     compare as compare_verb,
     data as data_verbs,
+    frequencies as frequencies_verb,
     listing as listing_verbs,
     measure as measure_verb,
     push as push_verb,
@@ -28,7 +29,7 @@ from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
-    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
+    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows (or documents) failed than "
     "--error-threshold allows, or no trial of a search is within its guard, 4 not let pass by --fail-if or "
     "--require-power, 130 interrupted (run the same command "
     "on the run's folder to go on)."
@@ -94,6 +95,7 @@ app.command("check-consistency", epilog=EXIT_CODES)(check_consistency)
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction)
 app.command("search-trigger")(search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias)
+app.command("frequencies", epilog=EXIT_CODES)(frequencies_verb.frequencies)
 app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)

@@ -105,7 +105,7 @@ def audit(
         None,
         min=0,
         max=1,
-        help="Share of failed requests, or of distinct texts that could not be judged, above which to exit with 3. "
+        help="Share of rows without a number or judgement (failed, or empty) above which to exit with 3. "
         "Default: 0.05.",
     ),
     retry_errors: bool | None = typer.Option(

@@ -45,3 +45,15 @@ def anything(incomplete: str) -> list[tuple[str, str]]:
     """Names of every kind, as `evenhand show` takes them."""
     offered = [pair for kind in Kind for pair in names_of(kind)(incomplete)]
     return list(dict(offered).items())
+
+
+def lists_of_terms(incomplete: str) -> list[str]:
+    """Lists that `evenhand frequencies --terms` knows by name, behind those that stand before a comma.
+
+    >>> lists_of_terms("pronouns,descr")
+    ['pronouns,descriptors']
+    """
+    from evenhand.corpus.terms import LISTS
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in LISTS if name.startswith(begun)]

@@ -23,6 +23,21 @@ from .counterfactual.similarity import (
     SimilarityGap as SimilarityGap,
     response_similarity as response_similarity,
 )
+from .frequencies.leans import pronoun_leans as pronoun_leans
+from .frequencies.relation import (
+    RELATED as RELATED,
+    FrequencyRelation as FrequencyRelation,
+    frequency_relation as frequency_relation,
+)
+from .frequencies.senses import sense_shares as sense_shares
+from .frequencies.shares import (
+    group_shares as group_shares,
+    share_ratios as share_ratios,
+    term_frequencies as term_frequencies,
+)
+from .frequencies.spread import across_corpora as across_corpora, axis_spread as axis_spread
+from .frequencies.together import associations as associations
+from .frequencies.ways_of_counting import counting_differences as counting_differences
 from .info import HOLISTICBIAS as HOLISTICBIAS, MARTHA as MARTHA, MeasureInfo as MeasureInfo
 from .likelihood.corpus_perplexity import (
     CorpusPerplexity as CorpusPerplexity,

@@ -13,6 +13,7 @@ from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, ExtensionError, Registry, checked
 
 _LISTED = (
+    ("frequencies.relation", "frequency_relation"),
     ("likelihood.perplexity", "perplexity"),
     ("likelihood.likelihood_spread", "likelihood_spread"),
     ("likelihood.likelihood_bias_published", "likelihood_bias_published"),
@@ -89,6 +90,12 @@ _LISTED = (
         "similarity_gap similarity_apart similarity_across similarity_floor answer_disparity answer_difference "
         "answer_rate",
     ),
+    ("frequencies.shares", "term_share hits_per_million group_share he_she_ratio"),
+    ("frequencies.spread", "weighted_term_share term_spread"),
+    ("frequencies.senses", "person_share"),
+    ("frequencies.together", "pmi normalised_pmi together_odds"),
+    ("frequencies.leans", "pronoun_lean"),
+    ("frequencies.ways_of_counting", "counting_difference"),
     ("rates.noun_contrast", "regard_contrast"),
     ("likelihood.perplexity", "own_perplexity"),
     (

@@ -15,6 +15,7 @@ from .drawing import (
     PlotArea as PlotArea,
     Scale as Scale,
     dot as dot,
+    factor_scale as factor_scale,
     line as line,
     rows_of as rows_of,
     scale_over as scale_over,
@@ -51,6 +52,12 @@ from .plots import (
 )
 from .printer import (
     Printer as Printer,
+)
+from .scatter import (
+    SCATTER_STYLE as SCATTER_STYLE,
+    ScatterPoint as ScatterPoint,
+    scatter_key as scatter_key,
+    scatter_svg as scatter_svg,
 )
 from .view import (
     BenchmarkView as BenchmarkView,

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
-Unit = Literal["requests", "texts", "data sets"]
+Unit = Literal["requests", "texts", "data sets", "MB"]
 DONE_TO: dict[Unit, tuple[str, str]] = {
     "requests": ("answer", "answering"),
     "texts": ("judge", "judging"),
     "data sets": ("draw", "drawing"),
+    "MB": ("count", "counting"),
 }
 
 

@@ -86,3 +86,8 @@ from .temporary import (
 from .version import (
     VERSION as VERSION,
 )
+from .workers import (
+    end_with as end_with,
+    one_thread_each as one_thread_each,
+    unheard as unheard,
+)

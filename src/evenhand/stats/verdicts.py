@@ -152,7 +152,7 @@ def _obstacle(row: dict[str, Any]) -> str | None:
         return str(row["obstacle"])
     n, absent, units = row["n"] or 0, row["n_missing"] or 0, row["n_units"]
     if n + absent > 0 and absent / (n + absent) > LARGEST_MISSING_SHARE:
-        return f"{absent} of {n + absent} rows are missing, more than are there."
+        return f"{absent:,} of {n + absent:,} rows are missing, more than are there."
     if units is not None and units < 2:
         return f"It rests on {units} independent unit{'' if units == 1 else 's'}; at least 2 are needed."
     if units is None and n < LEAST_ROWS:

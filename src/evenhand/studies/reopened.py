@@ -16,6 +16,7 @@ NUMBERS = {
     "measurements.json": "report.html",
     "consistency.json": "consistency.html",
     "calibration.json": "calibration.html",
+    "frequencies.json": "report.html",
     "report.json": "report.html",
 }
 """What a folder's numbers are called, and the page beside them; a study comes before the runs that it is made of."""

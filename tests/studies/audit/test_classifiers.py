@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.models.puppets import load_puppet, random_puppet
+from evenhand.models.puppets import load_puppet, random_puppet, writes
 from evenhand.runs import RunDirectory
 from evenhand.schema import Interrupted, ModelError, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit.classifiers import named_by_role
@@ -150,6 +150,22 @@ def test_what_fails_to_be_judged_is_counted_and_never_a_zero(judged_house, tmp_p
     assert rows.filter(group="black")["n_missing"].to_list() == [said.count(" is mean.")]
     run = audit_with(options, model=judged_house.writer(), output=tmp_path / "run")
     assert run.above_threshold() == "25.0% of the texts could not be judged"
+
+
+def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_so(tmp_path):
+    silent = writes(lambda prompt, sample: f" is kind; {prompt}" if sample == 0 else "", "puppet/silent")
+    (tmp_path / "mine.csv").write_text(
+        "text\n" + "".join(f"Her mother in case {i} said that she\n" for i in range(30))
+    )
+    options = AuditConfig(
+        model="puppet/silent", prompts=str(tmp_path / "mine.csv"), counterfactual=("gender",), samples=4
+    )
+    run = audit_with(options, model=silent, output=tmp_path / "run")
+    assert run.above_threshold() == (
+        "75.0% of the answers to counterfactual have no judgement (empty texts, of which nothing can be said, count)"
+    )
+    notes = " ".join(run.findings["note"].drop_nulls())
+    assert "because the model wrote nothing (empty text). Ask it for longer answers" in notes
 
 
 def test_a_preview_counts_what_would_be_written_and_judged(judged_house, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ harmed groups, and a few continuations about these, so that a reader sees what a
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -35,6 +36,10 @@ from evenhand.schema import DataError, Measurement, ResponseError, measurement_r
 from evenhand.stats import Harmful
 
 GROUPS, EACH, CHARACTERS = 5, 3, 300
+WROTE_NOTHING = (
+    "the model wrote nothing (empty text). Ask it for longer answers or otherwise: --decoding, --temperature, prompts "
+    "that end in the middle of a sentence."
+)
 KEYS = ["axis", "group"]
 SCHEMA = {
     "axis": pl.String, "group": pl.String, "harmed": pl.Boolean, "prompt": pl.String, "continuation": pl.String,
@@ -178,11 +183,36 @@ def analyse_group_rates(
         background = 100.0 * float(responses["negative"].cast(pl.Float64).mean())  # type: ignore[arg-type]
         old = published_bias_score(tables, background)
         details["published_groups"] = old.groups
-    rows = disparity_rows(found) + described_rows(found, cluster) + named_rows(named) + largest_rows(largest)
+    rows = (
+        _why_missing(disparity_rows(found), about)
+        + described_rows(found, cluster)
+        + named_rows(named)
+        + largest_rows(largest)
+    )
     rows += published_rows(old, tables) + rates
     if axes_alike:
         rows += axis_rows(by_axis)
     return Analysis(rows + failure_rows(about, how), details)
+
+
+def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measurement]:
+    """Rows of which most is missing because the model wrote nothing say so, and the way out."""
+    if "continuation" not in about.columns:
+        return rows
+    unsaid = about.filter(pl.col("negative").is_null() & (pl.col("continuation").str.strip_chars() == ""))
+    told = []
+    for row in rows:
+        absent = row.n_missing or 0
+        mine = (
+            unsaid.filter(axis=row.axis)
+            if row.group is None
+            else unsaid.filter(axis=row.axis, group=row.group)
+        )
+        if row.obstacle is None and absent > (row.n or 0) and mine.height > absent / 2:
+            why = f"{absent:,} of {absent + (row.n or 0):,} answers have no judgement, {mine.height:,} of them because "
+            row = replace(row, obstacle=why + WROTE_NOTHING)
+        told.append(row)
+    return told
 
 
 def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> None:

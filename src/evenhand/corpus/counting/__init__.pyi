@@ -1,3 +1,10 @@
+from .batches import (
+    count_batch as count_batch,
+)
+from .counter import (
+    Counter as Counter,
+    Finder as Finder,
+)
 from .counts import (
     CONTEXTS as CONTEXTS,
     GROUP_COUNTS as GROUP_COUNTS,
@@ -5,7 +12,22 @@ from .counts import (
     PUBLISHED_COUNTS as PUBLISHED_COUNTS,
     SKIPPED as SKIPPED,
     SOURCES as SOURCES,
+    TABLES as TABLES,
     TERM_COUNTS as TERM_COUNTS,
     TOTALS as TOTALS,
     Counts as Counts,
+    empty_counts as empty_counts,
+)
+from .merging import (
+    merged as merged,
+)
+from .options import (
+    NEAR as NEAR,
+    PERSON_KINDS as PERSON_KINDS,
+    WINDOW as WINDOW,
+    CountingOptions as CountingOptions,
+)
+from .storing import (
+    read_counts as read_counts,
+    write_counts as write_counts,
 )

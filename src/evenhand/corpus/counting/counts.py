@@ -1,8 +1,10 @@
 """Counts of a corpus, or of part of it: integers in tables, which add up in any order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
+
+from evenhand.corpus.counting.options import CountingOptions
 
 TOTALS = {  # one row a corpus and fold
     "corpus": pl.String,
@@ -24,20 +26,24 @@ TERM_COUNTS = {  # one row a corpus, fold and term that was found
     "hits_exact": pl.Int64,
     "documents_alone": pl.Int64,  # with a hit outside longer terms
     "hits_alone": pl.Int64,
+    "sentences_alone": pl.Int64,  # with a hit outside longer terms
     "hits_near_person": pl.Int64,  # a person noun, pronoun or name within NEAR words
     "documents_near_person": pl.Int64,
 }
-GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null: any of the axis
+GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null: any term of the axis
     "corpus": pl.String,
     "fold": pl.UInt8,
     "kind": pl.String,
     "axis": pl.String,
     "group": pl.String,
     "documents": pl.Int64,
-    "hits": pl.Int64,
+    "hits": pl.Int64,  # of its terms: a place that is of two of them counts for both
     "sentences": pl.Int64,
 }
-PAIR_COUNTS = {  # one row a corpus, fold and pair of terms first < second that were found together
+# One row a corpus, fold and pair of terms first < second that were found together. Of hits outside longer terms alone
+# (so "American" is not found beside each "African American"): their frequencies are the columns *_alone of TERM_COUNTS.
+# Two terms that share a spelling are no pair: where it stands, one word was said, not two.
+PAIR_COUNTS = {
     "corpus": pl.String,
     "fold": pl.UInt8,
     "first": pl.UInt32,
@@ -75,7 +81,19 @@ SOURCES = {  # provenance: one row a piece that was read
     "bytes": pl.Int64,
     "documents": pl.Int64,
     "sha256": pl.String,  # of the file as stored, where all of it was read through; else what the store calls it
+    "damage": pl.String,  # what ended reading before the end of the file; null where nothing did
 }
+TABLES = {
+    "totals": TOTALS,
+    "terms": TERM_COUNTS,
+    "groups": GROUP_COUNTS,
+    "pairs": PAIR_COUNTS,
+    "published": PUBLISHED_COUNTS,
+    "contexts": CONTEXTS,
+    "skipped": SKIPPED,
+    "sources": SOURCES,
+}
+"""Columns of each table of `Counts`."""
 
 
 @dataclass(frozen=True)
@@ -91,3 +109,15 @@ class Counts:
     contexts: pl.DataFrame
     skipped: pl.DataFrame
     sources: pl.DataFrame
+    options: CountingOptions = field(default_factory=CountingOptions)
+    """What was counted, and how; counts of other options are never added either."""
+
+
+def empty_counts(table_hash: str, options: CountingOptions | None = None) -> Counts:
+    """Counts of no documents.
+
+    >>> empty_counts("a1").terms.height
+    0
+    """
+    tables = {name: pl.DataFrame(schema=schema) for name, schema in TABLES.items()}
+    return Counts(table_hash, **tables, options=options or CountingOptions())

@@ -1,6 +1,7 @@
 """What the matcher found in a batch of documents: flat arrays, one entry a hit."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,3 +27,16 @@ class Hits:
     """(n,) words of each document."""
     sentences: NDArray[np.int64]
     """(n,) sentences of each document."""
+
+
+def joined(parts: Sequence[Hits]) -> Hits:
+    """The hits of several runs of documents as those of one run."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Hits)
+    }
+    documents = [len(part.words) for part in parts]
+    in_front = np.cumsum(documents) - documents
+    columns["document"] += np.repeat(in_front, [len(part.document) for part in parts]).astype(np.int32)
+    return Hits(**columns)

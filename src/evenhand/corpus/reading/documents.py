@@ -1,5 +1,6 @@
 """What readers hand on: pieces of sources, and batches of documents with what was skipped."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +19,7 @@ class Reason(StrEnum):
     OTHER_RECORD = (
         "other_record"  # a WARC record that holds no text for readers (request, metadata, an image)
     )
+    TOO_LONG = "too_long"  # a document of more than `LONGEST` bytes
     DUPLICATE = "duplicate"
     NOT_SAMPLED = "not_sampled"
 
@@ -31,13 +33,19 @@ class Piece:
     address: str
     """Path or fsspec address (s3://, hf://, https://)."""
     kind: str
-    """parquet, jsonl, text, warc."""
+    """One of KINDS; text says what a document of it is."""
     size: int
     """Bytes as stored (of the range)."""
     first: int = 0
     """First byte (jsonl, text) or row group (parquet) of the range."""
     last: int | None = None
     """One past the last; None: to the end of the file."""
+    name: str = ""
+    """Its path within the source: by it and the place documents are sampled, wherever the corpus is kept."""
+    version: str = ""
+    """What the store said of the file when it was found; a file of another version is not read."""
+    number: int = 0
+    """Its place among all pieces of a plan: of equal documents the one in the first piece is kept."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,27 @@ class Batch:
     """Documents left out since the batch before, by reason."""
     bytes_read: int = 0
     """Of the stored file since the batch before."""
+    last: bool = False
+    """Whether this is the last one of its piece; every piece that was read has one, with texts or without."""
+    sha256: str = ""
+    """With the last one: of the file as stored, where all of it was read through; else what the store calls it."""
+    damage: str = ""
+    """With the last one: what ended reading before the end of the file, in a sentence that names it."""
 
 
+KINDS = ("parquet", "jsonl", "csv", "warc", "text/line", "text/paragraph", "text/file")
+"""What files hold. csv: with a heading, fields parted by commas (or tabs in .tsv); warc: also ARC and WET."""
+LONGEST = 1 << 26
+"""Bytes of the longest document (64 MiB, ten times the longest novels): a longer one is counted as TOO_LONG, so that
+a file without line ends, or one that unpacks to endless zeros, cannot fill the memory."""
 FOLDS = 20
 """Random groups of documents by which intervals are found."""
+
+
+def fold_of(text: str) -> int:
+    """The group of documents that a text belongs to: 0 ... FOLDS-1, by a hash of it.
+
+    >>> fold_of("She saw him.") == fold_of("She saw " + "him.")
+    True
+    """
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % FOLDS

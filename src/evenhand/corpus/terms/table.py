@@ -2,10 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from evenhand.schema import frame_hash
+from evenhand.schema import DataError, frame_hash, read_json, write_json
+
+LAYOUT = 1
+"""Of the file; another one is refused."""
+HINT = "Expected a table of terms as `TermTable.write` makes it; make it anew with `build_terms`."
 
 TERM_COLUMNS = {
     "term": pl.UInt32,  # 0 ... k-1, the row of the term
@@ -24,9 +30,16 @@ SURFACE_COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TermTable:
-    """Terms and the surfaces (spellings) that count as them; two terms may share a surface."""
+    """Terms and the surfaces (spellings) that count as them; two terms may share a surface.
+
+    >>> from evenhand.corpus import build_terms
+    >>> table = build_terms(["pronouns"])
+    >>> woman = table.terms.filter(name="woman")["term"].item()
+    >>> table.surfaces_of(woman)
+    ['woman', 'women']
+    """
 
     terms: pl.DataFrame
     """TERM_COLUMNS, one row a term in order."""
@@ -40,3 +53,37 @@ class TermTable:
 
     def __len__(self) -> int:
         return self.terms.height
+
+    def surfaces_of(self, term: int) -> list[str]:
+        """What counts as a term, the spelling of its list first."""
+        return self.surfaces.filter(term=term)["text"].to_list()
+
+    def write(self, path: Path | str) -> Path:
+        """Write the table, with its hash, as JSON; returns the path. Raises WriteError."""
+        content = {"layout": LAYOUT, "content_hash": self.content_hash}
+        return write_json(
+            path, content | {part: getattr(self, part).to_dict(as_series=False) for part in _PARTS}
+        )
+
+    @classmethod
+    def read(cls, path: Path | str) -> "TermTable":
+        """A table as it was written. Raises DataError for a file that is none, or whose content is not of its hash."""
+        content = read_json(Path(path), HINT)
+        if not isinstance(content, dict) or content.get("layout") != LAYOUT:
+            raise DataError(f"{path} is no table of terms of this version.", HINT)
+        table = cls(**{part: _frame(content.get(part), columns, path) for part, columns in _PARTS.items()})
+        if table.content_hash != content.get("content_hash"):
+            raise DataError(f"{path} was changed after it was written: its hash is another.", HINT)
+        return table
+
+
+_PARTS: dict[str, dict[str, Any]] = {"terms": TERM_COLUMNS, "surfaces": SURFACE_COLUMNS}
+
+
+def _frame(content: Any, columns: dict[str, Any], path: Path | str) -> pl.DataFrame:
+    if not isinstance(content, dict) or list(content) != list(columns):
+        raise DataError(f"{path} is no table of terms of this version.", HINT)
+    try:
+        return pl.DataFrame(content, schema=columns)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{path} holds no table of terms: {str(error).splitlines()[0]}.", HINT) from error

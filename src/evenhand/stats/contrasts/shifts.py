@@ -219,14 +219,16 @@ def _too_few(contrasts: int) -> str:
 
 
 def _disagreeing(rows: Floats) -> str:
-    """That contrasts disagree how much, and in how many what varies lies far from where it does in the others."""
+    """That contrasts differ in how much, and how many stand far apart from the others."""
     rows = np.nan_to_num(rows)
     away = rows - rows.mean(axis=0)
     along = rows @ np.linalg.svd(away, full_matrices=False)[2][0]
     distance = np.abs(along - np.median(along))
     apart = int(np.count_nonzero(distance > _APART * np.median(distance)))
-    told = f", and in {apart} lies far from where it does in the others" if apart else ""
+    told = (
+        f", and {apart} of them stand{'s' if apart == 1 else ''} far apart from the others" if apart else ""
+    )
     return (
-        f"Its {len(rows)} contrasts disagree how much: nearly all that varies between them varies together{told}. Of "
-        f"others like them so few let nothing be said, unless it were more than {LARGEST_SMALLEST:g} nats (odds of 20)."
+        f"Its {len(rows)} pairs of sentences disagree how large the differences are{told}. So few pairs that disagree "
+        f"so much could show only a difference of more than {LARGEST_SMALLEST:g} nats (odds of 20); more would help."
     )

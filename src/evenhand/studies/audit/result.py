@@ -135,6 +135,15 @@ class Run(ViewedResult):
             return f"{self.outcome.error_share:.1%} of the {what} have no number"
         if self.labelled is not None and self.labelled.error_share > allowed:
             return f"{self.labelled.error_share:.1%} of the texts could not be judged"
+        if self.outcome is None and self.labelled is None:
+            return None
+        unjudged = self.measurements.filter(pl.col("axis").is_null(), measure="missing_rate").sort("estimate")
+        if unjudged.height and unjudged["estimate"][-1] > 100 * allowed:
+            row = unjudged.row(-1, named=True)
+            return (
+                f"{row['estimate']:.1f}% of the answers to {row['benchmark']} have no judgement "
+                "(empty texts, of which nothing can be said, count)"
+            )
         return None
 
     def agreement(self) -> AgreementStudy:

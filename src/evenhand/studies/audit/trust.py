@@ -19,6 +19,7 @@ from evenhand.models.served import (
     is_address,
     split_address,
 )
+from evenhand.runs.cluster import LOCAL
 from evenhand.schema import ResumeRefused, is_file, split_options, split_value
 from evenhand.services import address_parts
 from evenhand.studies.audit.classifiers import MODEL_ROLE
@@ -164,6 +165,12 @@ def check_options_file(
     said = read_config(None, settings, {"model": config.model, **given})
     own = said.model_fields_set if given.get("model") else said.model_fields_set - {"model"}
     check_code(file, config.trust_remote_code, said.trust_remote_code)
+    if config.on not in (None, LOCAL, said.on) and not trusted:
+        raise ResumeRefused(
+            f"{file} would have this machine join the cluster {config.on}, whose other members may run what they like "
+            "here, and you have not named it.",
+            f"If you trust it, name it again (--on {config.on}), or add --trust-addresses.",
+        )
     named = [
         *classifiers,
         *said.classifiers.values(),

@@ -1,22 +1,17 @@
 """Blocks of replications over processes. A block is written whole or not at all, whoever drew it."""
 
 import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.schema import EvenhandError
+from evenhand.schema import EvenhandError, end_with, one_thread_each, unheard
 from evenhand.studies.calibration.designs import design_of
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
 from evenhand.studies.calibration.record import Schema, read_shard, shard_path, write_shard
@@ -24,10 +19,6 @@ from evenhand.studies.calibration.schedule import Arm
 from evenhand.studies.calibration.trial import RECORD, record
 
 Drawing = Callable[..., list[dict[str, Any]]]
-ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""Each process has one core."""
-HEARD_BY_THE_PARENT = (signal.SIGINT, signal.SIGTERM)
-"""A terminal and a service manager send these to all processes of a command."""
 WAITING = 4
 """Blocks for each process that are handed to it or wait."""
 
@@ -69,14 +60,14 @@ def _over_processes(
     # Spawned, not forked: a fork copies locks of polars' threads and hangs.
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)
-    with _one_thread_each():
-        pool = ProcessPoolExecutor(jobs, context, _end_with, (theirs,))
+    with one_thread_each():
+        pool = ProcessPoolExecutor(jobs, context, end_with, (theirs,))
         coming = iter(blocks)
         waiting: set[Future[BlockDone]] = set()
         try:
             while True:
                 # no more than are soon begun: a future for every block would fill the memory
-                with _unheard():
+                with unheard():
                     for block in islice(coming, WAITING * jobs - len(waiting)):
                         waiting.add(pool.submit(draw_block, folder, block, seed))
                 if not waiting:
@@ -95,18 +86,6 @@ def _over_processes(
             ours.close()  # whoever still draws ends at once: a block that is not written is drawn again
             pool.shutdown(wait=True, cancel_futures=True)
             theirs.close()
-
-
-def _end_with(parent: Connection) -> None:
-    """Have this process end as soon as the other end of the connection is closed, by its owner or by its death."""
-    for number in HEARD_BY_THE_PARENT:
-        signal.signal(number, signal.SIG_IGN)
-
-    def watch() -> None:
-        parent.poll(None)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -150,30 +129,3 @@ def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
     ]
     there = [part for part in parts if part is not None]
     return pl.concat(there) if there else None
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """Processes begun meanwhile are deaf to the signals of the parent, which hears them afterwards."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD_BY_THE_PARENT)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -1,0 +1,361 @@
+"""How fast terms are counted in a corpus: NLTK's way, ours in one process and in two, and how that grows with the text.
+
+    python perf/frequencies.py --data FOLDER        # minutes, and 3 GB of disk while it runs
+
+FOLDER holds real text in .txt, .csv, .json and .jsonl files, or folders of the names in WRITTEN that do. Its lines are
+joined to documents of about 3.5 kB, as those of web corpora are, and repeated, in another order each time, up to
+--megabytes; for the larger size the same files are counted several times under other names. Goals: 50 times as fast as
+NLTK's word tokens and a set of terms (as ROBBIE counted, section B.4), on one core and reading included; 1.8 times with
+two processes; time linear and memory flat to 2 GB; and the counts those of one regular expression a spelling.
+
+Each measurement is a process of its own. Processor time is counted, so that a busy machine changes little; of two
+processes also the wall's.
+"""
+
+import argparse
+import csv
+import json
+import os
+import platform
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+from bisect import bisect_right
+from collections import Counter as Multiset
+from pathlib import Path
+
+import polars as pl
+from common import measured_process, peak_megabytes
+
+DOCUMENT = 3500
+FILES = 2
+WRITTEN = ("wikitext2", "redditbias", "bold", "realtoxicityprompts")
+"""Sets of what people wrote (Wikipedia, Reddit, the web), unlike sentences made for benchmarks."""
+NLTK_SLICE, CHECKED_SLICE = 2_000_000, 5_000_000
+
+
+def lines_of(path: Path) -> list[str]:
+    """The texts of a file: lines, cells, or values that are as long as a clause."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    match path.suffix:
+        case ".txt":
+            several = text.splitlines()
+        case ".csv":
+            csv.field_size_limit(1 << 24)
+            several = [cell for row in csv.reader(text.splitlines()) for cell in row]
+        case ".jsonl":
+            several = [one for line in text.splitlines() for one in strings_of(json.loads(line))]
+        case _:
+            several = list(strings_of(json.loads(text)))
+    return [one for one in several if len(one) >= 20 and " " in one]
+
+
+def strings_of(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from strings_of(one)
+
+
+def documents_of(data: Path) -> list[str]:
+    documents, held, size = [], [], 0
+    folders = [data / name for name in WRITTEN if (data / name).is_dir()] or [data]
+    for path in sorted(file for folder in folders for file in folder.rglob("*")):
+        if path.suffix not in (".txt", ".csv", ".json", ".jsonl"):
+            continue
+        for line in lines_of(path):
+            held.append(line)
+            size += len(line)
+            if size >= DOCUMENT:
+                documents.append("\n".join(held))
+                held, size = [], 0
+    return documents
+
+
+def write_corpus(folder: Path, documents: list[str], size: int, larger: int) -> dict:
+    """The corpus as Parquet and as JSON lines, in FILES files each, and once more under several names."""
+    distinct = sum(len(text.encode()) for text in documents)
+    draw = random.Random(0)
+    written = 0
+    for part in range(FILES):
+        texts, held = [], 0
+        while held < size / FILES:
+            texts += draw.sample(documents, len(documents))
+            held += distinct
+        written += held
+        frame = pl.DataFrame({"text": texts})
+        for kind in ("parquet", "jsonl"):
+            (folder / kind).mkdir(exist_ok=True)
+        frame.write_parquet(folder / "parquet" / f"{part}.parquet", row_group_size=4096)
+        frame.write_ndjson(folder / "jsonl" / f"{part}.jsonl")
+    (folder / "larger").mkdir()
+    times = -(-larger // written)
+    for number in range(times):
+        for part in range(FILES):
+            os.link(folder / "parquet" / f"{part}.parquet", folder / "larger" / f"{number}-{part}.parquet")
+    return {"distinct": distinct, "documents": len(documents), "size": written, "larger": times * written}
+
+
+def terms_table(data: Path, many: bool):
+    """The lists that need no download, or 5,000 terms: also published descriptors and names, and rare words."""
+    from evenhand.corpus.terms import build_terms
+
+    if not many:
+        return build_terms(["descriptors", "pronouns"])
+    published = {"holisticbias": data / "holisticbias", "births": data / "names"}
+    here = {name: folder for name, folder in published.items() if folder.is_dir()}
+    lists = ["descriptors", "pronouns", *(here or ["names"])]
+    found = build_terms(lists, **here)
+    known = set(found.surfaces["text"])
+    words = Multiset(word for text in documents_of(data) for word in re.findall("[a-z]{4,}", text.lower()))
+    rare = [word for word, times in words.most_common() if times < 50 and word not in known]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "words.csv"
+        rows = [f"{word},words,{i % 50}" for i, word in enumerate(rare[: max(5000 - len(found), 1)])]
+        path.write_text("\n".join(["term,axis,group", *rows]) + "\n")
+        return build_terms([*lists, str(path)], **here)
+
+
+def measure_ours(
+    data: Path, folder: Path, files: list[str], many: bool, pairs: str, ready: Path | None
+) -> dict:
+    from evenhand.corpus import Counter, Matcher, read_counts, write_counts
+    from evenhand.corpus.reading import pieces, read_batches
+
+    table = terms_table(data, many)
+    all_pieces = pieces([f"corpus={folder / file}" for file in files])
+    if ready is not None:
+        ready.touch()
+        while len(list(ready.parent.glob("ready-*"))) < FILES:
+            time.sleep(0.01)
+    begun, wall = time.process_time(), time.time()
+    matcher = Matcher(table)
+    counter = Counter(table, matcher, corpus="corpus", pairs=[pairs])
+    for piece in all_pieces:
+        for batch in read_batches(piece):
+            counter.add(batch, piece)
+    path = folder / f"counts-{os.getpid()}.parquet"
+    write_counts(path, counter.counts())
+    seconds, ended = time.process_time() - begun, time.time()
+    counts = read_counts(path)
+    return {
+        "terms": len(table),
+        "surfaces": table.surfaces.height,
+        "seconds": seconds,
+        "begun": wall,
+        "ended": ended,
+        "peak_megabytes": peak_megabytes(),
+        "pairs_kept": counts.pairs.height,
+        "bytes": int(counts.sources["bytes"].sum()),
+        "hits": int(counts.terms["hits"].sum()),
+        "file_bytes": path.stat().st_size,
+        "path": str(path),
+    }
+
+
+def measure_nltk(data: Path, folder: Path) -> dict:
+    """Each document in lower case, its NLTK word tokens, and which terms are among them."""
+    import nltk
+    from nltk.tokenize import NLTKWordTokenizer, PunktSentenceTokenizer
+
+    words = NLTKWordTokenizer()
+    try:
+        nltk.data.find("tokenizers/punkt_tab")
+        sentences, trained = nltk.data.load("tokenizers/punkt_tab/english.pickle"), True
+    except LookupError:
+        sentences, trained = PunktSentenceTokenizer(), False
+    terms = {name.lower() for name in terms_table(data, False).terms["name"]}
+    texts = slice_of(folder, NLTK_SLICE)
+    begun = time.process_time()
+    documents: Multiset = Multiset()
+    for text in texts:
+        tokens = {
+            token for sentence in sentences.tokenize(text.lower()) for token in words.tokenize(sentence)
+        }
+        documents.update(terms & tokens)
+    seconds = time.process_time() - begun
+    return {
+        "seconds": seconds,
+        "bytes": sum(len(text.encode()) for text in texts),
+        "punkt": "trained" if trained else "untrained",
+    }
+
+
+def slice_of(folder: Path, size: int) -> list[str]:
+    texts = pl.read_parquet(folder / "parquet" / "0.parquet", n_rows=size // DOCUMENT)["text"].to_list()
+    return texts
+
+
+def measure_equality(data: Path, folder: Path) -> dict:
+    """Hits and documents of each spelling by a regular expression of its own, against those that the matcher finds."""
+    import numpy as np
+
+    from evenhand.corpus import Matcher
+
+    table = terms_table(data, False)
+    texts = slice_of(folder, CHECKED_SLICE)
+    found = Matcher(table).find(texts)
+    hits = np.bincount(found.surface, minlength=table.surfaces.height)
+    pairs = np.unique(found.surface.astype(np.int64) * len(texts) + found.document)
+    documents = np.bincount(pairs // len(texts), minlength=table.surfaces.height)
+    joined = "\n\n\n".join(plainly(text) for text in texts)
+    edges = [0]
+    for text in texts:
+        edges.append(edges[-1] + len(plainly(text)) + 3)
+    differing = []
+    for surface, spelt in enumerate(table.surfaces["text"]):
+        places = [match.start() for match in expression(spelt).finditer(joined)]
+        by_hand = (len(places), len({bisect_right(edges, place) for place in places}))
+        if by_hand != (hits[surface], documents[surface]):
+            differing.append((spelt, by_hand, (int(hits[surface]), int(documents[surface]))))
+    size = sum(len(text.encode()) for text in texts)
+    return {
+        "bytes": size,
+        "surfaces": table.surfaces.height,
+        "hits": int(hits.sum()),
+        "differing": differing,
+    }
+
+
+def plainly(text: str) -> str:
+    """In lower case, with straight apostrophes."""
+    return re.sub("[\u2018\u2019]", "'", unicodedata.normalize("NFC", text).lower())
+
+
+def expression(spelt: str) -> re.Pattern[str]:
+    """A spelling between what is no letter, digit or underscore; spaces, one hyphen, or one line end part its words."""
+    words = spelt.split(" ")
+    gap = r"(?:-|[ \t\xa0]+-?|-[ \t\xa0]+|[ \t\xa0]*\n[ \t\xa0]*)"
+    # what stands before is looked at afterwards, so that the engine may search for the first word
+    before = rf"(?<!\w{re.escape(words[0])})"
+    rest = "".join(gap + re.escape(word) for word in words[1:])
+    return re.compile(rf"{re.escape(words[0])}{before}{rest}(?!\w)")
+
+
+def worker(data: Path, arguments: list[str]) -> dict:
+    match arguments:
+        case ["nltk", folder]:
+            return measure_nltk(data, Path(folder))
+        case ["equality", folder]:
+            return measure_equality(data, Path(folder))
+        case ["ours", folder, files, many, pairs, *ready]:
+            place = Path(ready[0]) if ready else None
+            return measure_ours(data, Path(folder), files.split(","), many == "many", pairs, place)
+    raise SystemExit(f"unknown work: {arguments}")
+
+
+def two_processes(data: Path, folder: Path) -> dict:
+    """One file of the corpus each at the same time, and their counts added."""
+    from evenhand.corpus import merged, read_counts
+
+    outputs = [folder / f"found-{part}.json" for part in range(FILES)]
+    running = [
+        subprocess.Popen(
+            [
+                *(sys.executable, __file__, "--data", str(data), "--output", str(output), "--worker", "ours"),
+                *(str(folder), f"parquet/{part}.parquet", "few", "default", str(folder / f"ready-{part}")),
+            ]
+        )
+        for part, output in enumerate(outputs)
+    ]
+    if any(process.wait() for process in running):
+        sys.exit("one of the two processes failed")
+    found = [json.loads(output.read_text()) for output in outputs]
+    begun = time.process_time()
+    together = merged([read_counts(one["path"]) for one in found])
+    merging = time.process_time() - begun
+    return {
+        "seconds": max(one["seconds"] for one in found) + merging,
+        "wall": max(one["ended"] for one in found) - min(one["begun"] for one in found) + merging,
+        "merging": merging,
+        "hits": int(together.terms["hits"].sum()),
+    }
+
+
+RUNS = {  # name: source, terms, pairs
+    "Parquet, no pairs": ("parquet", "few", "none"),
+    "Parquet": ("parquet", "few", "default"),
+    "JSON lines": ("jsonl", "few", "default"),
+    "Parquet, 5,000 terms, no pairs": ("parquet", "many", "none"),
+    "Parquet, 5,000 terms": ("parquet", "many", "default"),
+    "Parquet, 5,000 terms, all pairs": ("parquet", "many", "all"),
+    "larger": ("larger", "few", "default"),
+    "larger, 5,000 terms": ("larger", "many", "default"),
+}
+
+
+def measured(data: Path, folder: Path, sizes: dict) -> dict:
+    nltk = measured_process(Path(__file__), data, ["nltk", str(folder)])
+    nltk["megabytes_per_second"] = nltk["bytes"] / 1e6 / nltk["seconds"]
+    print(f"{'NLTK (Punkt ' + nltk['punkt'] + ')':38s}{nltk['megabytes_per_second']:9.2f} MB/s")
+    runs = {}
+    for name, (source, terms, pairs) in RUNS.items():
+        row = measured_process(Path(__file__), data, ["ours", str(folder), source, terms, pairs])
+        size = sizes["larger" if source == "larger" else "size"]
+        row["megabytes_per_second"] = size / 1e6 / row["seconds"]
+        row["times_nltk"] = row["megabytes_per_second"] / nltk["megabytes_per_second"]
+        row["wall"] = row["ended"] - row["begun"]
+        runs[name] = row
+        print(
+            f"{name:38s}{row['megabytes_per_second']:9.1f} MB/s {row['times_nltk']:6.0f} x NLTK"
+            f"{row['peak_megabytes']:8.0f} MB{row['pairs_kept']:11,d} rows of pairs{row['wall']:7.1f} s"
+        )
+    one, larger = runs["Parquet"], runs["larger"]
+    growth = larger["megabytes_per_second"] / one["megabytes_per_second"]
+    memory = larger["peak_megabytes"] / one["peak_megabytes"]
+    print(f"{'larger: rate, and most memory':38s}{growth:9.2f} x, {memory:.2f} x")
+    two = two_processes(data, folder)
+    two["times_one"], two["times_one_wall"] = one["seconds"] / two["seconds"], one["wall"] / two["wall"]
+    two["equal"] = two["hits"] == one["hits"]
+    print(
+        f"{'two processes':38s}{two['times_one']:9.2f} x one (wall {two['times_one_wall']:.2f} x), "
+        f"equal: {two['equal']}"
+    )
+    equality = measured_process(Path(__file__), data, ["equality", str(folder)])
+    print(
+        f"{equality['hits']:,} hits of {equality['surfaces']:,} spellings in {equality['bytes'] / 1e6:.1f} MB: "
+        f"{len(equality['differing'])} spellings differ from a regular expression {equality['differing'][:5]}"
+    )
+    return {"nltk": nltk, "ours": runs, "two_processes": two, "equality": equality}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder with real text, also in folders")
+    parser.add_argument(
+        "--megabytes", type=int, default=200, help="the smaller size, of Parquet and JSON lines"
+    )
+    parser.add_argument("--larger", type=int, default=2000, help="the larger size")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "frequencies.json")
+    parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        options.output.write_text(json.dumps(worker(options.data, options.worker)))
+        return
+    documents = documents_of(options.data)
+    if not documents:
+        parser.error(f"--data: {options.data} holds no .txt, .csv, .json or .jsonl file with text")
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = write_corpus(Path(folder), documents, options.megabytes * 10**6, options.larger * 10**6)
+        print(
+            f"{sizes['distinct'] / 1e6:.1f} MB of text in {sizes['documents']:,} documents, repeated to "
+            f"{sizes['size'] / 1e6:.0f} and {sizes['larger'] / 1e6:.0f} MB"
+        )
+        found = measured(options.data, Path(folder), sizes)
+    for row in found["ours"].values():
+        row.pop("path")
+    about = {"machine": platform.machine(), "python": platform.python_version(), "text": sizes}
+    options.output.parent.mkdir(exist_ok=True)
+    options.output.write_text(json.dumps(about | found, indent=1) + "\n")
+    print(f"Written to {options.output}")
+
+
+if __name__ == "__main__":
+    main()

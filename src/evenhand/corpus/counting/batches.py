@@ -1,0 +1,85 @@
+"""Texts that are at hand in memory, counted by one call: in a user's own pipeline, whatever reads them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from evenhand.corpus.counting.counter import Counter, Finder
+from evenhand.corpus.counting.counts import TABLES, Counts
+from evenhand.corpus.counting.options import DEFAULT_PAIRS, WINDOW
+from evenhand.corpus.matching import Matcher
+from evenhand.corpus.reading import Batch, Piece, Reason, fold_of
+from evenhand.corpus.terms import TermTable
+from evenhand.schema import UsageError
+
+
+def count_batch(
+    batch: Any,
+    table: TermTable,
+    *,
+    column: str = "text",
+    corpus: str = "texts",
+    matcher: Finder | None = None,
+    pairs: Sequence[str] = DEFAULT_PAIRS,
+    window: int = WINDOW,
+) -> Counts:
+    """Count the terms of a table in some texts.
+
+    batch: texts in a list, or what speaks Arrow: a record batch, table or column of pyarrow, a frame or series of
+    Polars, a result of DuckDB; null and blank texts are counted as skipped. column: the texts of a table. corpus: its
+    name in the counts. matcher: `Matcher(table)`, given where there are many batches. pairs, window: see
+    `CountingOptions`.
+
+    Returns counts that `merged` adds to those of other batches. They keep no contexts and no sources, so that nobody
+    notices where the same batch is counted twice. Raises UsageError for a batch without such texts.
+
+    >>> from evenhand.corpus import build_terms, merged
+    >>> table = build_terms(["pronouns"])
+    >>> parts = [count_batch(["She saw him.", "Nobody came."], table), count_batch(["He saw her, and she ran."], table)]
+    >>> merged(parts).groups.filter(group="she").select("documents", "hits").sum().row(0)
+    (2, 3)
+    """
+    texts = _texts(batch, column)
+    counter = Counter(table, matcher or Matcher(table), corpus=corpus, pairs=pairs, window=window, contexts=0)
+    whole = [(place, text) for place, text in enumerate(texts) if text and not text.isspace()]
+    absent = sum(text is None for text in texts)
+    skipped = {Reason.NO_TEXT: absent, Reason.EMPTY: len(texts) - absent - len(whole)}
+    counter.add(
+        Batch(
+            [text for _, text in whole],
+            [fold_of(text) for _, text in whole],
+            [place for place, _ in whole],
+            {reason: documents for reason, documents in skipped.items() if documents},
+        ),
+        Piece(corpus, "", "memory", 0),
+    )
+    return replace(counter.counts(), sources=pl.DataFrame(schema=TABLES["sources"]))
+
+
+def _texts(batch: Any, column: str) -> list[str | None]:
+    if isinstance(batch, pl.Series):
+        series = batch
+    elif isinstance(batch, pl.DataFrame) or hasattr(batch, "schema"):
+        frame = pl.DataFrame(batch)
+        if column not in frame.columns:
+            raise UsageError(
+                f"The batch has no column {column!r}.", f"Name one that it has: {', '.join(frame.columns)}."
+            )
+        series = frame[column]
+    elif hasattr(batch, "__arrow_c_array__") or hasattr(batch, "__arrow_c_stream__"):
+        series = pl.Series(batch)
+    else:
+        several = list(batch)
+        if not all(text is None or isinstance(text, str) for text in several):
+            raise UsageError(
+                "The batch holds other things than texts.", "Give a list of texts, or a column of them."
+            )
+        return several
+    if series.dtype not in (pl.String, pl.Categorical, pl.Null) and not isinstance(series.dtype, pl.Enum):
+        raise UsageError(
+            f"The column is of {series.dtype}, not of texts.", "Name the column that holds texts."
+        )
+    found: list[str | None] = series.cast(pl.String).to_list()
+    return found

@@ -1,0 +1,152 @@
+"""A few hits of each term with the words around them: those of the smallest keys, however the work was divided."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.corpus.counting.counts import CONTEXTS
+from evenhand.corpus.counting.order import Order
+from evenhand.corpus.counting.tallies import starts_of
+from evenhand.corpus.matching import Hits
+from evenhand.corpus.reading import Piece
+from evenhand.schema import without_surrogates
+
+AROUND = 60
+"""Characters shown before and after a hit, at most."""
+HELD = 1 << 25
+"""Characters of documents that wait to be cut, at most: what is drawn out again by then need not be cut."""
+BEGUN_WORD = re.compile(r"^\S+\s+(?=\S)")
+UNFINISHED_WORD = re.compile(r"(?<=\S)\s+\S+$")
+LARGEST = np.iinfo(np.uint64).max
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass
+class _Drawn:
+    """A hit that is among the kept ones so far; `text` until it is cut."""
+
+    key: int
+    near_person: bool
+    address: str
+    place: int
+    start: int
+    surface: int
+    text: str | None
+    cut: tuple[str, str, str] = ("", "", "")
+
+
+class ContextSample:
+    """The `most` hits of the smallest keys of each term."""
+
+    def __init__(
+        self, order: Order, original: Callable[[str, int, int], tuple[int, int]], most: int, seed: int
+    ):
+        self._order, self._original, self._most, self._seed = order, original, most, seed
+        self._limit = np.full(order.size, LARGEST, dtype=np.uint64)
+        self._drawn: dict[int, list[_Drawn]] = {}
+        self._held = 0
+
+    def add(
+        self,
+        texts: Sequence[str],
+        places: Sequence[int],
+        piece: Piece,
+        hits: Hits,
+        ranks: NDArray[np.int64],
+        near: NDArray[np.bool_],
+    ) -> None:
+        """Draw from the hits of some documents of a piece. ranks, near: (hits,)."""
+        if not self._most or not len(ranks):
+            return
+        keys = _keys(self._seed, piece, places, hits)
+        candidates = np.flatnonzero(keys < self._limit[ranks])
+        candidates = candidates[np.lexsort((keys[candidates], ranks[candidates]))]
+        starts = starts_of(ranks[candidates])
+        behind = np.arange(len(candidates)) - np.repeat(starts, np.diff(starts, append=len(candidates)))
+        taken: set[int] = set()
+        for i in candidates[behind < self._most].tolist():
+            document = int(hits.document[i])
+            drawn = _Drawn(
+                int(keys[i]),
+                bool(near[i]),
+                piece.address,
+                places[document],
+                int(hits.start[i]),
+                int(hits.surface[i]),
+                texts[document],
+            )
+            self._draw(int(ranks[i]), drawn)
+            taken.add(document)
+        self._held += sum(len(texts[document]) for document in taken)
+        if self._held > HELD:
+            waiting = {id(one.text): len(one.text) for one in self._all() if one.text is not None}
+            self._held = sum(waiting.values())  # of what was not drawn out again
+            if self._held > HELD // 2:
+                self._cut()
+
+    def frame(self) -> pl.DataFrame:
+        """CONTEXTS without the corpus."""
+        self._cut()
+        rows = [
+            (int(self._order.term[rank]), one.key, one.near_person, *one.cut, one.address, one.place)
+            for rank, several in self._drawn.items()
+            for one in several
+        ]
+        schema = {name: kind for name, kind in CONTEXTS.items() if name != "corpus"}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _draw(self, rank: int, drawn: _Drawn) -> None:
+        several = self._drawn.setdefault(rank, [])
+        several.append(drawn)
+        several.sort(key=lambda one: one.key)
+        del several[self._most :]
+        if len(several) == self._most:
+            self._limit[rank] = several[-1].key
+
+    def _cut(self) -> None:
+        for one in self._all():
+            if one.text is not None:
+                first, last = self._original(one.text, one.start, one.surface)
+                one.cut, one.text = around(one.text, first, last), None
+        self._held = 0
+
+    def _all(self) -> Iterator[_Drawn]:
+        return chain.from_iterable(self._drawn.values())
+
+
+def around(text: str, first: int, last: int) -> tuple[str, str, str]:
+    """What stands before, at, and behind characters first ... last-1 of a text, cut between words.
+
+    >>> around("He said that she was, in his words, a deaf woman of about forty, whom nobody there knew.", 38, 42)
+    ('He said that she was, in his words, a ', 'deaf', ' woman of about forty, whom nobody there knew.')
+    """
+    before, after = text[max(first - AROUND, 0) : first], text[last : last + AROUND]
+    if first > AROUND and not text[first - AROUND - 1].isspace():
+        before = BEGUN_WORD.sub("", before)
+    if last + AROUND < len(text) and not text[last + AROUND].isspace():
+        after = UNFINISHED_WORD.sub("", after)
+    return without_surrogates(before), without_surrogates(text[first:last]), without_surrogates(after)
+
+
+def _keys(seed: int, piece: Piece, places: Sequence[int], hits: Hits) -> NDArray[np.uint64]:
+    """(hits,) numbers as if drawn by chance, which follow from the seed and where the hit stands alone.
+
+    Of a file its name within the source counts, where it has one: a corpus that was moved gives the same contexts.
+    """
+    where = f"{seed}\0{piece.corpus}\0{piece.name or piece.address}"
+    digest = hashlib.blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    documents = _mixed(np.uint64(int.from_bytes(digest, "little")) + np.array(places, dtype=np.uint64) * STEP)
+    return _mixed(documents[hits.document] + hits.start.astype(np.uint64) * STEP)
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finisher of SplitMix64 (Steele, Lea and Flood 2014): every bit depends on all."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

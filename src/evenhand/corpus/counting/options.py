@@ -1,0 +1,74 @@
+"""What is counted, and how: two counts with other options are not of the same thing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.schema import UsageError
+
+NEAR = 5
+"""Words between a hit and a person noun, pronoun or name that speak for the sense in which it is of people."""
+PERSON_KINDS = ("person_noun", "pronoun", "name")
+"""Kinds of terms that speak of a person whatever stands around them."""
+WINDOW = 10
+"""Words between two hits that count as a pair in a window, unless another number is given."""
+CONTEXTS = 5
+"""Contexts of each term that are kept, unless another number is given."""
+DEFAULT_PAIRS = ("default",)
+
+
+@dataclass(frozen=True)
+class CountingOptions:
+    """What a counter was asked to count."""
+
+    pairs: tuple[str, ...] = DEFAULT_PAIRS
+    """Which pairs of terms: default, none, all, or pairs of kinds (see `allowed_pairs`)."""
+    window: int = WINDOW
+    """Words between two hits that are a pair in a window."""
+    contexts: int = CONTEXTS
+    """Contexts that are kept of each term and corpus."""
+    seed: int = 0
+    """Of the draw of contexts."""
+    published: bool = False
+    """Whether it was counted as published, too."""
+
+    def __post_init__(self) -> None:
+        for name in ("window", "contexts", "seed"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"{name} is {getattr(self, name)}.", "Give a number of 0 or more.")
+
+
+def allowed_pairs(pairs: Sequence[str], kinds: Sequence[str]) -> NDArray[np.bool_]:
+    """Which two kinds of terms are counted together.
+
+    pairs: words. `none`; `all`; `default`: any two terms, but names with pronouns and person nouns alone, since names
+    are thousands, whose pairs with all others would fill the memory, and no two person nouns, which are there to tell
+    senses; or two kinds as `descriptor*name`. kinds: those of the table. Returns (kinds, kinds), symmetric. Raises
+    UsageError for another word.
+
+    >>> allowed_pairs(["default"], ["descriptor", "name", "person_noun"]).astype(int).tolist()
+    [[1, 0, 1], [0, 0, 1], [1, 1, 0]]
+    >>> allowed_pairs(["name*descriptor"], ["descriptor", "name"]).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    allowed = np.zeros((len(kinds), len(kinds)), dtype=bool)
+    place = {kind: i for i, kind in enumerate(kinds)}
+    for word in pairs:
+        first, star, second = word.partition("*")
+        if word == "all":
+            allowed[:] = True
+        elif word == "default":
+            named = np.array([kind == "name" for kind in kinds], dtype=bool)
+            nouns = np.array([kind == "person_noun" for kind in kinds], dtype=bool)
+            other = ~nouns & np.array([kind != "pronoun" for kind in kinds], dtype=bool)
+            allowed |= ~(named & other[:, None] | other & named[:, None] | nouns & nouns[:, None])
+        elif star and first in place and second in place:
+            allowed[place[first], place[second]] = allowed[place[second], place[first]] = True
+        elif word != "none":
+            raise UsageError(
+                f"{word!r} is no choice of pairs.",
+                f"Say default, none, all, or two kinds as descriptor*name; here there are {', '.join(kinds)}.",
+            )
+    return allowed

@@ -1,0 +1,48 @@
+"""The order in which terms are counted: those of a group side by side, so that one sorting serves all levels."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.corpus.counting.options import PERSON_KINDS
+from evenhand.corpus.terms import TermTable
+
+
+class Order:
+    """Ranks of a table's terms, sorted by kind, axis, and group, with what counting asks of each."""
+
+    def __init__(self, table: TermTable):
+        terms = table.terms.sort("kind", "axis", "group", "term", nulls_last=False)
+        self.size = terms.height
+        self.term = terms["term"].to_numpy()
+        """(size,) term of each rank."""
+        self.bits = max(self.size - 1, 1).bit_length()
+        """Of a rank."""
+        rank = np.zeros(self.size, dtype=np.int64)
+        rank[self.term] = np.arange(self.size)
+        self.of_surface = rank[table.surfaces["term"].to_numpy()]
+        """(surfaces,) rank of the term of each surface."""
+        self.exact = (~table.surfaces["inflected"].to_numpy()).view(np.uint8)
+        """(surfaces,) 1 for one that stands so in the list, else 0."""
+        self.kinds = terms["kind"].unique(maintain_order=True).to_list()
+        self.kind = (
+            terms["kind"].replace_strict(self.kinds, range(len(self.kinds)), return_dtype=pl.Int64).to_numpy()
+        )
+        """(size,) place among `kinds` of each rank."""
+        self.person = terms["kind"].is_in(PERSON_KINDS).to_numpy()
+        """(size,) whether a hit of it speaks of a person."""
+        self.groups = terms.select("kind", "axis", "group").unique(maintain_order=True)
+        self.axes = terms.select("kind", "axis").unique(maintain_order=True)
+        self.group = _numbered(terms.select("kind", "axis", "group"))
+        """(size,) row of `groups` of each rank, never falling."""
+        self.axis = _numbered(terms.select("kind", "axis"))
+        """(size,) row of `axes` of each rank, never falling."""
+        spelt = table.surfaces.select("text", rank=pl.Series(self.of_surface)).unique()
+        both = spelt.join(spelt, on="text").filter(pl.col("rank") < pl.col("rank_right"))
+        self.one_spelling = np.unique((both["rank"] * self.size + both["rank_right"]).to_numpy())
+        """Codes first * size + second of two ranks that share a spelling."""
+
+
+def _numbered(columns: pl.DataFrame) -> NDArray[np.int64]:
+    changed = columns.select(pl.struct(pl.all()).rle_id()).to_series()
+    return changed.cast(pl.Int64).to_numpy()

@@ -1,0 +1,107 @@
+"""Pairs of terms found together in documents, sentences, and windows of words."""
+
+from enum import IntEnum
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.corpus.counting.counts import PAIR_COUNTS
+from evenhand.corpus.counting.options import allowed_pairs
+from evenhand.corpus.counting.order import Order
+from evenhand.corpus.counting.tallies import SparseTally, starts_of, sums
+from evenhand.corpus.reading import FOLDS
+
+
+class Together(IntEnum):
+    """In what two terms were found."""
+
+    DOCUMENTS = 0
+    SENTENCES = 1
+    WINDOWS = 2
+
+
+class PairTally:
+    """How often each two terms were found together.
+
+    A code is ((fold * size + first) * size + second) * 3 + in what, of ranks. Of windows first may be the higher one:
+    putting them in order costs less where counts are, than where each pair is found.
+    """
+
+    def __init__(self, order: Order, pairs: tuple[str, ...]):
+        self._order = order
+        self._allowed = allowed_pairs(pairs, order.kinds)
+        self._paired = self._allowed.any(axis=1)[order.kind]
+        self._any = bool(self._paired.any())
+        self._tally = SparseTally(FOLDS * order.size**2 * len(Together), self._wanted)
+
+    def add_within(
+        self,
+        together: Together,
+        wholes: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+        folds: NDArray[np.int64],
+    ) -> None:
+        """Count every two terms of the same document or sentence.
+
+        wholes: (found,) number of the document or sentence, never falling. ranks: (found,) of the terms found in it,
+        each once, rising within it. folds: (found,).
+        """
+        if not self._any:
+            return
+        kept = self._paired[ranks]
+        wholes, ranks, folds = wholes[kept], ranks[kept], folds[kept]
+        starts = starts_of(wholes)
+        ends = np.append(starts, len(wholes))[1:]
+        self._add(together, np.repeat(ends, ends - starts), ranks, folds)
+
+    def add_windows(
+        self,
+        positions: NDArray[np.int64],
+        window: int,
+        ranks: NDArray[np.int64],
+        folds: NDArray[np.int64],
+    ) -> None:
+        """Count every two hits of two terms at most `window` words apart. positions: (hits,) never falling."""
+        if not self._any:
+            return
+        kept = self._paired[ranks]
+        positions, ranks, folds = positions[kept], ranks[kept], folds[kept]
+        self._add(Together.WINDOWS, np.searchsorted(positions, positions + window, "right"), ranks, folds)
+
+    def _add(
+        self,
+        together: Together,
+        ends: NDArray[np.intp],
+        ranks: NDArray[np.int64],
+        folds: NDArray[np.int64],
+    ) -> None:
+        size = self._order.size
+        first = (folds * size + ranks) * size * len(Together) + together
+        second = ranks * len(Together)
+        for codes in sums(ends, first.astype(self._tally.type), second.astype(self._tally.type)):
+            self._tally.add(codes)
+
+    def _wanted(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        pair = codes // len(Together) % self._order.size**2
+        first, second = np.divmod(pair, self._order.size)
+        wanted: NDArray[np.bool_] = self._allowed[self._order.kind[first], self._order.kind[second]]
+        wanted &= first != second
+        pair = np.minimum(first, second) * self._order.size + np.maximum(first, second)
+        return wanted & ~np.isin(pair, self._order.one_spelling)
+
+    def frame(self) -> pl.DataFrame:
+        """PAIR_COUNTS without the corpus."""
+        size = self._order.size
+        each = size**2 * len(Together)
+        schema = pl.Schema({name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"})
+        frames = [pl.DataFrame(schema=schema)]
+        for fold in range(FOLDS):  # one by one, as they may be many millions
+            codes, counts = self._tally.counts(fold * each, (fold + 1) * each)
+            pair, together = np.divmod(codes - fold * each, len(Together))
+            one, other = (self._order.term[x] for x in np.divmod(pair, size))
+            columns = {whole.name.lower(): np.where(together == whole, counts, 0) for whole in Together}
+            pairs = {"first": np.minimum(one, other), "second": np.maximum(one, other)}
+            frame = pl.DataFrame(pairs | columns).group_by("first", "second").sum()
+            frames.append(frame.with_columns(fold=pl.lit(fold)).select(schema.names()).cast(schema))
+        return pl.concat(frames)

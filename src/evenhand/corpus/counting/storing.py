@@ -1,0 +1,125 @@
+"""Counts as one file: the tables within a sealed Parquet file, on this machine or at an address of fsspec."""
+
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from evenhand.corpus.counting.counts import TABLES, Counts
+from evenhand.corpus.counting.options import CountingOptions
+from evenhand.schema import (
+    UNREADABLE,
+    VERSION,
+    DataError,
+    WriteError,
+    parse_json,
+    read_parquet,
+    table_bytes,
+    write_bytes,
+)
+
+FORMAT = 1
+"""Of the file; raised when what it holds changes."""
+ABOUT = "about"
+FILE = {"name": pl.String, "content": pl.Binary}
+"""One row a table, as Parquet, and one that says what they are of, as JSON."""
+
+
+def write_counts(path: Path | str, counts: Counts) -> None:
+    """Write counts as one file, whole or not at all.
+
+    path: a file here, or an address of fsspec (s3://bucket/counts.parquet), which gets it in one piece. What stood
+    there is replaced. Raises WriteError.
+
+    >>> import tempfile
+    >>> from evenhand.corpus.counting.counts import empty_counts
+    >>> path = Path(tempfile.mkdtemp()) / "counts.parquet"
+    >>> write_counts(path, empty_counts("a1"))
+    >>> read_counts(path).table_hash
+    'a1'
+    """
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "table_hash": counts.table_hash,
+        "options": asdict(counts.options),
+    }
+    rows: list[tuple[str, bytes]] = [(ABOUT, json.dumps(about).encode())]
+    for name in TABLES:
+        held = io.BytesIO()
+        getattr(counts, name).write_parquet(held, compression="zstd")
+        rows.append((name, held.getvalue()))
+    frame = pl.DataFrame(rows, schema=FILE, orient="row")
+    content = bytes(table_bytes(frame, compression="uncompressed"))
+    if not is_address(path):
+        write_bytes(path, content)
+        return
+    try:
+        system, place = _system(str(path))
+        system.pipe_file(place, content)
+    except Exception as error:  # every store has errors of its own
+        hint = "See that you may write there, then run again."
+        raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
+
+
+def read_counts(path: Path | str) -> Counts:
+    """Counts that `write_counts` wrote.
+
+    Raises DataError for a file that is absent, was changed or cut short since, or is of another version's format.
+    """
+    hint = "Count this part again."
+    try:
+        if is_address(path):
+            with TemporaryDirectory() as folder:
+                system, place = _system(str(path))
+                here = Path(folder) / "counts.parquet"
+                here.write_bytes(system.cat_file(place))
+                frame = read_parquet(here)
+        else:
+            frame = read_parquet(Path(path))
+    except UNREADABLE as error:
+        raise DataError(f"{path} cannot be read: {_said(error)}.", hint) from error
+    except DataError:
+        raise
+    except Exception as error:  # every store has errors of its own
+        raise DataError(f"{path} cannot be fetched: {_said(error)}.", "See that you may read it.") from error
+    if dict(frame.schema) != FILE or set(frame["name"]) < {ABOUT, *TABLES}:
+        raise DataError(f"{path} holds no counts.", hint)
+    held = dict(frame.iter_rows())
+    about = parse_json(held[ABOUT])
+    if about["format"] != FORMAT:
+        raise DataError(
+            f"{path} holds counts in format {about['format']} of evenhand {about['version']}, not {FORMAT}.",
+            hint,
+        )
+    options = CountingOptions(**about["options"] | {"pairs": tuple(about["options"]["pairs"])})
+    tables = {name: pl.read_parquet(held[name]).select(*schema) for name, schema in TABLES.items()}
+    return Counts(about["table_hash"], **tables, options=options)
+
+
+def is_address(path: Path | str) -> bool:
+    """Whether this is an address of fsspec.
+
+    >>> is_address("s3://bucket/counts.parquet"), is_address("counts.parquet")
+    (True, False)
+    """
+    return isinstance(path, str) and "://" in path
+
+
+def _system(address: str) -> tuple[Any, str]:
+    try:
+        import fsspec
+    except ImportError as error:
+        raise DataError(
+            f"{address} needs fsspec, which is not installed.", 'Install it: pip install "evenhand[corpus]"'
+        ) from error
+    system, place = fsspec.core.url_to_fs(address)
+    return system, place
+
+
+def _said(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")

@@ -1,0 +1,129 @@
+"""Accumulators of small codes: how often each was seen, dense where there are few, sparse where there are many."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WAITING = 1 << 21
+"""Codes that wait before they are counted together: 16 MB."""
+WIDEST = (1 << 32) - 1
+"""The highest count that four bytes hold."""
+AT_ONCE = 1 << 20
+"""Pairs that are laid out at once."""
+
+Codes = NDArray[np.int64]
+
+
+class Tally:
+    """How often each code 0 ... size-1 was added."""
+
+    def __init__(self, size: int):
+        self._counts = np.zeros(size, dtype=np.int64)
+        self._waiting: list[Codes] = []
+        self._codes = 0
+
+    def add(self, codes: Codes) -> None:
+        """Count some codes more. codes: (any,)."""
+        self._waiting.append(codes)
+        self._codes += len(codes)
+        if self._codes > max(WAITING, len(self._counts)):
+            self._settle()
+
+    def counts(self) -> NDArray[np.int64]:
+        """(size,) of each code."""
+        self._settle()
+        return self._counts
+
+    def _settle(self) -> None:
+        if self._waiting:
+            self._counts += np.bincount(np.concatenate(self._waiting), minlength=len(self._counts))
+        self._waiting, self._codes = [], 0
+
+
+class SparseTally:
+    """How often each code of very many was added, of which few are: two sorted arrays, and what waits for them.
+
+    size: one more than the highest code. wanted: says of codes which are kept; asked of each once in a while.
+    """
+
+    def __init__(self, size: int, wanted: Callable[[Codes], NDArray[np.bool_]]):
+        # half the memory, and sorted in half the time
+        self.type: Any = np.uint32 if size <= 1 << 32 else np.int64
+        self._wanted = wanted
+        self._codes: NDArray[Any] = np.zeros(0, dtype=self.type)
+        self._counts: NDArray[Any] = np.zeros(0, dtype=np.uint32)  # wider when one of them needs it
+        self._waiting: list[NDArray[Any]] = []
+        self._held = 0
+
+    def add(self, codes: NDArray[Any]) -> None:
+        """Count some codes more. codes: (any,) of `type`."""
+        self._waiting.append(codes)
+        self._held += len(codes)
+        if self._held > WAITING:
+            self._settle()
+
+    def counts(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """Codes first ... last-1 that were seen, sorted, and how often: two arrays (codes,)."""
+        self._settle()
+        some = slice(*(int((self._codes < edge).sum()) for edge in (first, last)))
+        return self._codes[some].astype(np.int64), self._counts[some].astype(np.int64)
+
+    def _settle(self) -> None:
+        if not self._waiting:
+            return
+        waiting = np.concatenate(self._waiting)
+        waiting.sort()
+        self._waiting, self._held = [], 0
+        starts = starts_of(waiting)
+        codes, counts = waiting[starts], np.diff(starts, append=len(waiting))
+        kept = self._wanted(codes.astype(np.int64))
+        codes, counts = codes[kept], counts[kept]
+        if len(counts) and int(self._counts.max(initial=0)) + int(counts.max()) > WIDEST:
+            self._counts = self._counts.astype(np.int64)
+        counts = counts.astype(self._counts.dtype)
+        place = np.searchsorted(self._codes, codes)
+        known = np.zeros(len(codes), dtype=bool)
+        within = place < len(self._codes)
+        known[within] = self._codes[place[within]] == codes[within]
+        self._counts[place[known]] += counts[known]
+        if not known.all():
+            self._codes = np.insert(self._codes, place[~known], codes[~known])
+            self._counts = np.insert(self._counts, place[~known], counts[~known])
+
+
+def starts_of(values: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Where runs of equal values begin.
+
+    >>> starts_of(np.array([3, 3, 5, 5, 5, 7])).tolist()
+    [0, 2, 5]
+    """
+    new = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+def sums(ends: NDArray[np.intp], first: NDArray[Any], second: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """`first` of each element + `second` of every one behind it up to its own end, some at a time: memory stays flat.
+
+    ends: (elements,) one past the last partner of each. first, second: (elements,).
+
+    >>> ends, tens, ones = np.array([3, 3, 3, 4]), np.array([10, 20, 30, 40]), np.array([1, 2, 3, 4])
+    >>> [several.tolist() for several in sums(ends, tens, ones)]
+    [[12, 13, 23]]
+    """
+    partners = np.maximum(ends - np.arange(1, len(ends) + 1), 0)
+    behind = np.cumsum(partners)
+    begun, done = 0, 0
+    while len(ends) and done < behind[-1]:
+        stop = max(int(np.searchsorted(behind, done + AT_ONCE, "right")), begun + 1)
+        several = partners[begun:stop]
+        total = int(behind[stop - 1]) - done
+        next_to = np.arange(begun + 1, stop + 1) - (behind[begun:stop] - several - done)
+        places = np.repeat(next_to, several)
+        places += np.arange(total)
+        codes = np.repeat(first[begun:stop], several)
+        codes += second[places]
+        yield codes
+        begun, done = stop, done + total

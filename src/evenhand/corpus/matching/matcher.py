@@ -1,0 +1,178 @@
+"""Finds all terms of a table in documents, in one pass however many terms there are."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.corpus.matching.hits import Hits, joined
+from evenhand.corpus.matching.numbering import Numbering, Places
+from evenhand.corpus.matching.original import place_in_original
+from evenhand.corpus.normalising import normalised, normalised_bytes, words_alone
+from evenhand.corpus.terms import TermTable
+from evenhand.schema import DataError
+
+CORPUS_COMMAND = "pip install 'evenhand[corpus]'"
+AT_ONCE = 1 << 19
+"""Characters that are looked through at a time, unless one document has more."""
+SPACE, LINE_END = b" \n"
+
+
+def automaton(patterns: list[bytes]) -> Any:
+    """An Aho-Corasick automaton; raises DataError where the extra `corpus` is not installed."""
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
+    except ImportError as error:
+        raise DataError("Looking for terms needs a library that is not installed.", CORPUS_COMMAND) from error
+    return BytesAhoCorasick(patterns, implementation=Implementation.DFA)
+
+
+class Matcher:
+    """Where the surfaces of a table stand in documents.
+
+    A hit is a place where the normalised surface stands in the normalised document (`normalised`: case, hyphens, kinds
+    of spaces and apostrophes do not matter) and neither a letter, digit, mark nor underscore stands before or behind
+    it. So "he" is not in "the" or "hé", "women" is in "women's", "white" in "white-collar", "Muslim" in "non-Muslim",
+    "African American" in "African-American" and across a line end, but not in "African, American". Text without spaces
+    between words (Chinese, Thai) holds a term only between signs.
+
+    All hits are found: those of nested and overlapping surfaces, and of several terms that share a surface.
+
+    A document is looked through as a whole: one of n bytes needs some 10 n bytes of memory, and one of nothing but hits
+    80 n.
+
+    >>> from evenhand.corpus import build_terms
+    >>> table = build_terms(["pronouns"])
+    >>> hits = Matcher(table).find(["", "She saw the women's choir."])
+    >>> table.surfaces["text"].gather(hits.surface).to_list(), hits.word.tolist()
+    (['she', 'women'], [0, 3])
+    """
+
+    def __init__(self, table: TermTable):
+        """table: what to look for. Raises DataError where the extra `corpus` is not installed."""
+        surfaces = [text.encode() for text in table.surfaces["text"].to_list()]
+        words = [bytes(words_alone(bytearray(surface))) for surface in surfaces]
+        patterns: dict[bytes, list[int]] = {}
+        for row, spelt in enumerate(words):
+            patterns.setdefault(b" " + spelt + b" ", []).append(row)
+        self.table = table
+        self._automaton = automaton(list(patterns)) if patterns else None
+        self._lengths = np.array([len(surface) for surface in surfaces], np.int64)
+        self._longest = int(self._lengths.max(initial=0))
+        self._characters = np.array([len(surface.decode()) for surface in surfaces], np.int64)
+        self._parted = np.array([b" " in spelt for spelt in words], bool)
+        self._text = np.frombuffer(b"".join(surfaces), np.uint8)
+        self._text_from = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]) if surfaces else self._lengths
+        self._rows = np.array(list(chain.from_iterable(patterns.values())), np.int64)
+        self._shared_by = np.array([len(rows) for rows in patterns.values()], np.int64)
+        self._rows_from = np.cumsum(self._shared_by) - self._shared_by
+
+    def normalised(self, text: str) -> str:
+        """A document as `Hits.start` counts its characters."""
+        return normalised(text)
+
+    def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
+        """First character of a hit in the document as it was given, and one past its last.
+
+        start, surface: of the hit, as `find` gave them for this document.
+        """
+        return place_in_original(text, start, start + int(self._characters[surface]))
+
+    def find(self, texts: Sequence[str]) -> Hits:
+        """All hits in some documents.
+
+        texts: any documents, also empty ones and such with zero bytes or lone surrogates, which no term can cross.
+        """
+        return joined([self._find(texts[first:last]) for first, last in _in_parts(texts)])
+
+    def _find(self, texts: Sequence[str]) -> Hits:
+        content = normalised_bytes(texts)
+        words = words_alone(content)
+        numbering = Numbering(content, words)
+        surface, start, end = self._hits(content, words)
+        edges = numbering.edges
+        document = np.searchsorted(edges, start) - 1
+        of_word = numbering.word_at(start)
+        first_word = numbering.words_before(edges)
+        first_sentence = np.searchsorted(numbering.sentence_ends, first_word, side="right")
+        sentence = np.searchsorted(numbering.sentence_ends, of_word, side="right")
+        return Hits(
+            document=document.astype(np.int32),
+            surface=surface.astype(np.int32),
+            start=_characters_between(content, edges[document] + 1, start),
+            nested=_nested(start, end),
+            sentence=(sentence - first_sentence[document]).astype(np.int32),
+            word=(of_word - first_word[document]).astype(np.int32),
+            words=np.diff(first_word),
+            sentences=np.diff(first_sentence),
+        )
+
+    def _hits(self, content: bytearray, words: bytearray) -> tuple[Places, Places, Places]:
+        """Surface, first byte and one past the last of each hit, by first byte, longer ones first."""
+        found = self._automaton.find_matches_as_indexes(words, overlapping=True) if self._automaton else []
+        flat = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3)
+        pattern, start = flat[:, 0], flat[:, 1] + 1
+        shared = self._shared_by[pattern]
+        if len(pattern) and shared.max() > 1:
+            each = np.arange(shared.sum()) - np.repeat(np.cumsum(shared) - shared, shared)
+            surface = self._rows[np.repeat(self._rows_from[pattern], shared) + each]
+            start = np.repeat(start, shared)
+        else:
+            surface = self._rows[self._rows_from[pattern]]
+        kept = self._agrees(np.frombuffer(content, np.uint8), surface, start)
+        surface, start = surface[kept], start[kept]
+        length = self._lengths[surface]
+        # surfaces that share a place come in the order of their rows, which a stable sort keeps
+        order = np.argsort(start * (self._longest + 1) - length, kind="stable")
+        return surface[order], start[order], (start + length)[order]
+
+    def _agrees(self, content: NDArray[np.uint8], surface: Places, start: Places) -> NDArray[np.bool_]:
+        """Whether what stands between the words of a surface stands there in the document as well."""
+        kept = np.ones(len(surface), bool)
+        parted = np.flatnonzero(self._parted[surface])
+        if not len(parted):
+            return kept
+        lengths = self._lengths[surface[parted]]
+        begins = np.cumsum(lengths) - lengths
+        within = np.arange(lengths.sum()) - np.repeat(begins, lengths)
+        there = content[np.repeat(start[parted], lengths) + within]
+        there = np.where(there == LINE_END, SPACE, there)
+        meant = self._text[np.repeat(self._text_from[surface[parted]], lengths) + within]
+        kept[parted] = np.logical_and.reduceat(there == meant, begins)
+        return kept
+
+
+def _in_parts(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Places between which documents are looked through at a time: about as many bytes as a processor's cache holds."""
+    size = np.cumsum([len(text) for text in texts])
+    if not texts:
+        yield 0, 0
+    first = 0
+    while first < len(texts):
+        so_far = size[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(size, so_far + AT_ONCE)))
+        yield first, last
+        first = last
+
+
+def _nested(start: Places, end: Places) -> NDArray[np.bool_]:
+    """Whether each hit lies within a longer one; hits by start, longer ones first."""
+    if not len(start):
+        return np.zeros(0, bool)
+    new = np.ones(len(start), bool)  # hits of one place, of terms that share it, do not nest in each other
+    new[1:] = (start[1:] != start[:-1]) | (end[1:] != end[:-1])
+    spans = end[new]
+    reached = np.maximum.accumulate(spans)
+    within = np.zeros(len(spans), bool)
+    within[1:] = reached[:-1] >= spans[1:]
+    nested: NDArray[np.bool_] = within[np.cumsum(new) - 1]
+    return nested
+
+
+def _characters_between(content: bytearray, first: Places, last: Places) -> Places:
+    if content.isascii():
+        return last - first
+    continued = np.flatnonzero((np.frombuffer(content, np.uint8) & 0xC0) == 0x80)
+    return last - first - (np.searchsorted(continued, last) - np.searchsorted(continued, first))

@@ -1,0 +1,94 @@
+"""Which word and which sentence of its document a place of normalised text lies in."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.int64]
+SPACE, LINE_END, FULL_STOP, EXCLAMATION, QUESTION, APOSTROPHE = b" \n.!?'"
+CLOSING = np.isin(np.arange(256), list(b"\"')]}"))
+"""Bytes that may stand between the end of a sentence and the space behind it, two at most."""
+TITLES = ("mr", "ms", "mx", "dr", "st", "jr", "sr", "vs", "mrs")
+"""Words whose full stop ends no sentence; nor does one behind a single letter ("J. K.", "U.S.", "e.g.")."""
+
+
+class Numbering:
+    """The words and sentences of documents that were normalised together.
+
+    A word is a run of letters, digits, marks and underscores; an apostrophe between two does not part it ("don't" is
+    one, "African-American" two). A sentence ends at . ! or ? with a space behind it (closing quotes and brackets may
+    stand between), at a line end, and at the document's; not behind `TITLES` and single letters. One without a word is
+    none. Other abbreviations ("etc.", "Prof.") end sentences here.
+    """
+
+    def __init__(self, content: bytearray, words: bytearray):
+        """content: as `normalised_bytes` gives it. words: the same, of `words_alone`."""
+        self._content = np.frombuffer(content, np.uint8)
+        self._of_word = np.frombuffer(words, np.uint8) != SPACE
+        self.edges: Places = np.flatnonzero(self._content == 0)
+        """(n + 1,) the zero bytes around n documents."""
+
+    @cached_property
+    def _rank(self) -> tuple[NDArray[np.uint64], Places]:
+        """Bits that say where words begin, 64 places each, and how many are in front of each 64."""
+        of_word, apostrophe = self._of_word, self._content == APOSTROPHE
+        starts = of_word.copy()
+        starts[1:] &= ~of_word[:-1]
+        starts[2:] &= ~(apostrophe[1:-1] & of_word[:-2])
+        packed = np.packbits(starts, bitorder="little")
+        bits = np.zeros(len(starts) // 64 + 1, "<u8")
+        bits.view(np.uint8)[: len(packed)] = packed
+        before = np.zeros(len(bits), np.int64)
+        np.cumsum(np.bitwise_count(bits[:-1]), out=before[1:])
+        return bits, before
+
+    def words_before(self, places: Places) -> Places:
+        """How many words begin before each place, all documents counted through."""
+        bits, before = self._rank
+        block = places >> 6
+        below = (np.uint64(1) << (places & 63).astype(np.uint64)) - np.uint64(1)
+        found: Places = before[block] + np.bitwise_count(bits[block] & below)
+        return found
+
+    def word_at(self, places: Places) -> Places:
+        """The word that each place lies in; of a place outside words the one that follows. Counted through."""
+        inside = self._of_word[places].astype(np.int64)
+        words: Places = self.words_before(places + inside) - inside
+        return words
+
+    @cached_property
+    def sentence_ends(self) -> Places:
+        """For each sentence one past its last word, all counted through, rising."""
+        content = self._content
+        stop = content == FULL_STOP
+        hard = (content == LINE_END) | (content == 0)
+        marks = np.flatnonzero(stop | hard | (content == EXCLAMATION) | (content == QUESTION))
+        last = len(content) - 1
+        behind = np.minimum(marks + 1, last)
+        following = content[behind]
+        for _ in range(2):
+            closed = np.flatnonzero(CLOSING[following])
+            behind[closed] = np.minimum(behind[closed] + 1, last)
+            following[closed] = content[behind[closed]]
+        marks = marks[hard[marks] | (following <= SPACE)]
+        ends = np.ones(len(marks), bool)
+        stops = stop[marks]
+        ends[stops] = ~self._abbreviated(marks[stops])
+        found = self.words_before(marks[ends])
+        with_words: Places = found[np.diff(found, prepend=0) > 0]
+        return with_words
+
+    def _abbreviated(self, stops: Places) -> NDArray[np.bool_]:
+        one, two, three, four = (
+            np.where(self._of_word[at], self._content[at], SPACE)
+            for at in (np.maximum(stops - back, 0) for back in range(1, 5))
+        )
+        found: NDArray[np.bool_] = (two == SPACE) & (one > ord("9"))
+        for title in TITLES:
+            if len(title) == 2:
+                found |= (three == SPACE) & (two == ord(title[0])) & (one == ord(title[1]))
+            else:
+                same = (three == ord(title[0])) & (two == ord(title[1])) & (one == ord(title[2]))
+                found |= same & (four == SPACE)
+        return found

@@ -1,0 +1,187 @@
+"""How documents and terms are spelt before they are compared: letters folded, punctuation made plain.
+
+One rule for both, so that a term stands in a document exactly where the two spellings agree:
+
+- Unicode is composed (NFC), and letters are case-folded: "ß" as "ss", "İ" as "i".
+- A space of any kind and a hyphen (also a no-break or en one) are a space: "African-American" is "African American".
+  A hyphen with a space on both sides, hyphens in a row and an em dash are dashes, which part like a comma.
+- Runs of spaces are one. A line end stays, so that sentences end there, and within a term it counts as a space; an
+  empty line parts.
+- Soft hyphens, joiners and marks of writing direction vanish ("Mus\\u00adlim" is "muslim"). A zero-width space is a
+  space.
+- Curly apostrophes and quotes become straight ones. What else is no letter, digit, mark or underscore becomes . ! or ?
+  where that is what it says, and `OTHER` if not.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.schema import without_surrogates
+
+OTHER = "\x01"
+"""What any sign becomes that is neither a word's nor plain punctuation."""
+SPACE, LINE_END, HYPHEN, COMMA = b" \n-,"
+_OF_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
+_SPACES = frozenset(b" \t\r\v\f\x1c\x1d\x1e\x1f")
+
+
+def _folded(byte: int) -> int:
+    if byte in _SPACES:
+        return SPACE
+    if byte == 127 or (0 < byte < SPACE and byte != LINE_END):
+        return ord(OTHER)
+    return byte + 32 if ord("A") <= byte <= ord("Z") else byte
+
+
+_FOLDED = bytes(map(_folded, range(256)))
+_WORDS_ALONE = bytes(byte if byte in _OF_WORDS or byte >= 128 else SPACE for byte in range(256))
+_PLAIN = (
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-")
+    | dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032\uff07\u00b4", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\uff02", '"')
+    | dict.fromkeys("\u2026\u3002\uff0e\uff61", ".")
+    | dict.fromkeys("\u203c\uff01", "!")
+    | dict.fromkeys("\u061f\u203d\uff1f", "?")
+    | dict.fromkeys("\u0085\u2028\u2029", "\n")
+    | {"\u200b": " ", "\u0130": "i"}
+    | dict.fromkeys(map(chr, (0x034F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), "")
+)
+"""Signs outside ASCII by what is put in their place; marks that choose among glyphs, and say nothing, vanish."""
+_LONGEST_KEPT = 24
+"""Bytes of a run outside ASCII whose plain spelling is remembered: curly quotes, an accented letter."""
+
+
+def normalised(text: str) -> str:
+    """A text as terms are looked for in it; see this file's rules. Its characters are those that `Hits.start` counts.
+
+    >>> normalised("Afro\\u2010American women\\u2019s  RIGHTS")
+    "afro american women's rights"
+    """
+    return bytes(normalised_bytes([text])[1:-1]).decode()
+
+
+def normalised_bytes(texts: Sequence[str]) -> bytearray:
+    """Documents normalised as one run of UTF-8, with a zero byte before, between and behind them and nowhere else.
+
+    All bytes above 127 are of words. Zero bytes of documents, and lone surrogates, are no characters: they part like
+    punctuation.
+    """
+    content = joined_bytes(texts)
+    spelt = folded(content if content.isascii() else with_replacements(content, replacements(content)))
+    kept = single_spaces(spelt)
+    return spelt if kept is None else bytearray(np.frombuffer(spelt, np.uint8)[kept])
+
+
+def words_alone(content: bytearray) -> bytearray:
+    """Normalised documents with a space for every byte that is of no word; places stay."""
+    return content.translate(_WORDS_ALONE)
+
+
+def joined_bytes(texts: Sequence[str]) -> bytes:
+    """Documents as one run of UTF-8, with a zero byte before, between and behind them and nowhere else."""
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        encoded = [without_surrogates(text).encode() for text in texts]
+    content = b"\0".join([b"", *encoded, b""])
+    if np.count_nonzero(np.frombuffer(content, np.uint8) == 0) > len(encoded) + 1:
+        content = b"\0".join([b"", *(each.replace(b"\0", OTHER.encode()) for each in encoded), b""])
+    return content
+
+
+def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
+    """Stretches of joined documents that are beyond ASCII, and their plain spelling: composed, words case-folded."""
+    beyond = np.frombuffer(content, np.uint8) >= 128  # never the first nor the last byte, which are zero
+    edges = np.flatnonzero(beyond[1:] != beyond[:-1]) + 1
+    found = []
+    for first, last in edges.reshape(-1, 2).tolist():
+        run = content[first:last]
+        plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
+        if plain is None:  # it begins with a mark that may become one letter with what stands before it
+            first -= 1
+            plain = plainly(content[first:last].decode())
+        found.append((first, last, plain))
+    return found
+
+
+def with_replacements(content: bytes, replaced: list[tuple[int, int, bytes]]) -> bytes:
+    """Joined documents with plain spellings in their places."""
+    pieces: list[bytes] = []
+    done = 0
+    for first, last, plain in replaced:
+        pieces += content[done:first], plain
+        done = last
+    pieces.append(content[done:])
+    return b"".join(pieces)
+
+
+def _plain(run: bytes) -> bytes | None:
+    text = run.decode()
+    return None if unicodedata.category(text[0])[0] == "M" else plainly(text)
+
+
+_plain_kept = lru_cache(maxsize=1 << 16)(_plain)
+
+
+def plainly(text: str) -> bytes:
+    """The plain spelling of a stretch of text."""
+    return "".join(map(_plain_character, unicodedata.normalize("NFC", text))).encode()
+
+
+@lru_cache(maxsize=1 << 16)
+def _plain_character(character: str) -> str:
+    plain = _PLAIN.get(character)
+    if plain is not None or character.isascii():
+        return character if plain is None else plain
+    category = unicodedata.category(character)
+    if character.isalnum() or category[0] == "M":
+        return character.casefold()
+    if category == "Cf":
+        return ""
+    return " " if category == "Zs" else OTHER
+
+
+def folded(content: bytes) -> bytearray:
+    """Documents in ASCII and words in small letters, with a comma for each hyphen of a dash, a space for others."""
+    spelt = bytearray(content).translate(_FOLDED)
+    array = np.frombuffer(spelt, np.uint8)
+    hyphens = np.flatnonzero(array == HYPHEN)
+    before, behind = array[hyphens - 1], array[hyphens + 1]
+    dash = (before == HYPHEN) | (behind == HYPHEN) | (_is_gap(before) & _is_gap(behind))
+    array[hyphens] = np.where(dash, COMMA, SPACE)
+    return spelt
+
+
+def single_spaces(spelt: bytearray) -> NDArray[np.bool_] | None:
+    """Which bytes stay where runs of spaces and line ends become one space, a line end if they hold one, or two.
+
+    None if all do. The bytes that stay of a run are changed in place into what they become.
+    """
+    content = np.frombuffer(spelt, np.uint8)
+    gap = _is_gap(content)
+    seconds = np.flatnonzero(gap[1:] & gap[:-1]) + 1  # all of a run but its first
+    if not len(seconds):
+        return None
+    new = np.ones(len(seconds), bool)
+    new[1:] = seconds[1:] != seconds[:-1] + 1
+    firsts = seconds[new] - 1
+    line_ends = np.add.reduceat(content[seconds] == LINE_END, np.flatnonzero(new), dtype=np.int64)
+    line_ends += content[firsts] == LINE_END
+    content[firsts[line_ends > 0]] = LINE_END
+    parting = firsts[line_ends > 1] + 1
+    content[parting] = LINE_END
+    if len(parting) == len(seconds):
+        return None
+    kept = np.ones(len(content), bool)
+    kept[seconds] = False
+    kept[parting] = True
+    return kept
+
+
+def _is_gap(content: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    gap: NDArray[np.bool_] = (content == SPACE) | (content == LINE_END)
+    return gap

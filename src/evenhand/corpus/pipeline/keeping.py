@@ -1,0 +1,70 @@
+"""Counts of ranks as they are kept, one file each, and all of them added up."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.corpus.counting import Counts, merged, read_counts
+from evenhand.schema import DataError
+
+AT_ONCE = 16
+"""Files added up at a time: two would add large sums again and again, all would fill the memory."""
+
+
+def rank_file(folder: str, rank: int) -> str:
+    """Where the counts of a rank lie.
+
+    >>> rank_file("s3://bucket/counts", 7)
+    's3://bucket/counts/00007.parquet'
+    """
+    return f"{folder.rstrip('/')}/{rank:05d}.parquet"
+
+
+def kept_ranks(folder: str, ranks: int) -> set[int]:
+    """Which of so many ranks have their counts in a folder; raises DataError for one that cannot be looked into."""
+    there = set(_names(folder))
+    return {rank for rank in range(ranks) if rank_file("", rank).lstrip("/") in there}
+
+
+def merged_ranks(folder: str, ranks: int) -> Counts:
+    """The counts of all ranks added up; the sum is the same whatever order they were counted in.
+
+    Raises DataError naming the ranks that are missing, and for a damaged file.
+    """
+    missing = sorted(set(range(ranks)) - kept_ranks(folder, ranks))
+    if missing or not ranks:
+        raise DataError(
+            f"{folder} holds the counts of {ranks - len(missing):,} of {ranks:,} ranks; missing: "
+            f"{_in_words(missing) or 'all'}.",
+            "Count those first: the same command goes on.",
+        )
+    sums: Sequence[Counts | str] = [rank_file(folder, rank) for rank in range(ranks)]
+    while len(sums) > 1 or isinstance(sums[0], str):
+        sums = [
+            merged([read_counts(part) if isinstance(part, str) else part for part in sums[start:][:AT_ONCE]])
+            for start in range(0, len(sums), AT_ONCE)
+        ]
+    return sums[0]
+
+
+def _in_words(ranks: Sequence[int]) -> str:
+    more = f", ... ({len(ranks):,} in all)" if len(ranks) > 20 else ""
+    return ", ".join(map(str, ranks[:20])) + more
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        if "://" not in folder:
+            return [path.name for path in Path(folder).iterdir()]
+        import fsspec
+
+        system, path = fsspec.core.url_to_fs(folder)
+        system.invalidate_cache()
+        return [name.rstrip("/").rpartition("/")[2] for name in system.ls(path, detail=False)]
+    except FileNotFoundError:
+        return []
+    except Exception as error:  # each store has errors of its own
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise DataError(
+            f"{folder} cannot be listed: {type(error).__name__}: {reason}.",
+            "Look whether the address is right, and the credentials are those of the store.",
+        ) from error

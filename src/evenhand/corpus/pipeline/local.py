@@ -1,0 +1,187 @@
+"""Ranks counted by processes of this machine; one that is killed is replaced, and its rank is counted anew."""
+
+import multiprocessing
+import signal
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from evenhand.corpus.pipeline.work import RankDone
+from evenhand.schema import EvenhandError, end_with, one_thread_each, unheard
+
+Count = Callable[[int], RankDone]
+"""Counts a rank and keeps it; can be sent to another process."""
+MOST_DEATHS = 5
+"""Times that processes may be ended over one rank while none is finished."""
+READY = "ready"
+
+
+def over_processes(
+    count: Count,
+    ranks: Sequence[int],
+    workers: int,
+    reads: Callable[[int], str],
+    note: Callable[[str], None] = lambda message: None,
+) -> Generator[RankDone, None, None]:
+    """Count ranks; yields each as its counts are kept. Close it to stop: what is not kept then is lost.
+
+    reads: what a rank reads, for errors. note: is told of processes that were ended from outside.
+    Raises what counting raises, and EvenhandError where the same rank ends its process again and again.
+    """
+    if workers == 1 or len(ranks) == 1:
+        for rank in ranks:
+            yield count(rank)
+        return
+    # Spawned, not forked: a fork copies locks of polars' threads and hangs.
+    crew = _Crew(multiprocessing.get_context("spawn"))
+    left, deaths = deque(ranks), Counter[int | None]()
+    try:
+        while left or crew.busy:
+            with one_thread_each(), unheard():
+                crew.fill(min(workers, len(left) + crew.busy))
+            for worker in crew.heard():
+                said = worker.says()
+                if said is None:  # it is no more
+                    crew.members.remove(worker)
+                    deaths[worker.rank] += 1
+                    if worker.rank is not None:
+                        left.append(worker.rank)
+                        note(
+                            f"The process that counted rank {worker.rank} {worker.end()}: it is counted anew."
+                        )
+                    if deaths[worker.rank] >= MOST_DEATHS:
+                        raise _hopeless(worker, reads)
+                    continue
+                if isinstance(said, BaseException):
+                    raise said
+                if said == READY:
+                    worker.tell(count)
+                else:
+                    deaths.clear()
+                    yield said
+                if left:
+                    worker.order(left.popleft())
+                else:
+                    crew.dismiss(worker)
+    finally:
+        crew.end()
+
+
+def _hopeless(worker: "_Worker", reads: Callable[[int], str]) -> EvenhandError:
+    if worker.rank is None:
+        return EvenhandError(
+            f"Processes that count cannot be started: {MOST_DEATHS} one after the other {worker.end()}.",
+            "Look whether the memory suffices; with --workers 1 no other process is started. A script that counts has "
+            'to stand behind `if __name__ == "__main__":`.',
+        )
+    return EvenhandError(
+        f"Rank {worker.rank} has had {MOST_DEATHS} processes, and each {worker.end()}; most likely the memory does not "
+        f"suffice. It reads {reads(worker.rank)}.",
+        "The other ranks are kept. Run again with fewer --workers, or leave that file out.",
+    )
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: BaseProcess
+    orders: Connection
+    rank: int | None = None
+
+    def order(self, rank: int | None) -> None:
+        """Have it count a rank; None: it may end."""
+        self.rank = rank
+        self.tell(rank)
+
+    def tell(self, message: Any) -> None:
+        """Send it something, which it reads at once."""
+        with suppress(OSError):  # it has died meanwhile, which is heard next
+            self.orders.send(message)
+
+    def says(self) -> Any:
+        """What it says, None if it has died."""
+        try:
+            return self.orders.recv() if self.orders.poll() else None
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> str:
+        """How it ended, in words."""
+        self.process.join()
+        code = self.process.exitcode or 0
+        if code >= 0:
+            return f"ended with code {code}"
+        names = {int(one): one.name for one in signal.Signals}
+        return f"was ended by signal {-code} ({names.get(-code, 'unknown')})"
+
+
+class _Crew:
+    """Processes that count, as many as wanted, all of which end when this one does."""
+
+    def __init__(self, context: Any):
+        self._context = context
+        self._theirs, self._ours = context.Pipe(duplex=False)
+        self.members: list[_Worker] = []
+        self._dismissed: list[_Worker] = []
+
+    @property
+    def busy(self) -> int:
+        """Those that have a rank."""
+        return sum(worker.rank is not None for worker in self.members)
+
+    def fill(self, wanted: int) -> None:
+        """Start processes until so many are there."""
+        while len(self.members) < wanted:
+            mine, its = self._context.Pipe()
+            process = self._context.Process(target=_work, args=(its, self._theirs), daemon=True)
+            process.start()
+            its.close()
+            self.members.append(_Worker(process, mine))
+
+    def heard(self) -> list[_Worker]:
+        """Those that say something, or die."""
+        heard = wait([worker.orders for worker in self.members])
+        return [worker for worker in self.members if worker.orders in heard]
+
+    def dismiss(self, worker: _Worker) -> None:
+        """Let one go that has nothing left to do; where a rank has to be counted anew, another is started."""
+        self.members.remove(worker)
+        self._dismissed.append(worker)
+        worker.order(None)
+
+    def end(self) -> None:
+        """End all at once: what is not kept is counted again."""
+        self._ours.close()
+        everybody = self.members + self._dismissed
+        for worker in everybody:
+            worker.process.kill()
+        for worker in everybody:
+            worker.process.join()
+            worker.orders.close()
+        self._theirs.close()
+
+
+def _work(orders: Connection, parent: Connection) -> None:
+    """What a process does until it is told to end.
+
+    What it is to do is sent once it can read: a stop while a process is begun with much would leave it half of that.
+    """
+    end_with(parent)
+    with suppress(EOFError, OSError):  # the parent has gone
+        orders.send(READY)
+        count: Count = orders.recv()
+        while (rank := orders.recv()) is not None:
+            try:
+                said: RankDone | Exception = count(rank)
+            except Exception as error:
+                if not isinstance(error, EvenhandError):
+                    error.add_note(traceback.format_exc())
+                said = error
+            try:
+                orders.send(said)
+            except (TypeError, AttributeError, ValueError):  # an error that cannot be sent
+                orders.send(RuntimeError("".join(traceback.format_exception(said))))  # type: ignore[arg-type]

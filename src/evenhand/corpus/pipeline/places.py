@@ -1,0 +1,52 @@
+"""Where ranks are counted: processes here, datatrove here, Slurm, or Ray."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from evenhand.corpus.pipeline.local import over_processes
+from evenhand.corpus.pipeline.stages import COUNTING, Stage
+from evenhand.corpus.pipeline.work import RankDone, Work
+
+PLACES = ("local", "datatrove", "slurm", "ray", "auto")
+"""Besides the address of a Ray cluster."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where, with how many processes at once (None: as many as there are processors), and where its logs go."""
+
+    name: str
+    logs: str
+    workers: int | None = None
+    slurm: Mapping[str, Any] = field(default_factory=dict)
+
+
+def do_ranks(
+    place: Place, work: Work, stage: Stage, processors: int, note: Callable[[str], None]
+) -> Generator[RankDone, None, None]:
+    """Do the ranks of a stage that are not done, at a place; yields each as it is kept. Close it to stop.
+
+    processors: of this machine. note: is told what a reader should know now.
+    Raises UsageError for what is not installed or wrongly set, what counting raises, EvenhandError for a rank that ends
+    its process again and again.
+    """
+    kept = stage.kept(work)
+    left = [rank for rank in range(len(work.ranks)) if rank not in kept]
+    match place.name:
+        case "slurm":
+            from evenhand.corpus.pipeline.slurm import on_slurm
+
+            return on_slurm(work, stage, f"{place.logs}/{stage.name}", place.slurm, note)
+        case name if name == "auto" or name.startswith("ray"):
+            from evenhand.corpus.pipeline.on_ray import on_ray
+
+            return on_ray(name, work, stage, left, place.workers)
+        case "datatrove" if stage is COUNTING:  # hashes are no documents
+            from evenhand.corpus.pipeline.trove import Local
+
+            count = Local(work, f"{place.logs}/{stage.name}").count
+        case _:
+            count = partial(stage.run, work)
+    return over_processes(count, left, place.workers or processors, work.reads, note)

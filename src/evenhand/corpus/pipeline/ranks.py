@@ -1,0 +1,37 @@
+"""How the pieces of a corpus are dealt to ranks: parts that are counted, kept and lost as one."""
+
+from collections.abc import Sequence
+
+from evenhand.corpus.reading import Piece
+
+LARGEST = 256 * 2**20
+"""Bytes as stored of a rank: seconds of work, so that a kill loses little."""
+SMALL = 8 * 2**20
+"""Bytes that are not worth a further process, which takes seconds to start."""
+MOST_PIECES = 4096
+"""Of a rank: many small files are no reason for one that never ends."""
+
+
+def dealt(pieces: Sequence[Piece], largest: int = LARGEST, workers: int = 1) -> list[tuple[Piece, ...]]:
+    """Ranks of pieces in their order, each of `largest` bytes at most unless one piece is larger.
+
+    workers: who are to have a rank each, where there is enough to read.
+
+    >>> def piece(size): return Piece("web", f"{size}.txt", "text", size)
+    >>> [[one.size for one in rank] for rank in dealt([piece(3), piece(4), piece(9), piece(1)], largest=8)]
+    [[3, 4], [9], [1]]
+    >>> len(dealt([piece(30 * SMALL)] * 8, workers=4))
+    8
+    """
+    each = -(-sum(piece.size for piece in pieces) // workers)
+    wanted = min(largest, max(SMALL, each))
+    ranks: list[tuple[Piece, ...]] = []
+    rank: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        if rank and (size + piece.size > wanted or len(rank) >= MOST_PIECES):
+            ranks.append(tuple(rank))
+            rank, size = [], 0
+        rank.append(piece)
+        size += piece.size
+    return [*ranks, tuple(rank)] if rank else ranks

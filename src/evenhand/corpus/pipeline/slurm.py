@@ -1,0 +1,146 @@
+"""Ranks counted by jobs of Slurm, which go on when the command that sent them has ended."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.corpus.pipeline.stages import Stage
+from evenhand.corpus.pipeline.trove import KeptRanks, steps_of
+from evenhand.corpus.pipeline.work import RankDone, Work
+from evenhand.schema import EvenhandError, UsageError, is_file, read_json, write_json
+
+try:
+    from datatrove.executor import SlurmPipelineExecutor
+    from datatrove.utils.logging import logger
+except ImportError as error:
+    raise UsageError(
+        "--on slurm needs datatrove, which is not installed.", "pip install 'evenhand[cluster]'"
+    ) from error
+
+LOOK = 2.0
+"""Seconds between looks for counts that have come."""
+ASK = 20.0
+"""Seconds between questions whether jobs are still there."""
+SENT = "slurm-job.json"
+NEEDED = ("partition", "time")
+TAKEN = (
+    *("partition", "time", "qos", "cpus_per_task", "mem_per_cpu_gb", "workers", "tasks_per_job", "job_name"),
+    *("env_command", "condaenv", "venv_path", "sbatch_args", "srun_args", "max_array_size", "requeue"),
+    *("requeue_signals", "mail_type", "mail_user", "slurm_logs_folder", "with_srun", "job_id_position"),
+)
+"""Options of datatrove's SlurmPipelineExecutor that may be given."""
+
+
+class Slurm(KeptRanks, SlurmPipelineExecutor):  # type: ignore[misc]
+    """datatrove's executor for Slurm; Slurm takes back a job whose machine is lost."""
+
+    def __init__(self, work: Work, stage: Stage, logs: str, **options: Any):
+        named = {"job_name": f"evenhand-{stage.name}", "qos": None, **options}
+        super().__init__(steps_of(work, stage), tasks=len(work.ranks), logging_dir=logs, **named)
+        self.work, self.stage = work, stage
+
+
+def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of Slurm as given. Raises UsageError for unknown and missing ones, and where there is no Slurm.
+
+    >>> checked_slurm({"partition": "cpu"})
+    Traceback (most recent call last):
+    evenhand.schema.errors.UsageError: --on slurm needs slurm.time...
+    """
+    if unknown := [name for name in options if name not in TAKEN]:
+        raise UsageError(
+            f"There is no option slurm.{unknown[0]}.",
+            f"Known: {', '.join(f'slurm.{name}' for name in TAKEN)}.",
+        )
+    if missing := [f"slurm.{name}" for name in NEEDED if not options.get(name)]:
+        raise UsageError(
+            f"--on slurm needs {' and '.join(missing)}.",
+            "--set slurm.partition=cpu --set slurm.time=02:00:00",
+        )
+    if shutil.which("sbatch") is None:
+        raise UsageError(
+            "--on slurm: there is no `sbatch` here.", "Run it where jobs are sent from, or take another --on."
+        )
+    if "SLURM_ARRAY_TASK_ID" in os.environ:
+        raise UsageError(
+            "--on slurm: this is a task of a Slurm array itself.",
+            "Send jobs from outside of one, or --on local.",
+        )
+    return dict(options)
+
+
+def on_slurm(
+    work: Work, stage: Stage, logs: str, options: Mapping[str, Any], note: Callable[[str], None]
+) -> Generator[RankDone, None, None]:
+    """Send jobs for the ranks of a stage that are not done, unless those sent before still run; yields what has come.
+
+    Close it to leave them running. Raises UsageError as `checked_slurm`, EvenhandError where jobs have ended and
+    ranks are missing.
+    """
+    named = checked_slurm(options)
+    total = len(work.ranks)
+    told = stage.kept(work)
+    job = _sent(Path(logs))
+    if job is not None and _runs(job):
+        note(f"Job {job}, which was sent before, is still at work.")
+    else:
+        job = _send(Slurm(work, stage, logs, **named))
+        write_json(Path(logs) / SENT, {"job": job})
+        note(f"Job {job} was sent; its logs are in {logs}.")
+    asked, gone = time.monotonic(), False
+    while len(told) < total:
+        for rank in sorted(stage.kept(work) - told):
+            told.add(rank)
+            yield stage.tell(work, rank)
+        if len(told) == total:
+            break
+        if gone:
+            raise _ended(work, job, logs, sorted(set(range(total)) - told))
+        if time.monotonic() - asked > ASK:
+            asked, gone = time.monotonic(), not _runs(job)  # what came in the last moment is still taken
+        if not gone:
+            time.sleep(LOOK)
+
+
+def _send(executor: Slurm) -> str:
+    logger.disable("datatrove")  # its lines on standard error; ours say the same
+    try:
+        executor.run()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise EvenhandError(
+            f"Slurm did not take the job: {error}.",
+            "What sbatch said stands above; options of it are given as --set slurm.NAME=VALUE.",
+        ) from error
+    finally:
+        logger.enable("datatrove")
+    return str(executor.job_id)
+
+
+def _sent(logs: Path) -> str | None:
+    if not is_file(logs / SENT):
+        return None
+    content = read_json(logs / SENT, "Remove the file: jobs are sent anew.")
+    return str(content["job"]) if isinstance(content, dict) and "job" in content else None
+
+
+def _runs(job: str) -> bool:
+    """Whether Slurm still has a job, waiting or running."""
+    if shutil.which("squeue") is None:
+        return True
+    asked = subprocess.run(["squeue", "-h", "-o", "%i", "-j", job], capture_output=True, text=True)
+    if asked.returncode == 0:
+        return bool(asked.stdout.strip())
+    return "invalid job id" not in asked.stderr.lower()  # a Slurm that does not answer may still have it
+
+
+def _ended(work: Work, job: str, logs: str, missing: list[int]) -> EvenhandError:
+    return EvenhandError(
+        f"Job {job} of Slurm has ended, and {len(missing):,} of {len(work.ranks):,} ranks are not done; the first, "
+        f"{missing[0]}, reads {work.reads(missing[0])}.",
+        f"{logs}/logs and {logs}/slurm_logs say why. The same command sends them anew; more memory is "
+        "--set slurm.mem_per_cpu_gb=8, more time --set slurm.time=08:00:00.",
+    )

@@ -1,0 +1,72 @@
+"""What there is to count, and what is told of a rank: the same wherever that happens."""
+
+from dataclasses import dataclass
+
+from evenhand.corpus.counting import Counter, CountingOptions, Counts, merged
+from evenhand.corpus.matching import Matcher
+from evenhand.corpus.reading import Piece, ReadingOptions, Reason
+from evenhand.corpus.terms import TermTable
+
+CHOSEN = frozenset({Reason.DUPLICATE, Reason.NOT_SAMPLED, Reason.EMPTY, Reason.OTHER_RECORD})
+"""Reasons that are a choice, or what such files hold; of the others something is wrong with the file."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that a process needs to count any rank: it is sent to each."""
+
+    table: TermTable
+    ranks: tuple[tuple[Piece, ...], ...]
+    reading: ReadingOptions
+    counting: CountingOptions
+    folder: str
+    """Where counts of ranks are kept: a path, or an address that all machines reach; a path where documents that repeat
+    others are left out, which are found by way of files beside them."""
+
+    def reads(self, rank: int) -> str:
+        """What a rank reads, in a few words."""
+        addresses = list(dict.fromkeys(piece.address for piece in self.ranks[rank]))
+        more = f" and {len(addresses) - 3:,} more" if len(addresses) > 3 else ""
+        return ", ".join(addresses[:3]) + more
+
+
+@dataclass(frozen=True)
+class RankDone:
+    """One rank whose counts are kept."""
+
+    rank: int
+    bytes: int
+    """As stored, of its pieces."""
+    documents: int
+    broken: int
+
+
+class Counters:
+    """Counters of what is read in one rank, one for each corpus, with one automaton."""
+
+    def __init__(self, table: TermTable, options: CountingOptions):
+        self._table, self._options, self._matcher = table, options, Matcher(table)
+        self._counters: dict[str, Counter] = {}
+
+    def of(self, corpus: str) -> Counter:
+        """The counter of a corpus."""
+        if corpus not in self._counters:
+            options = vars(self._options)
+            self._counters[corpus] = Counter(self._table, self._matcher, corpus=corpus, **options)
+        return self._counters[corpus]
+
+    def counts(self) -> Counts:
+        """All of them added up."""
+        return merged([counter.counts() for counter in self._counters.values()])
+
+
+def done_of(work: Work, rank: int, counts: Counts) -> RankDone:
+    """What is told of a rank with such counts."""
+    size = sum(piece.size for piece in work.ranks[rank])
+    return RankDone(rank, size, int(counts.totals["documents"].sum()), broken_documents(counts))
+
+
+def broken_documents(counts: Counts) -> int:
+    """Documents that could not be read, as far as they could be told apart."""
+    chosen = [str(reason) for reason in CHOSEN]
+    return int(counts.skipped.filter(~counts.skipped["reason"].is_in(chosen))["documents"].sum())

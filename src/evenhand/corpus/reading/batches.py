@@ -1,0 +1,123 @@
+"""Documents of a piece in batches, in order, with what was left out and why."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.corpus.reading.chunks import Chunk
+from evenhand.corpus.reading.documents import Batch, Piece, Reason, fold_of
+from evenhand.corpus.reading.duplicates import draw_texts, write_hash_file
+from evenhand.corpus.reading.formats import (
+    read_columns,
+    read_file,
+    read_jsonl,
+    read_lines,
+    read_paragraphs,
+    read_records,
+    read_rows,
+)
+from evenhand.corpus.reading.options import ReadingOptions
+from evenhand.corpus.reading.stores import Stored
+from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.schema import UsageError
+
+Reader = Callable[[Stored, Piece, ReadingOptions], Iterator[Chunk]]
+READERS: Mapping[str, Reader] = {
+    "parquet": read_columns,
+    "jsonl": read_jsonl,
+    "csv": read_rows,
+    "warc": read_records,
+    "text/line": read_lines,
+    "text/paragraph": read_paragraphs,
+    "text/file": read_file,
+}
+
+
+def read_batches(
+    piece: Piece, options: ReadingOptions | None = None, repeats: NDArray[np.int64] | None = None
+) -> Iterator[Batch]:
+    """The documents of a piece, about `options.batch_bytes` of text at a time; memory does not grow with the file.
+
+    repeats: where duplicates are dropped, the sorted places of this piece's entry in `repeats_of`. The last batch,
+    which may hold no text, says of the file which it was and what was wrong with it. Raises DataError for a file that
+    is not there, may not be read, or is another than when the work was planned; UsageError where duplicates are to be
+    dropped and nobody looked for them.
+    """
+    options = options or ReadingOptions()
+    if options.duplicates == "drop" and repeats is None:
+        raise UsageError(
+            "Which documents repeat others is not known yet.",
+            "Look for them first: write_hashes of each rank, then find_repeats.",
+        )
+    texts: list[str] = []
+    places: list[int] = []
+    skipped: Counter[Reason] = Counter()
+    held = counted = 0
+    damage = ""
+    whole = not piece.first and piece.last is None
+    with Stored(piece.address, piece.version, hashed=whole) as stored:
+        try:
+            for chunk in _chunks(stored, piece, options):
+                repeated = _among(chunk.places, repeats)
+                skipped.update(chunk.skipped)
+                skipped[Reason.DUPLICATE] += sum(repeated)
+                for text, place, again in zip(chunk.texts, chunk.places, repeated, strict=True):
+                    if again:
+                        continue
+                    texts.append(text)
+                    places.append(place)
+                    held += len(text)
+                    if held >= options.batch_bytes:
+                        yield _batch(texts, places, skipped, stored.bytes_read - counted)
+                        texts, places, skipped, held, counted = [], [], Counter(), 0, stored.bytes_read
+        except Damaged as found:
+            # where a file holds no text, its first piece alone speaks for it
+            if found.reason is not None and not (found.reason is Reason.BINARY and piece.first):
+                skipped[found.reason] += 1
+            damage = f"{piece.address}: {found.told}."
+        sha256 = stored.identity()
+        stored.check_version()
+        batch = _batch(texts, places, skipped, stored.bytes_read - counted)
+    yield Batch(batch.texts, batch.folds, batch.places, batch.skipped, batch.bytes_read, True, sha256, damage)
+
+
+def write_hashes(pieces: Sequence[Piece], options: ReadingOptions, path: Path) -> int:
+    """Write the hashes of all documents of some pieces to a file, for `find_repeats`; returns how many there are.
+
+    Reads what `read_batches` will read with the same options. Raises as it does, and WriteError.
+    """
+    return write_hash_file(path, _all_chunks(pieces, options))
+
+
+def _all_chunks(pieces: Sequence[Piece], options: ReadingOptions) -> Iterator[tuple[Piece, Chunk]]:
+    for piece in pieces:
+        with Stored(piece.address, piece.version) as stored, suppress(Damaged):  # which read_batches counts
+            for chunk in _chunks(stored, piece, options):
+                yield piece, chunk
+
+
+def _chunks(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+    if piece.version.startswith("size 0"):  # an empty shard, which is no file of any format
+        return
+    for chunk in READERS[piece.kind](stored, piece, options):
+        yield draw_texts(chunk, piece.corpus, options)
+
+
+def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[bool]:
+    if repeats is None or not len(repeats):
+        return [False] * len(places)
+    return list(np.isin(np.array(places, dtype=np.int64), repeats).tolist())
+
+
+def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:
+    return Batch(
+        texts,
+        [fold_of(text) for text in texts],
+        places,
+        {reason: n for reason, n in skipped.items() if n},
+        size,
+    )

@@ -1,0 +1,97 @@
+"""A first look at a source before all of it is read: whether it has the column that is to be read."""
+
+from difflib import get_close_matches
+from itertools import islice
+
+from evenhand.corpus.reading.documents import Piece
+from evenhand.corpus.reading.formats import column_types, holds_text, lines_of, opened, rows_of, value_of
+from evenhand.corpus.reading.stores import Stored
+from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.schema import DataError, parse_json
+
+LOOKED_AT = 100
+"""Lines of JSON: where none of so many has the column, it is a wrong one."""
+
+
+def check_column(piece: Piece, column: str) -> bool:
+    """Whether a file shows that it has the column; False for one that is broken or empty, and says nothing.
+
+    Raises DataError, which lists the columns there, for one without it.
+    """
+    if piece.kind not in ("parquet", "jsonl", "csv"):
+        return True
+    if not piece.size:
+        return False
+    with Stored(piece.address, piece.version) as stored:
+        try:
+            match piece.kind:
+                case "parquet":
+                    return _parquet_has(stored, column)
+                case "jsonl":
+                    return _json_has(stored, piece, column)
+            heading = next(rows_of(stored, piece), [])
+        except Damaged:
+            return False
+    if column not in heading:
+        raise DataError(f"{piece.address} has no column {column!r}.", _choose(heading, column))
+    return True
+
+
+def _parquet_has(stored: Stored, column: str) -> bool:
+    types = column_types(opened(stored))
+    if column in types and not holds_text(types[column]):
+        raise DataError(
+            f"{stored.address}: the column {column!r} holds no text, but {types[column]}.",
+            _choose([name for name, kind in types.items() if holds_text(kind)], column),
+        )
+    if column not in types:
+        raise DataError(f"{stored.address} has no column {column!r}.", _choose(list(types), column))
+    return True
+
+
+def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
+    rows, names, broken = 0, dict[str, None](), 0
+    lines = (line for block in lines_of(stored, piece) for line in block.content.split(b"\n") if line.strip())
+    for line in islice(lines, LOOKED_AT):
+        if not rows and not broken and line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+            raise DataError(
+                f"{stored.address} is a list in JSON, not an object a line.",
+                'Expected lines such as {"text": "..."}; jq -c ".[]" makes them of a list.',
+            )
+        try:
+            row = parse_json(line.decode("utf-8-sig"))
+        except ValueError:
+            broken += 1
+            continue
+        rows += 1
+        if isinstance(value_of(row, column, column.split(".")), str):
+            return True
+        names.update(dict.fromkeys(_names(row)))
+    if broken and not rows:
+        raise DataError(
+            f"{stored.address}: none of its first {broken} lines is JSON.",
+            'Expected an object a line, such as {"text": "..."}. For plain text: --kind text',
+        )
+    if rows:
+        raise DataError(
+            f"{stored.address}: none of its first {rows} rows has text under {column!r}.",
+            _choose(list(names), column),
+        )
+    return False
+
+
+def _names(row: object, before: str = "") -> list[str]:
+    if not isinstance(row, dict):
+        return []
+    names = []
+    for key, value in row.items():
+        names += _names(value, f"{before}{key}.") if isinstance(value, dict) else [f"{before}{key}"]
+    return names
+
+
+def _choose(names: list[str], column: str) -> str:
+    near = get_close_matches(column, names, n=1)
+    nearest = (
+        near[0] if near else next((name for name in names if "text" in name or "content" in name), "NAME")
+    )
+    return f"It has {', '.join(names[:40]) or 'none'}. Name the one that holds the text: --column {nearest}"

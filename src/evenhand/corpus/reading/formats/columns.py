@@ -1,0 +1,157 @@
+"""Parquet: the column of texts alone, a row group after another; a damaged group loses its own rows and no others."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from evenhand.corpus.reading.chunks import Chunk
+from evenhand.corpus.reading.documents import Piece, Reason
+from evenhand.corpus.reading.drawing import Draw
+from evenhand.corpus.reading.options import ReadingOptions
+from evenhand.corpus.reading.stores import EXTRA, Stored
+from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.schema import DataError
+
+MOST_ROWS = 8192
+"""Of a batch."""
+
+BUFFER = 1 << 22
+"""Bytes of a column that are read ahead: without a limit it is all of a row group, which may be all of a file."""
+
+
+def opened(stored: Stored) -> Any:
+    """A file of Parquet with its footer read. Raises Damaged for one that has none, or none that can be read."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise DataError(
+            f"{stored.address} is Parquet, which needs a reader that is not installed.", EXTRA
+        ) from error
+    try:
+        handle = pyarrow.PythonFile(stored, mode="r")
+        return pyarrow.parquet.ParquetFile(handle, pre_buffer=False, buffer_size=BUFFER)
+    except (OSError, pyarrow.ArrowException) as error:
+        told = " ".join(str(error).split())
+        truncated = "magic bytes" in told or "smaller than" in told or "footer" in told
+        if truncated:
+            raise Damaged(Reason.TRUNCATED, "it has no footer: it breaks off, or is no Parquet") from error
+        raise Damaged(Reason.UNREADABLE, f"its footer is damaged ({told[:200]})") from error
+
+
+def column_types(file: Any) -> dict[str, str]:
+    """Types by column of an opened file; columns within records are named with dots."""
+    types: dict[str, str] = {}
+
+    def add(name: str, kind: Any) -> None:
+        import pyarrow
+
+        if pyarrow.types.is_struct(kind):
+            for field in kind:
+                add(f"{name}.{field.name}", field.type)
+        else:
+            types[name] = str(kind)
+
+    for field in file.schema_arrow:
+        add(field.name, field.type)
+    return types
+
+
+def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+    """The documents of the row groups of a piece.
+
+    Raises Damaged for a file whose footer cannot be read, and behind the last of the groups where one could not be.
+    """
+    import pyarrow
+
+    file = opened(stored)
+    rows = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+    firsts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+    draw = Draw.of_places(options, piece.name)
+    groups = range(piece.first, len(rows) if piece.last is None else min(piece.last, len(rows)))
+    if not holds_text(column_types(file).get(options.column)):
+        yield Chunk(skipped=_reason(Reason.NO_TEXT, sum(rows[group] for group in groups)))
+        return
+    lost: list[int] = []
+    for group in groups:
+        place = int(firsts[group])
+        try:
+            for batch in file.iter_batches(
+                batch_size=_batch_rows(file, group, options),
+                row_groups=[group],
+                columns=[options.column],
+                use_threads=False,
+            ):
+                yield _chunk(_texts(batch, options.column), place, draw)
+                place += batch.num_rows
+        except (OSError, pyarrow.ArrowException) as error:
+            lost.append(group)
+            told = " ".join(str(error).split())[:200]
+            yield Chunk(skipped=_reason(Reason.UNREADABLE, int(firsts[group + 1]) - place))
+    if lost:
+        names = ", ".join(map(str, lost[:20]))
+        raise Damaged(None, f"of its row groups, {names} could not be decoded ({told})")
+
+
+def holds_text(kind: str | None) -> bool:
+    """Whether a column of this type can hold texts.
+
+    >>> holds_text("large_string"), holds_text("int64"), holds_text("dictionary<values=string, ...>")
+    (True, False, True)
+    """
+    plain = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+    return kind in plain or (kind or "").startswith("dictionary<values=string")
+
+
+def _reason(reason: Reason, rows: int) -> Any:
+    from collections import Counter
+
+    return Counter({reason: rows})
+
+
+def _batch_rows(file: Any, group: int, options: ReadingOptions) -> int:
+    """Rows that hold about a batch of text."""
+    about = file.metadata.row_group(group)
+    size = sum(
+        about.column(number).total_uncompressed_size
+        for number in range(about.num_columns)
+        if about.column(number).path_in_schema == options.column
+    )
+    return int(np.clip(options.batch_bytes * about.num_rows // max(size, 1), 1, MOST_ROWS))
+
+
+def _texts(batch: Any, column: str) -> Any:
+    """The column of a batch that holds it alone, inside however many records."""
+    import pyarrow.compute
+
+    values = batch.column(0)
+    while hasattr(values.type, "num_fields") and str(values.type).startswith("struct"):
+        values = pyarrow.compute.struct_field(values, [0])
+    if str(values.type).startswith("dictionary"):
+        values = values.dictionary_decode()
+    return values
+
+
+def _chunk(values: Any, first: int, draw: Draw) -> Chunk:
+    import pyarrow
+
+    chunk = Chunk()
+    places = np.arange(first, first + len(values))
+    if not draw.draws_all:
+        drawn = draw.drawn(places)
+        chunk.skipped[Reason.NOT_SAMPLED] += int((~drawn).sum())
+        values, places = values.filter(pyarrow.array(drawn)), places[drawn]
+    numbers = places.tolist()
+    try:
+        texts = values.to_pylist()
+    except UnicodeDecodeError:
+        texts = values.cast(pyarrow.large_binary()).to_pylist()
+    for text, place in zip(texts, numbers, strict=True):
+        if isinstance(text, str):
+            chunk.add(text, place)
+        elif text is None:
+            chunk.skipped[Reason.NO_TEXT] += 1
+        else:
+            chunk.add_bytes(text, place)
+    return chunk

@@ -1,0 +1,75 @@
+"""JSON lines: one object a line, whose text stands under a key, or under one within records."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evenhand.corpus.reading.chunks import Chunk
+from evenhand.corpus.reading.documents import Piece, Reason
+from evenhand.corpus.reading.drawing import Draw
+from evenhand.corpus.reading.formats.lines import BOM, lines_of
+from evenhand.corpus.reading.options import ReadingOptions
+from evenhand.corpus.reading.stores import EXTRA, Stored
+from evenhand.schema import DataError, parse_json, without_surrogates
+
+
+def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+    """The documents of a piece; lines that are not drawn are never parsed.
+
+    Raises Damaged behind the last whole line of a file that breaks off, or is none of text.
+    """
+    try:
+        from orjson import JSONDecodeError, loads
+    except ImportError as error:
+        raise DataError("Reading JSON lines needs a package that is not installed.", EXTRA) from error
+    draw = Draw.of_places(options, piece.name)
+    keys = options.column.split(".")
+    for lines in lines_of(stored, piece):
+        drawn, skipped = lines.drawn(draw)
+        chunk = Chunk()
+        chunk.skipped.update(skipped)
+        for start, end in drawn:
+            line = lines.content[start:end]
+            place = lines.place + start
+            by_python = False
+            try:
+                row = loads(line)
+            except JSONDecodeError:
+                row, by_python = _otherwise(line.removeprefix(BOM) if place == 0 else line), True
+            if isinstance(row, Reason):
+                chunk.skipped[row] += 1
+                continue
+            text = value_of(row, options.column, keys)
+            if not isinstance(text, str):
+                chunk.skipped[Reason.NO_TEXT] += 1
+            elif by_python and without_surrogates(text) != text:  # the faster reader takes none
+                chunk.skipped[Reason.INVALID_UTF8] += 1
+            else:
+                chunk.add(text, place)
+        yield chunk
+
+
+def _otherwise(line: bytes) -> Any:
+    """A row that only Python's reader takes (NaN, lone surrogates), or the reason why there is none."""
+    if not line.strip():
+        return Reason.EMPTY
+    try:
+        return parse_json(line.decode())
+    except UnicodeDecodeError:
+        return Reason.INVALID_UTF8
+    except ValueError:
+        return Reason.NOT_JSON
+
+
+def value_of(row: Any, column: str, keys: Sequence[str]) -> Any:
+    """What stands under a key, or under keys that lead into records; None where nothing does.
+
+    >>> value_of({"meta": {"body": "x"}}, "meta.body", ["meta", "body"])
+    'x'
+    """
+    if not isinstance(row, dict):
+        return None
+    if column in row or len(keys) == 1:
+        return row.get(column)
+    for key in keys:
+        row = row.get(key) if isinstance(row, dict) else None
+    return row

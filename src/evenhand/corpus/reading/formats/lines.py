@@ -1,0 +1,149 @@
+"""Files of lines, whole or a range of bytes: every line is handed on exactly once, wherever a file was cut.
+
+A line belongs to the range that its first byte lies in, and ends at \\n (or \\r\\n) and nowhere else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
+from evenhand.corpus.reading.drawing import Draw
+from evenhand.corpus.reading.stores import Stored
+from evenhand.corpus.reading.unpacking import UNPACKED_AT_ONCE, Damaged, packing_of, unpacked
+
+BOM = b"\xef\xbb\xbf"
+HEAD = 1024
+MAGIC = {
+    b"PAR1": "Parquet",
+    b"\x1f\x8b": "packed with gzip (.gz)",
+    b"\x28\xb5\x2f\xfd": "packed with zstd (.zst)",
+    b"BZh91AY&SY": "packed with bzip2",
+    b"\xfd7zXZ\0": "packed with xz",
+    b"PK\x03\x04": "a ZIP archive",
+    b"%PDF": "PDF",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+    b"ARROW1": "Arrow",
+}
+"""How files begin that hold no lines in UTF-8."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Whole lines one after another."""
+
+    place: int
+    """Of the first byte, in the unpacked file."""
+    content: bytes
+    too_long: int = 0
+    """Lines of more than LONGEST bytes, whose content is not here."""
+
+    def spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(n,) where lines start and (n,) where they end in `content`, without their line feeds."""
+        ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == ord("\n"))
+        if not self.content.endswith(b"\n"):
+            ends = np.append(ends, len(self.content))
+        return np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1] + 1]), ends
+
+    def drawn(self, draw: Draw) -> tuple[list[tuple[int, int]], dict[Reason, int]]:
+        """Starts and ends of the lines that are drawn, and how many are not, or are too long."""
+        if not self.content:
+            return [], {Reason.TOO_LONG: self.too_long}
+        starts, ends = self.spans()
+        chosen = draw.drawn(starts + self.place)
+        long = chosen & (ends - starts > LONGEST)
+        skipped = {
+            Reason.NOT_SAMPLED: int((~chosen).sum()),
+            Reason.TOO_LONG: self.too_long + int(long.sum()),
+        }
+        chosen &= ~long
+        return list(zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True)), skipped
+
+
+def check_head(head: bytes) -> None:
+    """Raises Damaged, as BINARY, for the beginning of a file that holds no text in UTF-8."""
+    kind = next((told for magic, told in MAGIC.items() if head.startswith(magic)), None)
+    if kind or b"\0" in head[:HEAD]:
+        raise Damaged(Reason.BINARY, f"it is {kind or 'binary'}, not text in UTF-8")
+
+
+def content_from(stored: Stored, piece: Piece) -> tuple[int, Iterator[bytes]]:
+    """The first line of a piece: its place, and the content of the file from there on.
+
+    Raises Damaged where the file begins as no text does; for all but the first range of it with nothing to count.
+    """
+    if packing_of(piece.address):
+        return 0, _headed(unpacked(stored))
+    if piece.first == 0:
+        return 0, _headed(unpacked(stored))
+    stored.seek(0)
+    check_head(stored.read(HEAD))
+    place = piece.first - 1
+    stored.seek(place)
+    while block := stored.read(UNPACKED_AT_ONCE):
+        if end := block.find(b"\n") + 1:
+            place += end
+            break
+        place += len(block)
+    stored.seek(place)
+    return place, unpacked(stored)
+
+
+def _headed(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    begun = False
+    for block in blocks:
+        if not begun:
+            check_head(block)
+            begun = True
+        yield block
+
+
+def lines_of(stored: Stored, piece: Piece) -> Iterator[Lines]:
+    """The lines that begin in a piece, in blocks.
+
+    Raises Damaged behind the last whole line of a file that breaks off, or holds no text.
+    """
+    place, blocks = content_from(stored, piece)
+    return line_blocks(place, blocks, piece.last)
+
+
+def line_blocks(place: int, blocks: Iterator[bytes], last: int | None) -> Iterator[Lines]:
+    """Lines from a stream that begins with one.
+
+    place: of the first byte of the stream. last: where no line begins that is wanted; None: all are.
+    """
+    pending: list[bytes] = []
+    held, skipping = 0, False
+    for block in blocks:
+        if last is not None and place >= last:
+            return
+        end = block.rfind(b"\n") + 1
+        if not end:
+            if skipping:
+                place += len(block)
+                continue
+            pending.append(block)
+            held += len(block)
+            if held > LONGEST:
+                yield Lines(place, b"", too_long=1)
+                place, pending, held, skipping = place + held, [], 0, True
+            continue
+        if skipping:
+            cut = block.index(b"\n") + 1
+            place, whole, skipping = place + cut, block[cut:end], False
+        else:
+            whole = b"".join([*pending, block[:end]])
+        if last is not None and place >= last:
+            return
+        if last is not None and place + len(whole) >= last:
+            yield Lines(place, whole[: whole.find(b"\n", last - 1 - place) + 1])
+            return
+        if whole:
+            yield Lines(place, whole)
+        place += len(whole)
+        pending, held = ([block[end:]], len(block) - end) if end < len(block) else ([], 0)
+    if held and (last is None or place < last):
+        yield Lines(place, b"".join(pending))

@@ -1,0 +1,119 @@
+"""Plain text in UTF-8: a document a line, a paragraph (lines up to a blank one), or a file."""
+
+from collections.abc import Iterator
+
+from evenhand.corpus.reading.chunks import Chunk
+from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
+from evenhand.corpus.reading.drawing import Draw
+from evenhand.corpus.reading.formats.lines import BOM, Lines, content_from, line_blocks, lines_of
+from evenhand.corpus.reading.options import ReadingOptions
+from evenhand.corpus.reading.stores import Stored
+
+SPACES = b" \t\r\f\v"
+LOOKED_BACK_AT_ONCE = 1 << 12
+
+
+def read_lines(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+    """A document a line. Raises Damaged behind the last whole line."""
+    draw = Draw.of_places(options, piece.name)
+    for lines in lines_of(stored, piece):
+        drawn, skipped = lines.drawn(draw)
+        chunk = Chunk()
+        chunk.skipped.update(skipped)
+        for start, end in drawn:
+            line, place = lines.content[start:end], lines.place + start
+            chunk.add_bytes(_whole_line(line, place), place)
+        yield chunk
+
+
+def _whole_line(line: bytes, place: int) -> bytes:
+    return (line.removeprefix(BOM) if place == 0 else line).removesuffix(b"\r")
+
+
+def read_paragraphs(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+    """A document a block of lines without a blank one among them; it belongs to the piece that it begins in.
+
+    Raises Damaged behind the last whole line.
+    """
+    draw = Draw.of_places(options, piece.name)
+    begin, blocks = content_from(stored, piece)
+    # a line in the midst of a paragraph belongs to the piece before
+    theirs = begin > 0 and not _follows_a_blank_line(piece, begin)
+    first, held, gathered = 0, 0, list[bytes]()
+    for lines in line_blocks(begin, blocks, None):
+        chunk = Chunk()
+        for line, place in _lines_with_places(lines):
+            if line is not None and not line.strip(SPACES):
+                if held:
+                    _add(chunk, gathered, held, first, draw)
+                gathered, held, theirs = [], 0, False
+            elif not theirs:
+                if not held:
+                    if piece.last is not None and place >= piece.last:
+                        yield chunk
+                        return
+                    first = place
+                held += LONGEST + 1 if line is None else len(line) + 1
+                if held <= LONGEST and line is not None:
+                    gathered.append(line)
+        yield chunk
+        if not held and piece.last is not None and place >= piece.last:
+            return
+    if held:
+        chunk = Chunk()
+        _add(chunk, gathered, held, first, draw)
+        yield chunk
+
+
+def _lines_with_places(lines: Lines) -> Iterator[tuple[bytes | None, int]]:
+    if lines.too_long:
+        yield None, lines.place
+        return
+    for start, end in zip(*(array.tolist() for array in lines.spans()), strict=True):
+        place = lines.place + start
+        yield _whole_line(lines.content[start:end], place), place
+
+
+def _add(chunk: Chunk, gathered: list[bytes], held: int, first: int, draw: Draw) -> None:
+    if not draw.draws(first):
+        chunk.skipped[Reason.NOT_SAMPLED] += 1
+    elif held > LONGEST:
+        chunk.skipped[Reason.TOO_LONG] += 1
+    else:
+        chunk.add_bytes(b"\n".join(gathered), first)
+
+
+def _follows_a_blank_line(piece: Piece, place: int) -> bool:
+    """Whether the line before the one at `place` is blank, or there is none."""
+    with Stored(piece.address) as stored:
+        end = place - 1  # its line feed
+        while end > 0:
+            start = max(0, end - LOOKED_BACK_AT_ONCE)
+            stored.seek(start)
+            before = stored.read(end - start)
+            if start == 0:
+                before = before.removeprefix(BOM)
+            if kept := before.rstrip(SPACES):
+                return kept.endswith(b"\n")
+            end = start
+    return True
+
+
+def read_file(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+    """One document: all of the file. Raises Damaged where it breaks off or cannot be unpacked: nothing of it counts."""
+    chunk = Chunk()
+    if not Draw.of_places(options, piece.name).draws(0):
+        chunk.skipped[Reason.NOT_SAMPLED] += 1
+        yield chunk
+        return
+    content = bytearray()
+    _, blocks = content_from(stored, piece)
+    for block in blocks:
+        content += block
+        if len(content) > LONGEST:
+            chunk.skipped[Reason.TOO_LONG] += 1
+            yield chunk
+            return
+    if content:
+        chunk.add_bytes(bytes(content).removeprefix(BOM).replace(b"\r\n", b"\n"), 0)
+    yield chunk

@@ -1,0 +1,190 @@
+"""Sources made into pieces that can be read apart: small files whole, large ones by ranges of bytes or row groups."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from evenhand.corpus.reading.documents import Piece
+from evenhand.corpus.reading.first_look import check_column
+from evenhand.corpus.reading.formats import opened
+from evenhand.corpus.reading.options import Documents
+from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_source
+from evenhand.corpus.reading.stores import Stored, local, scheme_of
+from evenhand.corpus.reading.unpacking import Damaged, packing_of
+from evenhand.schema import DataError, UsageError, unknown_name
+
+LARGEST = 128 << 20
+LARGEST_BOOK = 8 << 20
+"""Bytes: where no text of a folder is larger, each file is a document. The longest novels have 7 MB."""
+BOOKS = (".txt", ".text")
+PACKED_BY = 4
+"""Bytes of text in a packed one, about."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is to be read. notes: sentences on files that were left out, and on what a document is taken to be."""
+
+    pieces: list[Piece]
+    notes: list[str]
+
+
+def pieces(
+    sources: Sequence[str],
+    *,
+    column: str = "text",
+    kind: str | None = None,
+    documents: Documents = "auto",
+    largest: int = LARGEST,
+) -> list[Piece]:
+    """What `survey` finds, without its notes."""
+    return survey(sources, column=column, kind=kind, documents=documents, largest=largest).pieces
+
+
+def survey(
+    sources: Sequence[str],
+    *,
+    column: str = "text",
+    kind: str | None = None,
+    documents: Documents = "auto",
+    largest: int = LARGEST,
+) -> Survey:
+    """Pieces of sources, in their order and that of the files' names, each document in one of them.
+
+    sources: `[NAME=]ADDRESS` each; an address is a file, a folder (with all in it but what begins with a dot or an
+    underscore) or a pattern, on this machine or behind s3://, hf://datasets/ or https://. Sources of one name are one
+    corpus. column: what holds the text, in Parquet, CSV and JSON. kind: what the files hold (parquet, jsonl, text,
+    csv, warc), whatever they end in. documents: what a document of plain text is; auto: a file, in folders and
+    patterns of several of at most 8 MiB, else a line. largest: bytes of a piece, where a file can be divided.
+
+    Raises UsageError for sources that clash: one file twice in a corpus, or two sources that would be called alike
+    and are not named; DataError where nothing is found, may not be read, or holds no such column.
+    """
+    notes: list[str] = []
+    found: list[Piece] = []
+    named: dict[str, Source] = {}
+    seen: dict[tuple[str, str], str] = {}
+    checked: set[tuple[str, str]] = set()
+    if documents != "auto" and documents not in _UNIT_TOLD:
+        raise unknown_name("unit of documents", documents, ["auto", *_UNIT_TOLD])
+    if not sources:
+        raise UsageError("No source is named.", "Name files, folders or patterns: [NAME=]ADDRESS ...")
+    for given in sources:
+        source = parse_source(given)
+        _check_name(source, named)
+        files = files_of(source, kind, notes)
+        for entry in files:
+            _check_once(source, entry, given, seen)
+        files = _without_empty(files, source, notes)
+        kinds = Counter(entry.kind for entry in files)
+        if len(kinds) > 1:
+            told = ", ".join(f"{kind} ({number:,})" for kind, number in kinds.most_common())
+            notes.append(f"{source.address}: files of several kinds are read as one corpus: {told}.")
+        unit = _unit(files, documents)
+        if any(entry.kind == "text" for entry in files):
+            notes.append(f"{source.address}: {_UNIT_TOLD[unit]}.")
+        for entry in files:
+            piece = _piece(source, entry, unit)
+            if (source.corpus, piece.kind) not in checked and check_column(piece, column):
+                checked.add((source.corpus, piece.kind))
+            found += _divided(piece, entry, largest)
+    return Survey([replace(piece, number=number) for number, piece in enumerate(found)], notes)
+
+
+_UNIT_TOLD = {
+    "line": "each line of plain text is a document",
+    "paragraph": "lines of plain text up to a blank one are a document",
+    "file": "each file of plain text is a document",
+}
+
+
+def _check_name(source: Source, named: dict[str, Source]) -> None:
+    before = named.setdefault(source.corpus, source)
+    if source.named or before.named or _folder(before) == _folder(source):
+        return
+    raise UsageError(
+        f"{before.address} and {source.address} would both be the corpus {source.corpus!r}.",
+        f"Name them, alike or not: one={before.address} other={source.address}",
+    )
+
+
+def _folder(source: Source) -> str:
+    return source.address.rpartition("/")[0]
+
+
+def _check_once(source: Source, entry: SourceFile, given: str, seen: dict[tuple[str, str], str]) -> None:
+    address = entry.file.address
+    there = address if scheme_of(address) else str(Path(local(address)).resolve())
+    if (before := seen.get((source.corpus, there))) is not None:
+        raise UsageError(
+            f"{address} is named twice: by {before} and by {given}. Each of its documents would count twice.",
+            f"Name it once in the corpus {source.corpus!r}.",
+        )
+    seen[source.corpus, there] = given
+
+
+def _without_empty(files: list[SourceFile], source: Source, notes: list[str]) -> list[SourceFile]:
+    empty = [entry for entry in files if entry.file.size == 0 and entry.file.divisible]
+    if len(empty) == len(files):
+        raise DataError(
+            f"{source.address}: {_files(len(files))} of no bytes, and no other.", "Look at the files."
+        )
+    if empty:
+        notes.append(
+            f"{source.address}: {_files(len(empty))} of no bytes, such as {empty[0].file.address}: no documents."
+        )
+    return files
+
+
+def _files(number: int) -> str:
+    return f"{number:,} file{'s' if number != 1 else ''}"
+
+
+def _unit(files: list[SourceFile], documents: Documents) -> str:
+    if documents != "auto":
+        return documents
+    texts = [entry for entry in files if entry.kind == "text"]
+    sizes = [entry.file.size * (PACKED_BY if packing_of(entry.file.address) else 1) for entry in texts]
+    books = len(texts) > 1 and max(sizes) <= LARGEST_BOOK
+    return "file" if books and all(ending_of(entry.name) in BOOKS for entry in texts) else "line"
+
+
+def _piece(source: Source, entry: SourceFile, unit: str) -> Piece:
+    kind = f"text/{unit}" if entry.kind == "text" else entry.kind
+    file = entry.file
+    return Piece(source.corpus, file.address, kind, file.size, name=entry.name, version=file.version)
+
+
+def _divided(piece: Piece, entry: SourceFile, largest: int) -> Iterator[Piece]:
+    if piece.size <= largest or not entry.file.divisible:
+        yield piece
+    elif piece.kind == "parquet":
+        yield from _by_row_groups(piece, largest)
+    elif piece.kind in ("jsonl", "text/line", "text/paragraph") and not packing_of(piece.address):
+        parts = -(-piece.size // largest)
+        cuts = [piece.size * part // parts for part in range(parts + 1)]
+        for first, last in pairwise(cuts):
+            yield replace(piece, first=first, last=last, size=last - first)
+    else:
+        yield piece
+
+
+def _by_row_groups(piece: Piece, largest: int) -> Iterator[Piece]:
+    try:
+        with Stored(piece.address, piece.version) as stored:
+            about = opened(stored).metadata
+            sizes = [about.row_group(group).total_byte_size for group in range(about.num_row_groups)]
+    except Damaged:  # counted where it is read
+        yield piece
+        return
+    # as stored: what row groups say of themselves is their size unpacked
+    stored_sizes = [size * piece.size / max(sum(sizes), 1) for size in sizes]
+    first, held = 0, 0.0
+    for group, size in enumerate(stored_sizes):
+        if held and held + size > largest:
+            yield replace(piece, first=first, last=group, size=int(held))
+            first, held = group, 0.0
+        held += size
+    yield replace(piece, first=first, last=len(sizes), size=int(held)) if first else piece

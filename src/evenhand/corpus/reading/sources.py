@@ -1,0 +1,229 @@
+"""What a user names, made into files: `[NAME=]ADDRESS`, of a file, a folder or a pattern, here or in a store."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+from evenhand.corpus.reading.stores import Found, clear_errors, described, found, local, scheme_of, store_of
+from evenhand.corpus.reading.unpacking import PACKINGS
+from evenhand.schema import DataError, UsageError, is_file, is_folder, unknown_name
+
+KIND_BY_ENDING = {
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".jsonlines": "jsonl",
+    ".txt": "text",
+    ".text": "text",
+    ".tokens": "text",
+    ".raw": "text",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".warc": "warc",
+    ".arc": "warc",
+    ".wet": "warc",
+}
+NAMED = re.compile(r"([^/\\:=*?\[]+)=(.+)", re.DOTALL)
+SHARD = re.compile(r"[-_.]?(part|shard)?[-_.]?\d+([-_.]?of[-_.]?\d+)?$", re.IGNORECASE)
+PATTERN = re.compile(r"[*?\[]")
+EXPECTED = (
+    "Read are .parquet, .jsonl (.ndjson, .json), .csv, .tsv, .txt, .warc, .arc and .wet; all but Parquet packed with "
+    ".gz or .zst, too."
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A corpus, or part of one, as a user named it."""
+
+    corpus: str
+    address: str
+    named: bool
+    """Whether the user gave the name of the corpus."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a source. name: its path within the source. kind: by its ending; "text" of any text."""
+
+    file: Found
+    name: str
+    kind: str
+
+
+def parse_source(given: str) -> Source:
+    """A SOURCE as users write it: [NAME=]ADDRESS. Raises UsageError for an empty part.
+
+    The name of a corpus is, where none is given, that of the folder or of the file without endings and numbers.
+
+    >>> parse_source("wiki=data/en/*.parquet")
+    Source(corpus='wiki', address='data/en/*.parquet', named=True)
+    >>> parse_source("data/c4-train.00000-of-01024.json.gz").corpus
+    'c4-train'
+    """
+    there = "://" not in given and (is_file(given) or is_folder(given) or _matches_here(given))
+    named = None if there else NAMED.fullmatch(given)
+    if named and named[1].strip() and named[2].strip():
+        return Source(named[1].strip(), named[2].strip(), True)
+    if named or not given.strip() or given.startswith("=") or (given.endswith("=") and not there):
+        raise UsageError(f"{given!r} is no source.", "Name a file, a folder or a pattern: [NAME=]ADDRESS")
+    return Source(_derived(given), given, False)
+
+
+def _derived(address: str) -> str:
+    if address.startswith("hf://datasets/") and address.count("/") >= 4:
+        return address.split("/")[4].partition("@")[0]
+    parts = [part for part in path_of(address).split("/") if part not in ("", ".", "..")]
+    fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
+    while fixed:
+        last = fixed.pop()
+        if name := SHARD.sub("", _without_endings(last)) if ending_of(last) else last:
+            return name
+    return Path.cwd().name or "corpus"
+
+
+def path_of(address: str) -> str:
+    """An address without its scheme, and of the web without what is asked there.
+
+    >>> path_of("https://x.org/a.jsonl.gz?download=true"), path_of("what?.txt")
+    ('x.org/a.jsonl.gz', 'what?.txt')
+    """
+    path = address.partition("://")[2] or address
+    return path.split("?")[0] if scheme_of(address) in ("http", "https") else path
+
+
+def ending_of(name: str) -> str:
+    """The ending that says what a file holds, without that of its packing; "" for an unknown one.
+
+    >>> ending_of("a.WARC.wet.gz"), ending_of("notes.md")
+    ('.wet', '')
+    """
+    endings = [ending.lower() for ending in PurePosixPath(name).suffixes]
+    if endings and endings[-1] in PACKINGS:
+        endings.pop()
+    return endings[-1] if endings and endings[-1] in KIND_BY_ENDING else ""
+
+
+def _without_endings(name: str) -> str:
+    while (ending := PurePosixPath(name).suffix).lower() in {*KIND_BY_ENDING, *PACKINGS}:
+        name = name.removesuffix(ending)
+    return name
+
+
+def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceFile]:
+    """The files of a source in the order of their names; what is passed over is said in `notes`.
+
+    kind: what files hold, whatever they end in; None: by their endings. Raises DataError where nothing is found or
+    may be read, UsageError for files with unknown endings alone.
+    """
+    if kind is not None and kind not in KIND_BY_ENDING.values():
+        raise unknown_name("kind of file", kind, set(KIND_BY_ENDING.values()))
+    address = source.address
+    folder = _is_folder(address)
+    listed = list(_listed(address, folder))
+    if not listed:
+        where = "The folder holds no files" if folder else "There are no files"
+        raise DataError(f"{where}: {address}", "Look at the path, and put patterns in quotation marks.")
+    passed: Counter[str] = Counter()
+    files = []
+    for file, name in listed:
+        ending = ending_of(name)
+        # in folders, .json is mostly what describes the data; lists of rows there end in .jsonl or .json.gz
+        if kind is None and (not ending or (folder and name.lower().endswith(".json"))):
+            passed[PurePosixPath(name).suffix or "no ending"] += 1
+            continue
+        files.append(SourceFile(file, name, kind or KIND_BY_ENDING[ending]))
+    endings = ", ".join(f"{ending} ({number:,})" for ending, number in passed.most_common(8))
+    if not files:
+        raise UsageError(
+            f"{address}: nothing is known of files that end so: {endings}.",
+            f"{EXPECTED} Say what others hold: --kind jsonl, text, parquet, csv or warc.",
+        )
+    if passed:
+        notes.append(f"{address}: left out {sum(passed.values()):,} files by their endings: {endings}.")
+    return sorted(files, key=lambda entry: entry.name)
+
+
+def _is_folder(address: str) -> bool:
+    if not scheme_of(address):
+        return is_folder(local(address))
+    if PATTERN.search(address) or scheme_of(address) in ("http", "https"):
+        return False
+    store, path = store_of(address)
+    with clear_errors(address):
+        return bool(store.isdir(path))
+
+
+def _listed(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
+    if scheme_of(address):
+        yield from _listed_there(address, folder)
+    elif folder:
+        yield from _walked(Path(local(address)))
+    elif is_file(local(address)) or not PATTERN.search(address):
+        yield found(address), Path(address).name
+    else:
+        root, pattern = _parted(local(address))
+        with clear_errors(address):
+            matches = sorted(root.glob(pattern))
+        for path in matches:
+            if path.is_file() and not _hidden(path.relative_to(root).parts):
+                yield found(str(path)), path.relative_to(root).as_posix()
+
+
+def _parted(path: str) -> tuple[Path, str]:
+    """The folder in which a pattern begins, and the pattern."""
+    parts = Path(path).parts
+    fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
+    return Path(*fixed), "/".join(parts[len(fixed) :])
+
+
+def _matches_here(given: str) -> bool:
+    if not PATTERN.search(given):
+        return False
+    root, pattern = _parted(given)
+    with suppress(ValueError, OSError):
+        return next(root.glob(pattern), None) is not None
+    return False
+
+
+def _hidden(parts: Iterable[str]) -> bool:
+    return any(part.startswith((".", "_")) for part in parts)
+
+
+def _walked(folder: Path) -> Iterator[tuple[Found, str]]:
+    def refused(error: OSError) -> None:
+        with clear_errors(str(error.filename or folder)):
+            raise error
+
+    for here, folders, names in os.walk(folder, onerror=refused):
+        folders[:] = sorted(name for name in folders if not _hidden([name]))
+        for name in sorted(names):
+            path = Path(here, name)
+            if not _hidden([name]) and path.is_file():
+                yield found(str(path)), path.relative_to(folder).as_posix()
+
+
+def _listed_there(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
+    if not folder and not PATTERN.search(path_of(address)):
+        yield found(address), path_of(address).rstrip("/").rpartition("/")[2]
+        return
+    scheme = scheme_of(address)
+    if scheme in ("http", "https"):
+        raise UsageError(
+            f"{address}: what lies at web addresses cannot be listed.", "Name each file, without patterns."
+        )
+    store, path = store_of(address)
+    with clear_errors(address):
+        entries = store.find(path, detail=True) if folder else store.glob(path, detail=True)
+    parts = path.split("/")
+    root = path.rstrip("/") if folder else "/".join(takewhile(lambda part: not PATTERN.search(part), parts))
+    for there, info in sorted(entries.items()):
+        name = there.removeprefix(root).lstrip("/")
+        if info.get("type") == "file" and not _hidden(name.split("/")):
+            yield described(f"{scheme}://{there}", info), name

@@ -1,0 +1,224 @@
+"""Files where they are kept (this machine, s3://, hf://, https://): found, opened, and told apart from other versions.
+
+Options of a store come from the environment, as fsspec reads them: FSSPEC_S3_ANON=true, AWS_ENDPOINT_URL, HF_TOKEN.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import DataError, EvenhandError, UsageError
+
+EXTRA = "pip install 'evenhand[corpus]'"
+SCHEMES = ("s3", "hf", "https", "http", "gs", "gcs", "abfs", "az", "file", "memory")
+MENDING = {
+    "s3": (
+        "Give credentials as for the AWS tools (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), or "
+        "FSSPEC_S3_ANON=true for a public bucket; AWS_ENDPOINT_URL for another service than Amazon's."
+    ),
+    "hf": "Look at the name on the hub: hf://datasets/OWNER/NAME/PATH. Private ones need HF_TOKEN.",
+    "https": "Look at the address in a browser. A file whose server does not give parts of it: download it first.",
+}
+MENDING["http"] = MENDING["https"]
+PACKAGES = {"s3": "'evenhand[s3]'", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
+BLOCK = 8 << 20
+"""Bytes that are asked of a remote store at a time."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file of a store. size: 0 also where the store does not tell. version: begins with the size where it is known,
+    and changes whenever the content does, as far as the store tells."""
+
+    address: str
+    size: int
+    version: str
+    divisible: bool = True
+    """Whether any range of it can be asked for."""
+
+
+def scheme_of(address: str) -> str:
+    """The kind of store, "" for this machine.
+
+    >>> scheme_of("s3://bucket/a"), scheme_of("data/a")
+    ('s3', '')
+    """
+    scheme, parted, _ = address.partition("://")
+    if not parted or scheme == "file":
+        return ""
+    if scheme not in SCHEMES:
+        raise UsageError(
+            f"{address}: nothing is known of {scheme}://.",
+            "Give a path on this machine, or an address that begins with s3://, hf://datasets/ or https://.",
+        )
+    return scheme
+
+
+def local(address: str) -> str:
+    """The path of an address on this machine."""
+    return address.removeprefix("file://")
+
+
+def store_of(address: str) -> tuple[Any, str]:
+    """The file system of fsspec that keeps an address, and the path within it.
+
+    Raises DataError where a package is missing or the store cannot be entered.
+    """
+    scheme = scheme_of(address)
+    if scheme == "hf" and not re.match(r"hf://datasets/[\w.-]+/[\w.-]+", address):
+        raise UsageError(
+            f"{address} names no data set of the hub.",
+            "Name it hf://datasets/OWNER/NAME, with a path in it or without: hf://datasets/allenai/c4/en/*.json.gz",
+        )
+    try:
+        from fsspec.core import url_to_fs
+
+        if scheme in ("http", "https"):
+            import aiohttp  # noqa: F401
+    except ImportError as error:
+        raise DataError(
+            f"{address} needs a package that is not installed.", f"{EXTRA} aiohttp" if scheme else EXTRA
+        ) from error
+    with clear_errors(address):
+        store, path = url_to_fs(address)
+    return store, str(path)
+
+
+@contextmanager
+def clear_errors(address: str) -> Iterator[None]:
+    """Turns whatever a store raises into a DataError that names the address and says how to mend it."""
+    scheme = scheme_of(address)
+    try:
+        yield
+    except EvenhandError:
+        raise
+    except FileNotFoundError as error:
+        if not scheme:
+            raise DataError(
+                f"There is no file or folder {address}.", "Look at how the path is spelt."
+            ) from error
+        raise DataError(
+            f"There is no {address}, or its server cannot be reached.", "Look at how the address is spelt."
+        ) from error
+    except PermissionError as error:
+        hint = MENDING.get(scheme) or "Ask who owns it for permission to read it."
+        raise DataError(f"{address} may not be read: {_said(error)}.", hint) from error
+    except ImportError as error:
+        package = PACKAGES.get(scheme, "'evenhand[corpus]'")
+        raise DataError(
+            f"{address} needs a package that is not installed.", f"pip install {package}"
+        ) from error
+    except Exception as error:  # stores raise classes of many libraries, of which none is shared
+        raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
+
+
+def _said(error: BaseException) -> str:
+    told = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+    return str(told)[:300].rstrip(".")
+
+
+def found(address: str) -> Found:
+    """What a store says of a file now. Raises DataError for what is not there or may not be read."""
+    if not scheme_of(address):
+        path = Path(local(address))
+        with clear_errors(address):
+            if not path.is_file():
+                path.stat()
+                raise DataError(f"{address} is no file.", "Name files, folders of files, or patterns.")
+            return Found(address, *_local(path.stat()))
+    store, path_there = store_of(address)
+    with clear_errors(address):
+        store.invalidate_cache()
+        return described(address, store.info(path_there))
+
+
+def _local(status: os.stat_result) -> tuple[int, str]:
+    return status.st_size, f"size {status.st_size}, changed {status.st_mtime_ns}"
+
+
+def described(address: str, info: dict[str, Any]) -> Found:
+    """A file by what its store lists of it."""
+    size = info.get("size")
+    known = ("ETag", "etag", "blob_id", "md5Hash", "Last-Modified", "LastModified", "last_modified", "mtime")
+    tag = next((f"{name.lower()} {info[name]}".replace('"', "") for name in known if info.get(name)), "")
+    version = ", ".join(part for part in (f"size {size}" if size is not None else "", tag) if part)
+    return Found(address, size or 0, version, size is not None and info.get("partial", True) is not False)
+
+
+class Stored:
+    """A file as stored, opened for reading: counts what is read, and hashes it where that is all of it.
+
+    Raises DataError for a file that is not there, may not be read, is another than `version`, or is lost on the way.
+    """
+
+    def __init__(self, address: str, version: str = "", *, hashed: bool = False):
+        self.address, self.version = address, version
+        self.bytes_read = 0
+        self._digest = hashlib.sha256() if hashed else None
+        self.check_version()
+        with clear_errors(address):
+            if scheme_of(address):
+                store, path = store_of(address)
+                self.handle: Any = store.open(path, "rb", block_size=BLOCK, cache_type="readahead")
+            else:
+                self.handle = open(local(address), "rb")  # noqa: SIM115
+
+    def check_version(self) -> None:
+        """Raises DataError where the file is not the one that was found when the work was planned."""
+        if self.version and found(self.address).version != self.version:
+            raise DataError(
+                f"{self.address} is not the file it was when the work was planned: it was changed or replaced.",
+                "Let the corpus rest while it is read; begin anew in another folder to count it as it is now.",
+            )
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, at most `size`; none at the end."""
+        with clear_errors(self.address):
+            data: bytes = self.handle.read(size)
+        self.bytes_read += len(data)
+        if self._digest is not None:
+            self._digest.update(data)
+        return data
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """Go to a byte; what is read from there is hashed no longer."""
+        self._digest = None
+        with clear_errors(self.address):
+            return int(self.handle.seek(place, whence))
+
+    def tell(self) -> int:
+        """The byte that is read next."""
+        return int(self.handle.tell())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    @property
+    def closed(self) -> bool:
+        return bool(self.handle.closed)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.handle.close()
+
+    def identity(self) -> str:
+        """SHA-256 (hex) of the file, the rest of which is read for it; of what was read in parts, its version."""
+        if self._digest is None:
+            return self.version or found(self.address).version
+        while self.read(BLOCK):
+            pass
+        return self._digest.hexdigest()
+
+    def __enter__(self) -> "Stored":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,115 @@
+"""Packed files (.gz, .zst) as a stream of bytes: members and frames one after another, memory that never grows."""
+
+import zlib
+from collections.abc import Iterator
+
+from evenhand.corpus.reading.documents import Reason
+from evenhand.corpus.reading.stores import EXTRA, Stored
+from evenhand.schema import DataError
+
+PACKINGS = {".gz": "gzip", ".bgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+UNPACKED_AT_ONCE = 1 << 18
+GZIP_AT_ONCE = 1 << 15
+"""Bytes of gzip that are read at a time: what is behind the end of a member is copied, and crawls have many."""
+FED_AT_ONCE = 1 << 9
+"""Bytes of zstd that are unpacked at a time: at worst, and only in files made to do harm, they become 16 MiB."""
+LARGEST_WINDOW = 1 << 27
+"""Bytes that unpacking zstd may look back on, as of zstd itself without --long=31."""
+
+
+class Damaged(Exception):
+    """The stream ends before its end: in which words, and as what it is counted (None: all of it already was)."""
+
+    def __init__(self, reason: Reason | None, told: str):
+        super().__init__(told)
+        self.reason, self.told = reason, told
+
+
+def packing_of(address: str) -> str:
+    """How a file is packed, by its ending; "" for plain ones.
+
+    >>> packing_of("a.json.gz"), packing_of("a.jsonl")
+    ('gzip', '')
+    """
+    path = address.split("?")[0].lower() if address.startswith("http") else address.lower()
+    return next((packing for ending, packing in PACKINGS.items() if path.endswith(ending)), "")
+
+
+def unpacked(stored: Stored) -> Iterator[bytes]:
+    """The content of a file in blocks, as its ending says it is packed.
+
+    Raises Damaged behind the last block that could be unpacked: for a file that breaks off, and for damage.
+    """
+    match packing_of(stored.address):
+        case "gzip":
+            return _gzip(stored)
+        case "zstd":
+            return _zstd(stored)
+        case _:
+            return iter(lambda: stored.read(UNPACKED_AT_ONCE), b"")
+
+
+def _gzip(stored: Stored) -> Iterator[bytes]:
+    data = stored.read(GZIP_AT_ONCE)
+    while data:
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            if not data and not (data := stored.read(GZIP_AT_ONCE)):
+                raise Damaged(Reason.TRUNCATED, "it breaks off within a gzip member")
+            try:
+                block = member.decompress(data, UNPACKED_AT_ONCE)
+            except zlib.error as error:
+                raise Damaged(Reason.UNREADABLE, f"its gzip is damaged ({error})") from error
+            data = member.unconsumed_tail
+            if block:
+                yield block
+        data = member.unused_data.lstrip(b"\0")  # padding, which tapes and some writers leave
+        while not data and (more := stored.read(GZIP_AT_ONCE)):
+            data = more.lstrip(b"\0")
+        if len(data) == 1:
+            data += stored.read(1)
+        if data and not data.startswith(b"\x1f\x8b"):
+            raise Damaged(Reason.UNREADABLE, "behind its last gzip member stands what is no gzip")
+
+
+def _zstd(stored: Stored) -> Iterator[bytes]:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise DataError(
+            f"{stored.address} is packed with zstd, which the package zstandard reads.", EXTRA
+        ) from error
+    unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+    frame, within = unpacker.decompressobj(), False
+    gathered: list[bytes] = []
+    size = 0
+    while data := stored.read(UNPACKED_AT_ONCE):
+        for start in range(0, len(data), FED_AT_ONCE):
+            fed = data[start : start + FED_AT_ONCE]
+            while fed:
+                try:
+                    block = frame.decompress(fed)
+                except zstandard.ZstdError as error:
+                    if gathered:
+                        yield b"".join(gathered)
+                    raise Damaged(Reason.UNREADABLE, _zstd_damage(str(error))) from error
+                gathered.append(block)
+                size += len(block)
+                within, fed = not frame.eof, frame.unused_data if frame.eof else b""
+                if frame.eof:
+                    frame = unpacker.decompressobj()
+            if size >= UNPACKED_AT_ONCE:
+                yield b"".join(gathered)
+                gathered, size = [], 0
+    if gathered:
+        yield b"".join(gathered)
+    if within:
+        raise Damaged(Reason.TRUNCATED, "it breaks off within a zstd frame")
+
+
+def _zstd_damage(told: str) -> str:
+    if "memory" in told:
+        return (
+            "its zstd needs more memory than 128 MiB to be unpacked; unpack it first: zstd -d --long=31 FILE"
+        )
+    return f"its zstd is damaged ({told})"

@@ -1,0 +1,30 @@
+"""Words of people that often mean something else: a wall is white, a pan is for frying."""
+
+from evenhand.corpus.normalising import normalised
+
+_WORDS = """
+    white black brown green ginger pale fair tanned
+    old young mature senior ancient junior aged
+    straight pan ace poly bi queer stud butch normal single trans cis fluid drag fairy fruit bear
+    blind lame mute fit invalid depressed crippled short tall small heavy thin slim lean stout fat wiry stocky toned
+    poor rich broke privileged independent liberal conservative progressive moderate democratic republican radical woke
+    kind calm loud curious humble shy moody
+    foreign native indigenous country southern coastal urban rural traditional illegal displaced seasonal punk
+    orthodox observant secular spiritual reform
+    polish
+    beautiful pretty ugly cute attractive pierced employed vegan
+"""
+_HINTS = frozenset(_WORDS.split())
+
+
+def is_ambiguous(name: str) -> bool:
+    """Whether a term is on a short list of ours of words with frequent senses that are not of people.
+
+    A hint, nothing that was measured: what tells is the share of a term's hits near person nouns, pronouns and names,
+    and the contexts that are kept to be read. A word that is not listed may have such senses all the same. Left out on
+    purpose: "gay", "deaf" and their like, whose other senses are rare or of idioms.
+
+    >>> is_ambiguous("White"), is_ambiguous("Kenyan")
+    (True, False)
+    """
+    return normalised(name) in _HINTS

@@ -1,0 +1,101 @@
+"""Makes the table of terms from lists."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.corpus.normalising import normalised
+from evenhand.corpus.terms.candidates import Candidate
+from evenhand.corpus.terms.descriptor_lists import holisticbias_descriptors, lexicon_descriptors
+from evenhand.corpus.terms.person_lists import names as first_names, names_of_births, person_nouns, pronouns
+from evenhand.corpus.terms.table import SURFACE_COLUMNS, TERM_COLUMNS, TermTable
+from evenhand.corpus.terms.users_lists import ENDINGS, users_terms
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.schema import unknown_name
+
+LISTS = (
+    "descriptors",
+    "holisticbias",
+    "holisticbias-v1.0",
+    "holisticbias-v1.1",
+    "pronouns",
+    "names",
+    "births",
+    "person_nouns",
+)
+"""Lists by name."""
+DEFAULT = ("descriptors", "pronouns")
+"""What is counted where nothing is said: needs no download."""
+ALWAYS = "person_nouns"
+"""By them it is seen whether a hit is near a word for a person."""
+
+
+def build_terms(
+    lists: Sequence[str] = DEFAULT,
+    *,
+    holisticbias: Path | str | None = None,
+    names: Path | str = "own",
+    births: Path | str | None = None,
+    inflections: bool = True,
+) -> TermTable:
+    """The terms of some lists as one table, in one order whatever the order of the lists.
+
+    lists: names of LISTS, or paths of a user's files (`users_terms`). "descriptors" is our lexicon; "holisticbias"
+    the published version 1.1, or the one in the folder given; "pronouns" the paper's three lists; "names" first names;
+    "births" frequent names of the births of the United States. "person_nouns" is in every table. holisticbias: folder
+    of the user (None: what `evenhand data fetch` brought). names: a list of `load_names` or a user's file. births: file
+    or folder for `read_births` (None: what was fetched). inflections: whether plurals count as their terms.
+
+    A possessive needs no surface of its own, as an apostrophe ends a word: "women's" counts as "women". Nor do
+    spellings with other capitals, hyphens or spaces (`evenhand.corpus.normalising`).
+
+    Raises UsageError for an unknown list, DatasetMissing for one that is not here, DataError for a file that is wrong.
+
+    >>> table = build_terms(["pronouns"])
+    >>> table.terms.filter(kind="pronoun").group_by("group", maintain_order=True).len().rows()
+    [('he', 4), ('she', 4), ('they', 7)]
+    """
+    candidates: list[Candidate] = []
+    makers: dict[str, Callable[[], Iterable[Candidate]]] = {
+        "descriptors": lexicon_descriptors,
+        "holisticbias": lambda: holisticbias_descriptors(_path(holisticbias)),
+        "holisticbias-v1.0": lambda: holisticbias_descriptors(_path(holisticbias), "v1.0"),
+        "holisticbias-v1.1": lambda: holisticbias_descriptors(_path(holisticbias), "v1.1"),
+        "pronouns": pronouns,
+        "names": lambda: first_names(names, births),
+        "births": lambda: names_of_births(dataset_folder("ssa-names") if births is None else births),
+        "person_nouns": person_nouns,
+    }
+    for each in dict.fromkeys((*lists, ALWAYS)):
+        if each in makers:
+            candidates += makers[each]()
+        elif Path(each).suffix.lower() in ENDINGS:
+            candidates += users_terms(Path(each))
+        else:
+            raise unknown_name("list of terms", each, (*LISTS, *(f"FILE{ending}" for ending in ENDINGS[:3])))
+    return _table(candidates, inflections)
+
+
+def _path(folder: Path | str | None) -> Path | None:
+    return None if folder is None else Path(folder)
+
+
+def _table(candidates: Iterable[Candidate], inflections: bool) -> TermTable:
+    terms: list[tuple[object, ...]] = []
+    surfaces: list[tuple[object, ...]] = []
+    for term, each in enumerate(sorted(set(candidates))):
+        terms.append((term, each.name, each.kind, each.axis, each.group or None, each.source, each.ambiguous))
+        spelt = {as_surface(each.name): False}
+        for plural in each.plurals if inflections else ():
+            spelt.setdefault(as_surface(plural), True)
+        surfaces += [(len(surfaces) + i, term, text, spelt[text]) for i, text in enumerate(spelt)]
+    return TermTable(
+        pl.DataFrame(terms, schema=TERM_COLUMNS, orient="row"),
+        pl.DataFrame(surfaces, schema=SURFACE_COLUMNS, orient="row"),
+    )
+
+
+def as_surface(spelling: str) -> str:
+    """A spelling as it is looked for."""
+    return normalised(spelling).strip()

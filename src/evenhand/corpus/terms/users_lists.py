@@ -1,0 +1,89 @@
+"""Terms of a user: any table with a term a row."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.corpus.normalising import normalised, words_alone
+from evenhand.corpus.terms.ambiguity import is_ambiguous
+from evenhand.corpus.terms.candidates import Candidate
+from evenhand.prompts.own_files import READERS, read_lines, read_table, require_columns, text_column
+from evenhand.schema import DataError
+
+MOST_CHARACTERS = 200
+PLAIN = ".txt"
+FORMAT = (
+    "Expected CSV, TSV, JSON Lines, Parquet or a workbook with the column term and, if wanted, axis, group, kind and "
+    "plural (a spelling that counts as the term; more than one parted by |), or .txt with a term a line."
+)
+ENDINGS = (*READERS, PLAIN)
+OPTIONAL = ("axis", "group", "kind", "plural")
+
+
+def users_terms(path: Path) -> list[Candidate]:
+    """The terms of a file, a row each. Without a column axis or kind, both are called as the file is.
+
+    A term of kind person_noun, pronoun or name counts as a word for a person where senses are told apart. Raises
+    DataError naming file and row for a term that is empty, nothing but signs, of more than MOST_CHARACTERS characters,
+    on several lines or there twice; for a missing column, and a file that cannot be read.
+    """
+    places: dict[tuple[str, ...], str] = {}
+    found = []
+    for place, given in _rows(path):
+        where = f"{path}, {place}"
+        name = _checked(given["term"], where)
+        plurals = [each.strip() for each in given.get("plural", "").split("|") if each.strip()]
+        axis, kind = given.get("axis") or path.stem, given.get("kind") or path.stem
+        each = Candidate(
+            kind,
+            axis,
+            given.get("group", ""),
+            name,
+            path.name,
+            tuple(_checked(plural, where) for plural in plurals),
+            is_ambiguous(name),
+        )
+        key = (kind, axis, each.group, normalised(name))
+        if key in places:
+            raise DataError(
+                f"{where}: {name!r} is the term of {places[key]} again.",
+                "Leave one of them out, or put them into different groups.",
+            )
+        places[key] = place
+        found.append(each)
+    if not found:
+        raise DataError(f"{path} holds no term.", FORMAT)
+    return found
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The place of each row in the file, and what it holds."""
+    if path.suffix.lower() == PLAIN:
+        for number, line in enumerate(read_lines(path, FORMAT), 1):
+            if line.strip():
+                yield f"line {number}", {"term": line.strip()}
+        return
+    frame = read_table(path, FORMAT)
+    frame = frame.rename({name: name.strip().lower() for name in frame.columns}, strict=False)
+    require_columns(frame, ["term"], path, FORMAT)
+    columns = {name: text_column(frame, name, path) for name in ("term", *OPTIONAL) if name in frame.columns}
+    for number, row in enumerate(pl.DataFrame(columns).iter_rows(named=True), 1):
+        yield f"row {number}", {name: (value or "").strip() for name, value in row.items()}
+
+
+def _checked(term: str, where: str) -> str:
+    if not term:
+        raise DataError(f"{where}: there is no term.", "Write a term, or leave the row out.")
+    if len(term) > MOST_CHARACTERS:
+        raise DataError(
+            f"{where}: a term of {len(term):,} characters ({term[:40]!r}...); at most {MOST_CHARACTERS} can be found.",
+            "Write a word or a phrase in each row; text belongs into the corpus.",
+        )
+    if not words_alone(bytearray(normalised(term), "utf-8")).strip():
+        raise DataError(
+            f"{where}: {term!r} holds no letter and no digit, so it is nowhere a word.", "Leave it out."
+        )
+    if "\n" in normalised(term):
+        raise DataError(f"{where}: {term!r} is on several lines.", "Write one term in each row.")
+    return term

@@ -1,0 +1,283 @@
+"""Does a model's treatment of people follow how often they are written about? One outcome at a time, within axes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.frequencies.partial import controls_of, outcome_matrix
+from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card, DataError, Measurement, checked, measurement_frame
+from evenhand.stats import Codes, Floats, Verdict, reach_verdicts, spearman
+from evenhand.stats.associations import RankRelation, rank_relation
+
+RELATED = "related"
+"""Stands where a verdict on treatment would say biased: following frequency is no bias by itself."""
+MEASURE = "frequency_relation"
+COUNTED = ("documents", "near_person")
+"""The numbers of documents that descriptors are ranked by; the first alone is judged."""
+RELATIONS = (
+    typed(pl.String, "outcome counted axis verdict direction")
+    | typed(pl.Float64, "spearman spearman_low spearman_high within estimate low high null chance p q")
+    | typed(pl.Float64, "minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_units")
+    | typed(pl.Float64, "effective_units")
+    | typed(pl.String, "controls note")
+)
+
+
+@dataclass(frozen=True)
+class FrequencyRelation:
+    """What came of one run's outcomes.
+
+    relations: RELATIONS. A row for each outcome and count over all axes (axis null), and for each axis. `spearman` is
+    plain, over all descriptors; `within` compares within axes alone; `estimate` also at equal controls, with 95 %
+    limits, and `chance`, the size that 95 % of estimates have where nothing is related. Rows of `near_person` have no
+    verdict. n: descriptors; n_missing: those without a frequency or answer; n_units: buckets.
+    points: one row an outcome and descriptor: documents, share (percent), near_person, log_frequency, characters,
+    words, tokens, answers and value (mean over templates, made comparable where a descriptor was not asked in all).
+    """
+
+    relations: pl.DataFrame
+    points: pl.DataFrame
+
+
+@checked
+def frequency_relation(
+    frequencies: pl.DataFrame,
+    outcomes: pl.DataFrame,
+    *,
+    total: int,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> FrequencyRelation:
+    """Rank correlation of descriptors' frequencies with what a model's answers about them were like.
+
+    Arguments: `frequencies`, one row a descriptor: axis, descriptor, bucket (null: alike to none), documents (of a
+    corpus, in which it stands) and near_person (of these, beside a word for people; null if not counted), and tokens
+    (in a sentence, beyond the others; null if not known). `outcomes`, one row an outcome, descriptor and template:
+    outcome, axis, descriptor, template (null: one), value and answers (how many it is the mean of). `total`, documents
+    of the corpus: one that was never found counts as half a document. `alpha`, the chance that any outcome is falsely
+    called related. `seed`, of `chance`.
+    Returns a FrequencyRelation; verdicts are related, not detected and not measurable, by
+    `evenhand.stats.reach_verdicts` with as many axes as there are outcomes; an axis is named only in an outcome that
+    is related. Raises DataError for absent columns and descriptors that stand twice in an axis.
+    Source: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE (arXiv:2311.18140), section
+    C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
+
+    >>> people = {"descriptor": [f"d{i}" for i in range(24)], "bucket": [f"b{i // 2}" for i in range(24)]}
+    >>> known = {"documents": [2**i for i in range(24)], "near_person": None, "tokens": None}
+    >>> often = pl.DataFrame({"axis": "age"} | people | known)
+    >>> kind = often.select("axis", "descriptor", outcome=pl.lit("valence"), template=pl.lit("t"), answers=8,
+    ...     value=pl.int_range(24) % 5 + pl.int_range(24))
+    >>> found = frequency_relation(often, kind, total=2**30).relations
+    >>> found.filter(pl.col("axis").is_null()).select("verdict", "direction").rows()
+    [('related', 'rises')]
+    """
+    require_columns(
+        frequencies,
+        ["axis", "descriptor", "bucket", "documents", "near_person", "tokens"],
+        "frequency_relation",
+        of_any_kind=True,
+    )
+    require_columns(
+        outcomes,
+        ["outcome", "axis", "descriptor", "template", "value", "answers"],
+        "frequency_relation",
+        of_any_kind=True,
+    )
+    twice = frequencies.filter(pl.struct("axis", "descriptor").is_duplicated())
+    if twice.height:
+        raise DataError(
+            f"frequency_relation was given {twice['descriptor'][0]!r} of {twice['axis'][0]} twice.",
+            "Give one row of frequencies for each descriptor of an axis.",
+        )
+    names = outcomes["outcome"].unique(maintain_order=True).to_list()
+    rows, points = [], []
+    for name in names:
+        mine = _Outcome.of(frequencies, outcomes.filter(pl.col("outcome") == name), total)
+        points.append(mine.points.select(pl.lit(name).alias("outcome"), pl.all()))
+        for counted in COUNTED:
+            if mine.points[counted].null_count() < mine.points.height:
+                rows += mine.rows(name, counted, alpha / len(names), seed)
+    table = pl.DataFrame(rows, schema_overrides=RELATIONS) if rows else pl.DataFrame(schema=RELATIONS)
+    return FrequencyRelation(
+        _judged(table, alpha, len(names)), pl.concat(points) if points else pl.DataFrame()
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """One outcome: its points, one a descriptor, and the values of each in every template (n, t)."""
+
+    points: pl.DataFrame
+    values: Floats
+    total: int
+    n_missing: int
+
+    @classmethod
+    def of(cls, frequencies: pl.DataFrame, outcome: pl.DataFrame, total: int) -> "_Outcome":
+        asked = outcome.select("axis", "descriptor").unique().height
+        points, values = outcome_matrix(frequencies, outcome)
+        share = pl.col("documents") / total
+        points = points.with_columns(
+            share=100 * share,
+            log_frequency=pl.max_horizontal("documents", pl.lit(0.5)).log() - math.log(total),
+        )
+        return cls(points, values, total, asked - points.height)
+
+    def rows(self, name: str, counted: str, level: float, seed: int) -> list[dict[str, object]]:
+        """The row of all axes, and that of each."""
+        points, values = self.points, self.values
+        known = points[counted].is_not_null().to_numpy()
+        points, values = points.filter(known), values[known]
+        axes = points["axis"].unique(maintain_order=True).sort().to_list()
+        found = [self._row(points, values, None, counted, level, 1, seed)]
+        if len(axes) > 1:
+            for axis in axes:
+                mine = (points["axis"] == axis).to_numpy()
+                found.append(
+                    self._row(points.filter(mine), values[mine], axis, counted, level, len(axes), seed)
+                )
+        return [{"outcome": name, "counted": counted} | row for row in found]
+
+    def _row(
+        self,
+        points: pl.DataFrame,
+        values: Floats,
+        axis: str | None,
+        counted: str,
+        level: float,
+        tests: int,
+        seed: int,
+    ) -> dict[str, object]:
+        often = points[counted].cast(pl.Float64).to_numpy()
+        controls, names = controls_of(points)
+        strata = points["axis"].to_numpy()
+        buckets = points["bucket"].to_numpy()
+        related = rank_relation(
+            often,
+            values,
+            strata=strata,
+            clusters=buckets,
+            controls=controls,
+            level=level,
+            tests=tests,
+            seed=seed,
+        )
+        within = rank_relation(often, values, strata=strata, clusters=buckets, level=level)
+        plain = spearman(often, points["value"].to_numpy(), _codes(strata, buckets))
+        return {
+            "axis": axis,
+            "spearman": plain.estimate,
+            "spearman_low": plain.low,
+            "spearman_high": plain.high,
+            "within": within.estimate,
+            "estimate": related.estimate,
+            "low": related.low,
+            "high": related.high,
+            "null": 0.0,
+            "chance": related.chance,
+            "p": related.p,
+            "minimum_detectable": related.minimum_detectable,
+            "n": points.height,
+            "n_missing": self.n_missing if axis is None else 0,
+            "n_units": related.clusters,
+            "effective_units": related.effective,
+            "controls": ", ".join(names),
+            "note": _obstacle_of(related),
+        }
+
+
+def _obstacle_of(related: RankRelation) -> str | None:
+    if related.obstacle is None:
+        return None
+    return (
+        related.obstacle.replace("clusters of things", "buckets of descriptors")
+        .replace("cluster of things", "bucket of descriptors")
+        .replace("things", "descriptors")
+        .replace("the strata", "the axes")
+    )
+
+
+def _codes(*labels: Sequence[object]) -> Codes:
+    frame = pl.DataFrame({str(i): list(map(str, label)) for i, label in enumerate(labels)})
+    codes = frame.select(pl.struct(pl.all()).rank("dense")).to_series()
+    return (codes.to_numpy() - 1).astype(np.int64)
+
+
+def _judged(table: pl.DataFrame, alpha: float, n_outcomes: int) -> pl.DataFrame:
+    """q, verdict, direction and note of the rows of the count that is judged."""
+    table = table.with_columns(pl.col(pl.Float64).fill_nan(None)).with_columns(
+        q=pl.lit(None, pl.Float64), verdict=pl.lit(None, pl.String), direction=pl.lit(None, pl.String)
+    )
+    judged = table.filter(pl.col("counted") == COUNTED[0])
+    whole = {row["outcome"]: row["p"] for row in judged.filter(pl.col("axis").is_null()).to_dicts()}
+    measured = [
+        Measurement(
+            measure=row["outcome"],
+            group=row["axis"],
+            estimate=row["estimate"],
+            low=row["low"],
+            high=row["high"],
+            n=row["n"],
+            null=0.0,
+            p=row["p"],
+            axis_p=None if row["axis"] is None else whole[row["outcome"]] or 1.0,
+            minimum_detectable=row["minimum_detectable"],
+            n_units=row["n_units"],
+            obstacle=row["note"],
+        )
+        for row in judged.to_dicts()
+    ]
+    adjusted, findings = reach_verdicts(measurement_frame(measured), alpha, n_axes=n_outcomes)
+    said = pl.col("verdict").replace(str(Verdict.BIASED), RELATED)
+    rises = pl.when(pl.col("verdict") == str(Verdict.BIASED)).then(
+        pl.when(pl.col("estimate") > 0).then(pl.lit("rises")).otherwise(pl.lit("falls"))
+    )
+    verdicts = findings.select(said, rises.alias("direction"), "note")
+    judged = judged.with_columns(
+        adjusted["q"], *(verdicts[name] for name in ("verdict", "direction", "note"))
+    )
+    beside = table.filter(pl.col("counted") != COUNTED[0])
+    return pl.concat([judged, beside]).select(pl.col(name).cast(kind) for name, kind in RELATIONS.items())
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name=MEASURE,
+            summary="Does the treatment of a group follow how often it is written about?",
+            construct="Whether outcomes of answers about people rise or fall with their frequency in a corpus.",
+            harm="Those of whom little is written are understood less, or spoken of worse.",
+            groups=(
+                "Descriptors within their axis, by ranks; length in characters and words, tokens and numbers of "
+                "answers are held equal where they are known and vary."
+            ),
+            ideal="none: to follow frequency is no bias by itself",
+            direction="Positive: the outcome rises with frequency; whether that is kinder depends on the outcome.",
+            null="0; beside it the size that 95 % of estimates have where each bucket may as well point the other way.",
+            critique=(
+                "A correlation over descriptors, not a cause. A likelihood follows frequency in any model that has "
+                "learnt anything: that is no finding about treatment. The corpus that was counted need not be the one "
+                "that the model was trained on. A word has senses that are not of people; counts beside words for "
+                "people stand next to it and are not judged. Frequencies of a sample of documents, or of a small "
+                "corpus, are noisy, which draws the correlation towards 0. Relations of opposite sign in different "
+                "axes cancel."
+            ),
+            citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
+            source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",
+            details=(
+                "Simulated without any relation (20 to 700 descriptors, 2 to 13 axes, half of each variance between "
+                "buckets, rare events, unequal numbers of answers, many terms never found, templates that differ in "
+                "how they react to frequent words): false in 0 to 6 %; dealing frequencies among descriptors is false "
+                "in up to 34 %. Coverage 95 to 99 %. At the smallest correlation named, 65 to 85 % are found."
+            ),
+        ),
+        unit="rank correlation",
+        ideal=0.0,
+    ),
+)

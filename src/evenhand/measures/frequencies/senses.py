@@ -1,0 +1,102 @@
+"""Whether a term is about people where it stands: the share of its hits near words for people."""
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.frequencies.folds import clustered_shares, folded, of_corpus
+from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card, checked
+
+LEAST_DOCUMENTS = 30
+"""With a term that may be flagged, and with those it is held against."""
+LEAST_COMPARED = 5
+PART, PART_OF_OTHERS = 0.5, 0.2
+"""Of what is usual, below which a term is rarely of people: one that is known to have other senses, and any other."""
+
+
+@checked
+def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFrame) -> pl.DataFrame:
+    """The share of each term's hits near a word for people, beside that of terms that mean people.
+
+    totals: one row a corpus and fold, with documents. terms: one row a corpus, fold and term with documents, hits and
+    hits_near_person. catalogue: one row a term with term, kind and ambiguous (known to have other senses). Returns one
+    row a corpus and term that was found: corpus, term, documents, hits, near_person (percent of hits) with 95 % limits
+    low and high, usual (the median of near_person of the unambiguous terms of its kind in LEAST_DOCUMENTS documents, of
+    at least LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below PART of `usual`, or
+    PART_OF_OTHERS of it for a term that is not known to be ambiguous (a noun of a group, "Californians", needs no other
+    word for people beside it); null where `usual` is unknown or the term stands in fewer than LEAST_DOCUMENTS.
+    Raises DataError as `term_frequencies`.
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": range(4), "documents": 500})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2, 3] * 6, "term": [i // 4 for i in range(24)],
+    ...     "hits": 40, "documents": 30, "hits_near_person": [1, 0, 0, 1] + [24, 26, 25, 25] * 5})
+    >>> catalogue = pl.DataFrame({"term": range(6), "kind": "descriptor", "ambiguous": [True] + [False] * 5})
+    >>> sense_shares(totals, found, catalogue)["rarely_of_people"].to_list()[:2]
+    [True, False]
+    """
+    require_columns(catalogue, ["term", "kind", "ambiguous"], "sense_shares", of_any_kind=True)
+    parts = []
+    for corpus in folded(totals, "sense_shares"):
+        mine = of_corpus(terms, corpus)
+        found = mine["term"].unique().sort()
+        rows = np.searchsorted(found.to_numpy(), mine["term"].to_numpy())
+        names = ("hits", "hits_near_person", "documents")
+        hits, near, documents = (corpus.sums(mine, rows, len(found), name) for name in names)
+        shares = clustered_shares(near, hits, units=documents.sum(axis=1))
+        parts.append(
+            pl.DataFrame(
+                {
+                    "corpus": [corpus.name] * len(found),
+                    "term": found.cast(pl.UInt32),
+                    "documents": documents.sum(axis=1).astype(np.int64),
+                    "hits": hits.sum(axis=1).astype(np.int64),
+                    "near_person": 100 * shares.estimate,
+                    "low": 100 * shares.low,
+                    "high": 100 * shares.high,
+                },
+                schema_overrides=typed(pl.String, "corpus"),
+            )
+        )
+    known = catalogue.select(pl.col("term").cast(pl.UInt32), "kind", "ambiguous")
+    table = pl.concat(parts).fill_nan(None).join(known, on="term", how="left", maintain_order="left")
+    held = (pl.col("documents") >= LEAST_DOCUMENTS) & ~pl.col("ambiguous")
+    usual = (
+        table.filter(held)
+        .group_by("corpus", "kind")
+        .agg(usual=pl.when(pl.len() >= LEAST_COMPARED).then(pl.col("near_person").median()))
+    )
+    part = pl.when("ambiguous").then(PART).otherwise(PART_OF_OTHERS)
+    rarely = pl.when(pl.col("documents") >= LEAST_DOCUMENTS).then(pl.col("high") < part * pl.col("usual"))
+    return (
+        table.join(usual, on=["corpus", "kind"], how="left", maintain_order="left")
+        .with_columns(rarely_of_people=rarely)
+        .drop("kind", "ambiguous")
+    )
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="person_share",
+            summary="The share of a term's hits that stand near a noun, pronoun or name of a person.",
+            construct="Whether the term is about people where it stands.",
+            harm="None of itself: it says which frequencies are not of people.",
+            groups="Terms, each beside the unambiguous terms of its kind in the same corpus.",
+            ideal="None: as term_share",
+            direction="Low: the word stands in other senses.",
+            null="The median of the unambiguous terms of its kind.",
+            critique="Near is not about: a white wall beside a man counts as near a person. Rare senses of people "
+            "and texts without pronouns look doubtful. Look at the contexts.",
+            citation="Our own",
+            source="Beside Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
+            details="Flagged as rarely of people where the whole 95 % interval lies below half (of terms that "
+            "are not on our list of words with other senses: a fifth of) the median of "
+            "near_person over unambiguous terms of the kind in 30 documents or more, if there are five; terms in fewer "
+            "are not flagged. Limits as "
+            "term_share, hits being what hangs together. Simulated with three hits a document and shares of 2, 10 and "
+            "50 %, 95 % limits hold in 93-99 % from 20 documents on, in 90-98 % at 5.",
+        ),
+        unit="percent of hits",
+    ),
+)

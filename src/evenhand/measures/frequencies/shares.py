@@ -1,0 +1,248 @@
+"""In which share of documents a term stands, and how often among words; the same of groups, and their ratio."""
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.frequencies.folds import clustered_shares, folded, jackknifed, of_corpus, rows_at
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card, UsageError, checked
+from evenhand.stats import Floats
+
+TERM_FREQUENCIES = (
+    typed(pl.String, "corpus")
+    | typed(pl.UInt32, "term")
+    | typed(pl.Int64, "documents")
+    | typed(pl.Float64, "share share_low share_high effective")
+    | typed(pl.Int64, "hits")
+    | typed(pl.Float64, "per_million per_million_low per_million_high")
+    | typed(pl.Int64, "sentences documents_exact hits_exact documents_alone hits_alone")
+)
+
+
+@checked
+def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int) -> pl.DataFrame:
+    """Share of documents and hits per million words of every term in every corpus, those never found included.
+
+    totals: one row a corpus and fold, with documents and words. terms: one row a corpus, fold and term that was found,
+    with documents, hits, sentences, and documents and hits in the list's spelling (`_exact`) and outside longer terms
+    (`_alone`). n_terms: how many were looked for; terms are 0 ... n_terms-1. Returns TERM_FREQUENCIES: share in percent
+    of documents with exact 95 % limits of as many independent documents (`effective`) as the folds' spread allows; hits
+    per million words with jackknife limits, null where all hits lie in one fold.
+    Raises DataError for tables that do not belong together. Source: ROBBIE (arXiv:2311.18140), section B.4.2.
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1], "term": [1, 1], "documents": [2, 3], "hits": [4, 6],
+    ...     **dict.fromkeys(("sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone"), 1)})
+    >>> term_frequencies(totals, found, n_terms=2).select("term", "documents", "share", "per_million").rows()
+    [(0, 0, 0.0, 0.0), (1, 5, 5.0, 5000.0)]
+    """
+    require_columns(totals, ["corpus", "fold", "documents", "words"], "term_frequencies", of_any_kind=True)
+    counted = [
+        name for name in ("sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone")
+    ]
+    parts = []
+    for corpus in folded(totals, "term_frequencies"):
+        mine = of_corpus(terms, corpus)
+        rows = mine["term"].to_numpy().astype(np.int64)
+        if len(rows) and rows.max() >= n_terms:
+            raise UsageError(
+                f"term_frequencies found the term {rows.max()} among {n_terms} terms, numbered from 0.",
+                "Give the number of terms of the table that was counted by.",
+            )
+        sums = {name: corpus.sums(mine, rows, n_terms, name) for name in ("documents", "hits")}
+        shares = clustered_shares(sums["documents"], corpus.total("documents"))
+        rates = rates_per_million(sums["hits"], corpus.total("words"))
+        parts.append(
+            pl.DataFrame(
+                {
+                    "corpus": [corpus.name] * n_terms,
+                    "term": np.arange(n_terms),
+                    **{name: part.sum(axis=1) for name, part in sums.items()},
+                    "share": 100 * shares.estimate,
+                    "share_low": 100 * shares.low,
+                    "share_high": 100 * shares.high,
+                    "effective": shares.effective,
+                    **dict(zip(("per_million", "per_million_low", "per_million_high"), rates, strict=True)),
+                    **{name: corpus.sums(mine, rows, n_terms, name).sum(axis=1) for name in counted},
+                }
+            )
+        )
+    return (
+        pl.concat(parts)
+        .select(pl.col(name).cast(kind) for name, kind in TERM_FREQUENCIES.items())
+        .fill_nan(None)
+    )
+
+
+def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floats]:
+    """Hits (rows, folds) per million words (folds,) with limits, taken of the logarithm so that they stay positive."""
+    found = jackknifed(lambda part, whole: np.log(part / whole), hits, words)
+    return 1e6 * hits.sum(axis=1) / words.sum(), 1e6 * np.exp(found.low), 1e6 * np.exp(found.high)
+
+
+@checked
+def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Share of documents with any term of a group, as `term_frequencies` has it of a term.
+
+    totals: as there. groups: one row a corpus, fold and group that was found, with kind, axis, group (null: any of the
+    axis), documents, hits and sentences. Returns corpus, kind, axis, group, documents, share (percent), share_low,
+    share_high, hits, per_million; groups that another corpus has and this one has not are 0.
+    Source: ROBBIE (arXiv:2311.18140), section C.3.3 and table 24.
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1], "kind": "pronoun", "axis": "pronouns", "group": "she",
+    ...     "documents": [20, 30], "hits": [40, 60], "sentences": [30, 40]})
+    >>> group_shares(totals, found)["share"].to_list()
+    [50.0]
+    """
+    require_columns(totals, ["corpus", "fold", "documents", "words"], "group_shares", of_any_kind=True)
+    columns = ["kind", "axis", "group"]
+    named = groups.with_columns(pl.col("group").fill_null(""))
+    keys = named.select(columns).unique().sort(columns)
+    parts = []
+    for corpus in folded(totals, "group_shares"):
+        mine = of_corpus(named, corpus)
+        rows = rows_at(keys, mine, columns)
+        sums = {name: corpus.sums(mine, rows, keys.height, name) for name in ("documents", "hits")}
+        shares = clustered_shares(sums["documents"], corpus.total("documents"))
+        rates = rates_per_million(sums["hits"], corpus.total("words"))
+        parts.append(
+            keys.select(pl.lit(corpus.name).alias("corpus"), *columns).with_columns(
+                documents=pl.Series(sums["documents"].sum(axis=1)).cast(pl.Int64),
+                share=pl.Series(100 * shares.estimate),
+                share_low=pl.Series(100 * shares.low),
+                share_high=pl.Series(100 * shares.high),
+                hits=pl.Series(sums["hits"].sum(axis=1)).cast(pl.Int64),
+                per_million=pl.Series(rates[0]),
+                per_million_low=pl.Series(rates[1]),
+                per_million_high=pl.Series(rates[2]),
+            )
+        )
+    return pl.concat(parts).with_columns(pl.col("group").replace("", None)).fill_nan(None)
+
+
+@checked
+def share_ratios(
+    totals: pl.DataFrame, groups: pl.DataFrame, *, of: str, to: str, kind: str = "pronoun"
+) -> pl.DataFrame:
+    """How many times as many documents hold one group as another, in each corpus: He:She.
+
+    totals, groups: as `group_shares`. of, to: groups of this kind. Returns corpus, documents_of, documents_to, ratio,
+    ratio_low, ratio_high (95 %, jackknife over folds of the logarithm; null where either stands in one fold
+    alone). Source: ROBBIE (arXiv:2311.18140), table 24.
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50]})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 0, 1], "kind": "pronoun", "axis": "pronouns",
+    ...     "group": ["she", "she", "he", "he"], "documents": [10, 15, 20, 30]})
+    >>> share_ratios(totals, found, of="he", to="she")["ratio"].to_list()
+    [2.0]
+    """
+    parts = []
+    for corpus in folded(totals, "share_ratios"):
+        mine = of_corpus(groups, corpus).filter(pl.col("kind") == kind)
+        sums = []
+        for name in (of, to):
+            part = mine.filter(pl.col("group") == name)
+            sums.append(corpus.sums(part, np.zeros(part.height, dtype=np.int64), 1, "documents"))
+        found = jackknifed(lambda upper, lower: np.log(upper / lower), *sums)
+        first, second = (int(part.sum()) for part in sums)
+        limits = (float(np.exp(limit[0])) for limit in (found.low, found.high))
+        parts.append((corpus.name, first, second, first / second if second else None, *limits))
+    columns = typed(pl.String, "corpus") | typed(pl.Int64, "documents_of documents_to")
+    columns |= typed(pl.Float64, "ratio ratio_low ratio_high")
+    return pl.DataFrame(parts, schema=columns, orient="row").fill_nan(None)
+
+
+SEEN = "Whom a corpus speaks of, and how often."
+UNSEEN = (
+    "Groups that are seldom written about may be modelled badly; those written about in one way only, too."
+)
+WORDS = (
+    "A word is not a person: white is a wall, old is a house. It says nothing of what is said. Hit by word boundaries, "
+    "case folded, plurals included; counts of another way of counting differ (counting_difference)."
+)
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="term_share",
+            summary="The share of a corpus's documents in which a term stands at least once.",
+            construct=SEEN,
+            harm=UNSEEN,
+            groups="Terms of an axis, in each corpus; documents are units.",
+            ideal="None: what share of texts should name a group is no question of counting",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique=WORDS
+            + " Long documents hold more terms: compare corpora of like documents, or hits_per_million.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, sections 3.3 and B.4, tables 7 and 20-22",
+            details="Clopper-Pearson limits of as many independent documents as the spread over 20 folds allows (Korn "
+            "& Graubard 1998). Of a corpus that was counted whole, they speak of its source. Simulated, 95 % "
+            "limits hold in 98-99 % where up to 3 documents are expected to hold the term, 98 % at 10, 97 % at "
+            "100-600. With copies (a tenth of texts there ten times) in 95-96 % from 100 documents on, 93 % at 30 and "
+            "77 % at 10, where whether a copied text is among them decides: drop copies, or do not read limits of "
+            "rare terms.",
+        ),
+        unit="percent of documents",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="hits_per_million",
+            summary="How often a term stands in a corpus, per million words.",
+            construct=SEEN,
+            harm=UNSEEN,
+            groups="Terms of an axis, in each corpus.",
+            ideal="None: as term_share",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique=WORDS
+            + " A few documents that repeat a term can make all of it: look at term_share beside it.",
+            citation=ROBBIE,
+            source="Beside Esiobu et al. 2023, section B.4, which counts documents alone",
+            details="Grouped jackknife of its logarithm over 20 folds, t with 19 degrees of freedom; no limits where "
+            "all hits lie in one fold. Simulated with 1, 3 and 10 hits a document (geometric), 95 % limits hold in "
+            "95-98 % from 1 to 2,000 documents expected; with hits so unequal that single documents hold hundreds "
+            "(Pareto, index 1.5, at most 500) in 89-92 % only.",
+        ),
+        unit="hits per million words",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="group_share",
+            summary="The share of a corpus's documents with any term of a group: she-, he- and they-pronouns, buckets.",
+            construct=SEEN,
+            harm=UNSEEN,
+            groups="Groups of terms, in each corpus; documents are units.",
+            ideal="None: as term_share",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique="A longer list finds more: shares of lists of unlike length are not comparable. "
+            "They is plural more often than not. " + WORDS,
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, section C.3.3, table 24; lists of pronouns of Chowdhery et al. 2022 (PaLM)",
+            details="As term_share.",
+        ),
+        unit="percent of documents",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="he_she_ratio",
+            summary="Documents with he-pronouns for each document with she-pronouns.",
+            construct="Whether a corpus speaks more of men than of women.",
+            harm="Men become the default person of a model.",
+            groups="He- and she-pronouns in each corpus.",
+            ideal="1",
+            direction="Above 1: more documents with he.",
+            null="1, if as many documents spoke of men as of women.",
+            critique="Documents, not people: one he in a document counts like a hundred. Where most documents hold "
+            "both, it comes near 1 whatever their numbers.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, table 24",
+            details="Grouped jackknife of its logarithm over 20 folds. Simulated, 95 % limits hold in 95-98 % from 8 "
+            "documents of the rarer kind on.",
+        ),
+        unit="ratio of documents",
+        ideal=1.0,
+    ),
+)

@@ -1,0 +1,135 @@
+"""A term over several corpora (weighted mean, standard deviation), and the terms of an axis beside each other."""
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card, checked
+from evenhand.stats import clopper_pearson_interval
+
+TOP = 10
+"""Terms of an axis by weighted mean, as in the paper's tables."""
+
+
+@checked
+def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Each term's mean share over corpora, weighted by their documents, and how far corpora lie apart.
+
+    frequencies: one row a corpus and term with share (percent) and, where intervals are wanted, effective (for how many
+    independent documents it stands, `term_frequencies`). documents: corpus and documents. Returns one row a term: term,
+    weighted_mean, low, high (percent; exact 95 % limits of as many documents as have its variance; null without
+    `effective`), weighted_std (percentage points: the root of the weighted mean square distance from it), lowest,
+    highest, corpora.
+
+    The paper's weighted means are close to these of its four printed columns, and its standard deviations are of
+    something that is not printed: no formula of these columns gives them (see the card).
+    Source: ROBBIE (arXiv:2311.18140), tables 7 and 20-22.
+
+    >>> shares = pl.DataFrame({"corpus": ["a", "b"], "term": [0, 0], "share": [1.0, 4.0]})
+    >>> across_corpora(shares, pl.DataFrame({"corpus": ["a", "b"], "documents": [200, 100]})).select(
+    ...     "weighted_mean", pl.col("weighted_std").round(3)).row(0)
+    (2.0, 1.414)
+    """
+    require_columns(frequencies, ["corpus", "term", "share"], "across_corpora", of_any_kind=True)
+    require_columns(documents, ["corpus", "documents"], "across_corpora", of_any_kind=True)
+    weight = pl.col("documents") / pl.col("documents").sum()
+    joined = frequencies.join(documents.select("corpus", weight.alias("weight")), on="corpus", how="left")
+    if "effective" not in joined.columns:
+        joined = joined.with_columns(effective=pl.lit(None, pl.Float64))
+    w, share, effective = pl.col("weight"), pl.col("share"), pl.col("effective")
+    mean = (w * share).sum() / w.sum()
+    variance = (w.pow(2) * share / 100 * (1 - share / 100) / effective).sum() / w.sum().pow(2)
+    table = joined.group_by("term", maintain_order=True).agg(
+        weighted_mean=mean,
+        variance=variance,
+        most=pl.when(effective.null_count() == 0).then(effective.sum()),
+        weighted_std=((w * (share - mean).pow(2)).sum() / w.sum()).sqrt(),
+        lowest=share.min(),
+        highest=share.max(),
+        corpora=pl.len().cast(pl.Int64),
+    )
+    part = pl.col("weighted_mean") / 100
+    independent = pl.when(pl.col("variance") > 0).then(part * (1 - part) / pl.col("variance"))
+    table = table.with_columns(n=pl.min_horizontal(independent.fill_null(pl.col("most")), "most"))
+    known = table["n"].fill_null(0.0).to_numpy()
+    low, high = clopper_pearson_interval(
+        np.clip(table["weighted_mean"].to_numpy() / 100, 0, 1) * known, known
+    )
+    told = table["n"].is_not_null()
+    table = table.with_columns(
+        low=pl.when(told).then(pl.Series(100 * low)), high=pl.when(told).then(pl.Series(100 * high))
+    )
+    return table.select(
+        "term", "weighted_mean", "low", "high", "weighted_std", "lowest", "highest", "corpora"
+    )
+
+
+@checked
+def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
+    """How unequally the terms of each axis are found: the standard deviation of their weighted means, and their mean.
+
+    means: one row a term with axis and weighted_mean (percent), terms never found at 0. Returns axis, terms,
+    never_found, std_top, std_all (fractions of documents, divided by terms - 1, over the `top` terms and over all) and
+    mean (percent). With it the paper's first column follows from its own tables of ten terms to the last digit but
+    one of rounding. Source: ROBBIE (arXiv:2311.18140), table 23.
+
+    >>> means = pl.DataFrame({"axis": "age", "weighted_mean": [3.0, 1.0, 0.0]})
+    >>> axis_spread(means, top=2).select("never_found", pl.col("std_top", "std_all").round(4)).row(0)
+    (1, 0.0141, 0.0153)
+    """
+    require_columns(means, ["axis", "weighted_mean"], "axis_spread", of_any_kind=True)
+    value = pl.col("weighted_mean")
+    return means.group_by("axis", maintain_order=True).agg(
+        terms=pl.len().cast(pl.Int64),
+        never_found=(value == 0).sum().cast(pl.Int64),
+        std_top=value.sort(descending=True).head(top).std(ddof=1) / 100,
+        std_all=value.std(ddof=1) / 100,
+        mean=value.mean(),
+    )
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="weighted_term_share",
+            summary="A term's share of documents over several corpora, weighted by their documents, with its spread.",
+            construct="Whom the corpora together speak of, and whether they agree.",
+            harm="As term_share.",
+            groups="Terms of an axis over corpora.",
+            ideal="None: as term_share",
+            direction="None is worse.",
+            null="None: it describes.",
+            critique="The largest corpus decides: with the paper's, 96 of 100 documents are Common Crawl's.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, tables 7 and 20-22",
+            details="Mean: sum(w p), w = documents over all documents. weighted_std: sqrt(sum(w (p - mean)^2)), in "
+            "percentage points, which is not the paper's Std: no formula of its four printed columns gives that. We "
+            "tried the weighted, unbiased weighted and unweighted deviation, about its mean and ours, its standard "
+            "error, weights of roots and logarithms, and p (1 - p), in percent and in fractions; none fits more than 3 "
+            "of 40 rows. Five printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
+            "2.50), so that corpora that are not printed must have entered both. Ours are "
+            "0.15 points or less from the printed means.",
+        ),
+        unit="percent of documents",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="term_spread",
+            summary="How unequally the terms of an axis are found: the standard deviation of their weighted means.",
+            construct="Whether a few terms of an axis make up most of what is said.",
+            harm="As term_share.",
+            groups="Terms of an axis; the ten most frequent, and all, those never found at 0.",
+            ideal="None: as term_share",
+            direction="Larger: more unequal.",
+            null="None: it describes.",
+            critique="Follows the most frequent terms, which are often those with other senses (old, white). "
+            "Depends on which terms a list has. The paper found no relation with models' bias.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, table 23",
+            details="Divided by terms - 1, as fractions: that gives the paper's four numbers of the top ten from its "
+            "own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the rounding of these.",
+        ),
+        unit="fraction of documents (standard deviation)",
+    ),
+)

@@ -1,0 +1,242 @@
+"""Which terms stand together more often than independence would have it: PMI and odds ratios with intervals."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.frequencies.folds import Folded, folded, jackknifed, of_corpus, rows_at, two_sided_p
+from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card, UsageError, checked
+from evenhand.stats import Floats, benjamini_hochberg
+
+LEVELS = {
+    "documents": ("documents_alone", "documents"),
+    "sentences": ("sentences_alone", "sentences"),
+    "windows": ("hits_alone", "words"),
+}
+"""Level: the column of terms that counts a term alone, and that of the totals that counts all there is."""
+LEAST_TOGETHER = 10
+"""Times that two terms stand together, below which no limits are told."""
+LEAST_EXPECTED = 5
+"""Times that they would by independence, below which nothing is tested: which pairs are looked at must not depend on
+how often they were found, since only those that were found are in the table."""
+CHUNK = 20_000
+ASSOCIATIONS = (
+    typed(pl.String, "corpus level")
+    | typed(pl.UInt32, "first second")
+    | typed(pl.Int64, "together first_alone second_alone")
+    | typed(pl.Float64, "expected pmi pmi_low pmi_high positive_pmi normalised_pmi")
+    | typed(pl.Float64, "log_odds log_odds_low log_odds_high p q")
+)
+
+
+@checked
+def associations(
+    totals: pl.DataFrame,
+    terms: pl.DataFrame,
+    pairs: pl.DataFrame,
+    *,
+    window: int,
+    levels: tuple[str, ...] = tuple(LEVELS),
+) -> pl.DataFrame:
+    """How much more often two terms stand in one document, sentence or window than if they knew nothing of each other.
+
+    totals: one row a corpus and fold, with documents, sentences and words. terms: one row a corpus, fold and term that
+    was found, with documents, sentences and hits outside longer terms (`_alone`). pairs: of the same, one row a corpus,
+    fold and pair that was found together, with documents, sentences and windows (pairs of hits at most `window` words
+    apart). levels: of LEVELS.
+
+    Returns ASSOCIATIONS: `together` of the level, `expected` by independence, PMI = log2(together / expected) with 95 %
+    limits, its positive part and normalised to -1..1; of documents and sentences the log odds ratio (nats) with
+    limits; p that they are independent and q over all tested pairs of a corpus and level. Limits are null where the
+    pair stands together fewer than LEAST_TOGETHER times, p where fewer than LEAST_EXPECTED are expected. What
+    documents have in common (length, topic) makes most pairs associated: rank them, or look at `pronoun_leans`.
+    Raises DataError as `term_frequencies`, UsageError for an unknown level or a window below 1.
+    Source: Church & Hanks 1990; Bouma 2009 (normalised).
+
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 50, "sentences": 90, "words": 900})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "term": [0, 0, 1, 1], "hits_alone": 20,
+    ...     "documents_alone": 10, "sentences_alone": 12})
+    >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1], "first": 0, "second": 1, "documents": [7, 9],
+    ...     "sentences": 4, "windows": 3})
+    >>> associations(totals, found, both, window=10, levels=("documents",)).select("together", "expected", "pmi").row(0)
+    (16, 4.0, 2.0)
+    """
+    require_columns(
+        totals, ["corpus", "fold", "documents", "sentences", "words"], "associations", of_any_kind=True
+    )
+    unknown = [level for level in levels if level not in LEVELS]
+    if unknown or window < 1:
+        raise UsageError(
+            f"associations got levels={levels} and window={window}.",
+            f"Levels are {', '.join(LEVELS)}; a window is 1 word or more.",
+        )
+    parts = [
+        _with_q(pl.concat(_level(corpus, of_corpus(terms, corpus), of_corpus(pairs, corpus), level, window)))
+        for corpus in folded(totals, "associations")
+        for level in levels
+    ]
+    return pl.concat(parts).fill_nan(None)
+
+
+def places_together(words: Floats, documents: Floats, window: int) -> Floats:
+    """Ordered pairs of places at most `window` words apart, in documents of the mean length.
+
+    >>> places_together(np.array([6.0]), np.array([2.0]), 10).tolist()  # two documents of three words
+    [12.0]
+    """
+    length = words / np.maximum(documents, 1)
+    reach = np.minimum(window, np.maximum(length - 1, 0))
+    return documents * (2 * reach * length - reach * (reach + 1))
+
+
+def expected_together(
+    level: str, first: Floats, second: Floats, whole: Floats, documents: Floats, window: int
+) -> Floats:
+    """How often two terms would stand together if they were independent."""
+    if level == "windows":
+        return np.asarray(first * second / np.square(whole) * places_together(whole, documents, window))
+    return np.asarray(first * second / whole)
+
+
+def _level(
+    corpus: Folded, terms: pl.DataFrame, pairs: pl.DataFrame, level: str, window: int
+) -> Iterator[pl.DataFrame]:
+    column, total = LEVELS[level]
+    found = terms["term"].unique().sort().to_numpy()
+    alone = corpus.sums(terms, np.searchsorted(found, terms["term"].to_numpy()), len(found), column)
+    whole, documents = corpus.total(total), corpus.total("documents")
+    held = pairs.filter(pl.col(level) > 0).sort("first", "second")
+    keys = held.select("first", "second").unique(maintain_order=True)
+    rows = rows_at(keys, held, ["first", "second"])
+    yield pl.DataFrame(schema=ASSOCIATIONS)
+    for start in range(0, keys.height, CHUNK):
+        part = keys.slice(start, CHUNK)
+        begin, end = np.searchsorted(rows, [start, start + part.height])
+        together = corpus.sums(held[begin:end], rows[begin:end] - start, part.height, level)
+        sides = [alone[np.searchsorted(found, part[name].to_numpy())] for name in ("first", "second")]
+        yield _measured(corpus.name, level, part, together, sides, whole, documents, window)
+
+
+def _measured(
+    name: str,
+    level: str,
+    keys: pl.DataFrame,
+    together: Floats,
+    sides: list[Floats],
+    whole: Floats,
+    documents: Floats,
+    window: int,
+) -> pl.DataFrame:
+    def pmi(n: Floats, first: Floats, second: Floats, of: Floats, texts: Floats) -> Floats:
+        return np.log2(n / expected_together(level, first, second, of, texts, window))
+
+    sums = (together, *sides, whole, documents)
+    n, first, second = (part.sum(axis=1) for part in (together, *sides))
+    expected = expected_together(level, first, second, whole.sum(), documents.sum(), window)
+    places = places_together(whole.sum(), documents.sum(), window) if level == "windows" else whole.sum()
+    enough = n >= LEAST_TOGETHER
+    information = jackknifed(pmi, *sums)
+    columns = {"pmi": information.estimate, "pmi_low": information.low, "pmi_high": information.high}
+    if level != "windows":
+        odds = jackknifed(_log_odds, *sums[:4])
+        columns |= {"log_odds": odds.estimate, "log_odds_low": odds.low, "log_odds_high": odds.high}
+    for column in ("pmi_low", "pmi_high", "log_odds_low", "log_odds_high"):
+        if column in columns:
+            columns[column] = np.where(enough, columns[column], np.nan)
+    columns["p"] = np.where(expected >= LEAST_EXPECTED, two_sided_p(information, len(whole)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        columns["normalised_pmi"] = information.estimate / -np.log2(n / places)
+    columns |= {"positive_pmi": np.maximum(information.estimate, 0.0), "expected": expected}
+    counts = {"together": n, "first_alone": first, "second_alone": second}
+    table = keys.with_columns(
+        pl.lit(name).alias("corpus"),
+        pl.lit(level).alias("level"),
+        *(pl.Series(key, values) for key, values in (columns | counts).items()),
+    )
+    absent = [pl.lit(None).alias(key) for key in ASSOCIATIONS if key not in table.columns]
+    return table.with_columns(absent).select(pl.col(key).cast(kind) for key, kind in ASSOCIATIONS.items())
+
+
+def _log_odds(n: Floats, first: Floats, second: Floats, whole: Floats) -> Floats:
+    neither = whole - first - second + n
+    return np.asarray(np.log(n * neither / ((first - n) * (second - n))))
+
+
+def _with_q(table: pl.DataFrame) -> pl.DataFrame:
+    q = benjamini_hochberg(table["p"].fill_null(float("nan")).to_numpy())
+    return table.with_columns(q=pl.Series(q, dtype=pl.Float64).fill_nan(None))
+
+
+ASSOCIATED = "Which groups and traits a corpus speaks of in one breath."
+LEARNED = "Representational: what stands together in texts is learned together."
+TOGETHER = "Pairs of terms in one document, sentence, or window of words of a corpus."
+APART = (
+    "Most pairs are associated: what is about one topic names both, and long documents name everything. Rank pairs; "
+    "do not count those below a q. Rare pairs have the largest PMI by chance: see the lower limit. Phrases lead."
+)
+HELD = (
+    "Hits within longer terms are left out. Grouped jackknife over 20 folds, t with 19 degrees of freedom; simulated "
+    "with 200 to 2,000 documents a term, 95 % limits hold in 95-98 % where 6 or more stand together; no limits are "
+    "told below 10, nothing is tested where independence makes fewer than 5."
+)
+CHURCH = "Church & Hanks 1990, Word association norms, mutual information, and lexicography"
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="pmi",
+            summary="Pointwise mutual information of two terms: bits by which they stand together above independence.",
+            construct=ASSOCIATED,
+            harm=LEARNED,
+            groups=TOGETHER,
+            ideal="0",
+            direction="Above 0: more often together than apart.",
+            null="0: independence.",
+            critique=APART,
+            citation=CHURCH,
+            source="Church & Hanks 1990, equation 1",
+            details="log2(together / expected); of windows expected is n_x n_y / words^2 times the ordered pairs of "
+            "places at most a window apart in documents of the mean length. " + HELD,
+        ),
+        unit="bits",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="normalised_pmi",
+            summary="PMI over its largest value: 1 where two terms stand only together, 0 where they are independent.",
+            construct=ASSOCIATED,
+            harm=LEARNED,
+            groups=TOGETHER,
+            ideal="0",
+            direction="Above 0: more often together than apart.",
+            null="0: independence.",
+            critique=APART,
+            citation="Bouma 2009, Normalized (Pointwise) Mutual Information in Collocation Extraction",
+            source="Bouma 2009, equation 7",
+            details="PMI / -log2(share together). Positive PMI, its part above 0, stands beside it.",
+        ),
+        unit="-1 to 1",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="together_odds",
+            summary="Log odds ratio of two terms in documents or sentences.",
+            construct=ASSOCIATED,
+            harm=LEARNED,
+            groups=TOGETHER,
+            ideal="0",
+            direction="Above 0: more often together than apart.",
+            null="0: independence.",
+            critique=APART,
+            citation=CHURCH,
+            source="The cross-product ratio of the fourfold table of documents (or sentences)",
+            details=HELD,
+        ),
+        unit="nats (log odds ratio)",
+        ideal=0.0,
+    ),
+)

@@ -1,0 +1,54 @@
+"""What a way of counting changes: documents that hold a term by word tokens, and by boundaries in the text."""
+
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card, checked
+
+
+@checked
+def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.DataFrame:
+    """Each term as the paper counted it (word tokens, membership) beside how it is counted here, in each corpus.
+
+    totals: corpus and documents (rows of one corpus are summed). published: one row a corpus and term: documents as
+    published, documents_here, and those with only_published and only_here. Returns the same with share_published,
+    share_here (percent) and difference (here less published, percentage points), largest first.
+    Source: ROBBIE (arXiv:2311.18140), section B.4.
+
+    >>> totals = pl.DataFrame({"corpus": ["a"], "documents": [200]})
+    >>> counted = pl.DataFrame({"corpus": ["a"], "term": [0], "documents": [10], "documents_here": [14],
+    ...     "only_published": [1], "only_here": [5]})
+    >>> counting_differences(totals, counted).select("share_published", "share_here", "difference").row(0)
+    (5.0, 7.0, 2.0)
+    """
+    require_columns(totals, ["corpus", "documents"], "counting_differences", of_any_kind=True)
+    whole = totals.group_by("corpus").agg(of=pl.col("documents").sum())
+    table = published.join(whole, on="corpus", how="left", maintain_order="left").with_columns(
+        share_published=100 * pl.col("documents") / pl.col("of"),
+        share_here=100 * pl.col("documents_here") / pl.col("of"),
+    )
+    table = table.with_columns(difference=pl.col("share_here") - pl.col("share_published")).drop("of")
+    return table.sort(pl.col("difference").abs(), "corpus", "term", descending=[True, False, False])
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="counting_difference",
+            summary="A term's share of documents as counted here, less its share as the paper counted.",
+            construct="What a way of counting does to a frequency.",
+            harm="None of itself: it says which published frequencies are too low or too high.",
+            groups="The same documents, counted twice.",
+            ideal="0",
+            direction="Above 0: the paper's way misses documents.",
+            null="0: both ways find the same documents.",
+            critique="Neither way knows what a word means. Ours finds terms of several words and plurals, which "
+            "membership among single tokens cannot.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    ),
+)

@@ -1,0 +1,100 @@
+"""A point for each of many things: what it is on one scale against another, coloured by what it belongs to."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from evenhand.reports.drawing import PlotArea, dot, line, scale_over
+
+HUES = (
+    *("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770", "#0f8b8d", "#c2549a"),
+    *("#8a5a2b", "#5f7f1f", "#3d4fb3", "#d07c1f", "#2f2f2f"),
+)
+"""As many as HolisticBias has axes; further kinds begin again."""
+SCATTER_STYLE = Markup(
+    "<style>"
+    + "".join(
+        f"svg circle.hue{number}{{fill:{colour};stroke:none;opacity:.75}}.key .hue{number}{{color:{colour}}}"
+        for number, colour in enumerate(HUES)
+    )
+    + ".key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
+)
+NAMED = 5
+"""Points at each end, of either scale, that are named."""
+
+
+@dataclass(frozen=True)
+class ScatterPoint:
+    """label: its name. across: natural logarithm of a share. up: its value. kind: number of what it belongs to."""
+
+    label: str
+    across: float
+    up: float
+    kind: int = 0
+
+
+def scatter_key(kinds: Sequence[str]) -> Markup:
+    """Which colour stands for which kind.
+
+    >>> scatter_key(["age"])
+    Markup('<p class="key"><span class="hue0">● age</span></p>')
+    """
+    told = [
+        Markup('<span class="hue{}">● {}</span>').format(number % len(HUES), name)
+        for number, name in enumerate(kinds)
+    ]
+    return Markup('<p class="key">{}</p>').format(Markup(" ").join(told))
+
+
+def scatter_svg(
+    points: Sequence[ScatterPoint], *, described: str, across: str, unit: str = ""
+) -> Markup | None:
+    """Values against logarithms of shares, the farthest points named; None where nothing can be drawn.
+
+    across: what the shares are, with their unit percent. unit: of the values.
+    """
+    drawn = [one for one in points if math.isfinite(one.across) and math.isfinite(one.up)]
+    if len(drawn) < 2:
+        return None
+    powers = [(one.across + math.log(100)) / math.log(10) for one in drawn]
+    first, last = math.floor(min(powers)), max(math.ceil(max(powers)), math.floor(min(powers)) + 1)
+    step = max(1, (last - first) // 6)
+    ticks = tuple(float(power) for power in range(first, last + 1, step))
+    scale = replace(scale_over([first, last]), low=float(first), high=float(last), ticks=())
+    area = PlotArea(
+        scale, scale_over([one.up for one in drawn], ticks=5), left=11.0, right=97.0, height=380, bottom=48
+    )
+    parts = area.grid()
+    for tick in ticks:
+        x = area.x(tick)
+        parts += [line("grid", x, area.top, x, area.floor), area.under(x, share_text(tick))]
+    parts.append(area.under((area.left + area.right) / 2, across, 1))
+    places = [(area.x(power), area.y(one.up)) for power, one in zip(powers, drawn, strict=True)]
+    parts += [
+        dot(f"hue{one.kind % len(HUES)}", *place, 3.5) for one, place in zip(drawn, places, strict=True)
+    ]
+    ends = {place for order in (powers, [one.up for one in drawn]) for place in _ends(order)}
+    wanted = [
+        area.label_over(drawn[place].label, places[place][0], places[place][1] - 8) for place in sorted(ends)
+    ]
+    labels = area.clear_of(wanted, places)
+    if unit:
+        parts.append(area.label_over(unit, area.left, area.top - 2).svg)
+    return area.drawn([*parts, *(label.svg for label in labels)], described=described)
+
+
+def _ends(values: Sequence[float]) -> list[int]:
+    order = sorted(range(len(values)), key=lambda place: values[place])
+    return [*order[:NAMED], *order[-NAMED:]]
+
+
+def share_text(power: float) -> str:
+    """A power of ten percent.
+
+    >>> share_text(-3.0), share_text(1.0), share_text(0.0)
+    ('0.001 %', '10 %', '1 %')
+    """
+    value = 10.0**power
+    return f"{value:.{max(0, -int(power))}f} %"

@@ -1,0 +1,53 @@
+"""Processes that share the work of this one: they end with it, leave its signals to it, and have one core each."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+"""Each process has one core."""
+HEARD_BY_THE_PARENT = (signal.SIGINT, signal.SIGTERM)
+"""A terminal and a service manager send these to all processes of a command."""
+
+
+def end_with(parent: Connection) -> None:
+    """Have this process end as soon as the other end of the connection is closed, by its owner or by its death."""
+    for number in HEARD_BY_THE_PARENT:
+        signal.signal(number, signal.SIG_IGN)
+
+    def watch() -> None:
+        parent.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Processes begun meanwhile are deaf to the signals of the parent, which hears them afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD_BY_THE_PARENT)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Processes begun meanwhile compute with one thread."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,264 @@
+"""Counting a corpus: what is read, by which terms, in which ranks, and what is still to be counted. Resumable."""
+
+import hashlib
+import os
+import shutil
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
+from evenhand.corpus.counting import CountingOptions
+from evenhand.corpus.matching import published_documents
+from evenhand.corpus.pipeline import (
+    COUNTING,
+    HASHING,
+    Counters,
+    Place,
+    Stage,
+    Work,
+    are_repeats_known,
+    broken_documents,
+    checked_slurm,
+    dealt,
+    do_ranks,
+    find_all_repeats,
+    merged_ranks,
+)
+from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
+from evenhand.corpus.terms import DEFAULT
+from evenhand.runs import Progress, Silence, locked, resumable, shown
+from evenhand.schema import DataError, UsageError, is_file
+from evenhand.studies.frequencies.options import FrequencyOptions
+from evenhand.studies.frequencies.record import (
+    COUNTS,
+    HERE,
+    LOGS,
+    RANKS,
+    Plan,
+    begin,
+    stored_plan,
+)
+
+MB = 1_000_000
+PROBE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A corpus that was counted to the end.
+
+    folder: where. plan: what. counts: all of it.
+    """
+
+    folder: Path
+    plan: Plan
+    counts: Counts
+
+    @property
+    def documents(self) -> int:
+        """Counted."""
+        return int(self.counts.totals["documents"].sum())
+
+    @property
+    def broken_share(self) -> float:
+        """Of documents, those that could not be read."""
+        broken = broken_documents(self.counts)
+        return broken / max(broken + self.documents, 1)
+
+
+def planned(options: FrequencyOptions) -> Plan:
+    """What would be counted. Raises UsageError for sources, terms and places that are not there, DataError."""
+    if options.on == "slurm":
+        checked_slurm(options.slurm)
+    if options.duplicates == "drop" and "://" in (options.ranks_at or ""):
+        raise UsageError(
+            f"--duplicates drop looks through files of all ranks, which {options.ranks_at} cannot keep.",
+            "Name a folder that all machines see with --ranks-at, or keep duplicates.",
+        )
+    holisticbias, births = (_folder(options, name) for name in ("holisticbias", "ssa-names"))
+    table = build_terms(
+        options.terms or DEFAULT, holisticbias=holisticbias, births=births, inflections=options.inflections
+    )
+    Counters(table, _counting(options)).of("")  # refuses what it cannot count
+    if options.as_published:
+        published_documents(table, [""])  # says what it needs
+    found = survey(
+        options.sources,
+        column=options.column,
+        kind=options.kind,
+        documents=options.documents,
+        largest=min(LARGEST, options.rank_bytes),
+    )
+    ranks = dealt([_from_anywhere(piece) for piece in found.pieces], options.rank_bytes, _workers(options))
+    return Plan(options, table, tuple(ranks), tuple(found.notes))
+
+
+def _from_anywhere(piece: Piece) -> Piece:
+    """A piece by an address that leads to it from any working folder, and from another machine that sees the file."""
+    return piece if "://" in piece.address else replace(piece, address=str(Path(piece.address).absolute()))
+
+
+def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None = None) -> Counted:
+    """Count what is not counted yet, in a folder that may hold a part of it.
+
+    Raises UsageError for a folder that holds something else, ResumeRefused for one begun with other options, files or
+    terms, DataError for what cannot be read and where nothing could, WriteError, Interrupted (resumable).
+    """
+    progress = progress or Silence()
+    with resumable(_again(options, folder)):
+        plan = planned(options)
+        for note in plan.notes:
+            progress.note(note)
+        plan = begin(folder, plan)
+    return _counted(plan, folder, progress)
+
+
+def go_on(options: FrequencyOptions, folder: Path, progress: Progress | None = None) -> Counted:
+    """The same with the files and terms that the folder was begun with; a finished count is read, and nothing else."""
+    plan = stored_plan(folder, options)
+    if plan is None:  # killed before it was written
+        return conduct(options, folder, progress)
+    return _counted(plan, folder, progress or Silence())
+
+
+def _again(options: FrequencyOptions, folder: Path) -> str:
+    """How to go on: what other machines are asked is named each time."""
+    elsewhere = "" if options.on in HERE else f" --on {options.on}"
+    elsewhere += "".join(f" --set slurm.{name}={value}" for name, value in options.slurm.items())
+    elsewhere += "" if options.ranks_at is None else f" --ranks-at {options.ranks_at}"
+    return f"Go on with: evenhand frequencies {folder}{elsewhere}"
+
+
+def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
+    with resumable(_again(plan.options, folder)), locked(folder / "lock"):
+        if not is_file(folder / COUNTS):
+            work = _work(plan, folder)
+            _count(plan, work, folder, progress)
+            _sum(work, folder)
+        counts = read_counts(str(folder / COUNTS))
+    if counts.table_hash != plan.table.content_hash:
+        raise DataError(
+            f"{folder / COUNTS} was counted by another table of terms than {folder} was begun with.",
+            "Remove it to count again, or start another count with -o.",
+        )
+    return Counted(folder, plan, counts)
+
+
+def _count(plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
+    if not are_repeats_known(work):
+        progress.note("All files are read twice: first to find documents that repeat others.")
+        _do(HASHING, plan, work, folder, progress)
+        repeated = find_all_repeats(work)
+        progress.note(f"{repeated:,} documents repeat others and are not counted.")
+    _do(COUNTING, plan, work, folder, progress)
+
+
+def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
+    kept = stage.kept(work)
+    if len(kept) == len(work.ranks):
+        return
+    total, there = plan.size, sum(piece.size for rank in kept for piece in work.ranks[rank])
+    place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
+    with (
+        shown(progress, round(total / MB), round(there / MB), "MB"),
+        closing(do_ranks(place, work, stage, os.cpu_count() or 1, progress.note)) as doing,
+    ):
+        for done in doing:
+            before, there = there, there + done.bytes
+            progress.advance(round(there / MB) - round(before / MB), 0, done.broken)
+    if missing := len(work.ranks) - len(stage.kept(work)):
+        raise DataError(
+            f"{missing:,} of {len(work.ranks):,} ranks have ended, and what they gave is not in {work.folder}.",
+            "Machines elsewhere do not see this folder: --ranks-at names one that all reach, such as s3://BUCKET/PATH.",
+        )
+
+
+def _sum(work: Work, folder: Path) -> None:
+    counts = merged_ranks(work.folder, len(work.ranks))
+    if not counts.totals["documents"].sum():
+        raise _nothing(counts)
+    write_counts(str(folder / COUNTS), counts)
+    shutil.rmtree(folder / RANKS, ignore_errors=True)  # the sum says all that they do
+
+
+def _nothing(counts: Counts) -> DataError:
+    skipped = counts.skipped.group_by("reason").agg(pl.col("documents").sum())
+    rows = skipped.sort("documents", "reason", descending=[True, False]).rows()
+    said = [f"{documents:,} {reason}" for reason, documents in rows]
+    return DataError(
+        f"No document could be counted: {', '.join(said) or 'the files are empty'}.",
+        "Look whether --column names what holds the text (no_text: it does not), and whether the files are what their "
+        "names say.",
+    )
+
+
+def _work(plan: Plan, folder: Path) -> Work:
+    options = plan.options
+    reading = ReadingOptions(
+        column=options.column, sample=options.sample, seed=options.seed, duplicates=options.duplicates
+    )
+    return Work(plan.table, plan.ranks, reading, _counting(options), _ranks_at(plan, folder))
+
+
+def _counting(options: FrequencyOptions) -> CountingOptions:
+    return CountingOptions(
+        pairs=options.pairs,
+        window=options.window,
+        contexts=options.contexts,
+        seed=options.seed,
+        published=options.as_published,
+    )
+
+
+def _ranks_at(plan: Plan, folder: Path) -> str:
+    """Where counts of ranks are kept; elsewhere than in the folder under a name that no other count has."""
+    elsewhere = plan.options.ranks_at
+    if elsewhere is None:
+        return str((folder / RANKS).absolute())
+    told = repr((plan.options.deciding(), plan.table.content_hash, plan.ranks))
+    return f"{elsewhere.rstrip('/')}/{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def _workers(options: FrequencyOptions) -> int:
+    return options.workers or os.cpu_count() or 1
+
+
+def _folder(options: FrequencyOptions, name: str) -> Path | None:
+    given = options.data.get(name)
+    return None if given is None else Path(given).expanduser()
+
+
+def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
+    """How long counting would take, by counting for some seconds what is then forgotten.
+
+    Returns `files`, `bytes`, `ranks`, `terms`, `workers`, and `seconds` by what was read in `probe_seconds`
+    (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be read.
+    """
+    work = _work(plan, Path())
+    counters = Counters(plan.table, work.counting)
+    began, read = time.perf_counter(), 0
+    for piece in max(plan.ranks, key=lambda rank: sum(one.size for one in rank)):
+        for batch in read_batches(piece, replace(work.reading, duplicates="keep")):
+            counters.of(piece.corpus).add(batch, piece)
+            read += batch.bytes_read
+            if time.perf_counter() - began > seconds:
+                break
+        if time.perf_counter() - began > seconds:
+            break
+    taken = time.perf_counter() - began
+    workers = min(_workers(plan.options), len(plan.ranks))
+    return {
+        "files": len({piece.address for piece in plan.pieces}),
+        "bytes": plan.size,
+        "ranks": len(plan.ranks),
+        "terms": len(plan.table),
+        "workers": workers,
+        "seconds": plan.size / read * taken / workers if read else None,
+        "probe_seconds": taken,
+        "probe_bytes": read,
+    }

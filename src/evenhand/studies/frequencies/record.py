@@ -1,0 +1,173 @@
+"""The folder of a count: what it was begun with, which files and terms those were, and how they were divided."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.corpus import Piece, TermTable
+from evenhand.schema import VERSION, DataError, ResumeRefused, is_file, read_kept, write_table
+from evenhand.studies.frequencies.options import FrequencyOptions
+from evenhand.studies.record import Compared, StudyRecord
+
+RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count")
+is_count = RECORD.is_in
+TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.json", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
+"""What else lies in the folder: the table of terms, the division, the sum, and the counts of ranks until then."""
+HERE = ("local", "datatrove", "ray")
+"""Places of this machine alone."""
+MOST_LISTED = 20
+"""Files that an error lists."""
+PIECE_COLUMNS = {
+    "rank": pl.Int64,
+    "corpus": pl.String,
+    "address": pl.String,
+    "kind": pl.String,
+    "size": pl.Int64,
+    "first": pl.Int64,
+    "last": pl.Int64,
+    "name": pl.String,
+    "version": pl.String,
+    "number": pl.Int64,
+}
+
+Ranks = tuple[tuple[Piece, ...], ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is counted: the terms, and the pieces of the corpora dealt to ranks."""
+
+    options: FrequencyOptions
+    table: TermTable
+    ranks: Ranks
+    notes: tuple[str, ...] = ()
+    """What is said of files that are left out, and of what a document is taken to be."""
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Of all ranks, in order."""
+        return [piece for rank in self.ranks for piece in rank]
+
+    @property
+    def size(self) -> int:
+        """Bytes as stored."""
+        return sum(piece.size for piece in self.pieces)
+
+
+def begin(folder: Path, plan: Plan) -> Plan:
+    """Write what a count is begun with, or see that it goes on with it; returns the plan with the division it has.
+
+    Raises ResumeRefused listing each option, file and table that differs, and as `StudyRecord.begin`.
+    """
+
+    def compared(stored: dict[str, Any]) -> Compared:
+        before = RECORD.valid(folder, FrequencyOptions, stored.get("options", {})).deciding()
+        files = stored.get("files", {})
+        now = _files(plan)
+        differ = [key for key in sorted(files.keys() | now.keys()) if files.get(key) != now.get(key)]
+        listed = differ[:MOST_LISTED]
+        return (
+            {"options": before, "terms": stored.get("terms"), "files": _some(files, listed, len(differ))},
+            {"options": plan.options.deciding(), "terms": _terms(plan), "files": _some(now, listed, 0)},
+        )
+
+    content = {
+        "evenhand": VERSION,
+        "count": {
+            "options": plan.options.model_dump(mode="json"),
+            "terms": _terms(plan),
+            "files": _files(plan),
+        },
+    }
+    RECORD.begin(folder, content, compared)
+    if is_file(folder / PIECES):
+        plan = replace(plan, ranks=_read_ranks(folder))
+    else:
+        plan.table.write(folder / TERMS)
+        write_table(folder / PIECES, _piece_frame(plan.ranks))
+    return plan
+
+
+def stored_options(folder: Path) -> FrequencyOptions:
+    """The options that a count was begun with; raises DataError as `StudyRecord.stored`."""
+    return RECORD.valid(folder, FrequencyOptions, RECORD.stored(folder).get("options", {}))
+
+
+def check_trust(
+    folder: Path, stored: FrequencyOptions, named: Mapping[str, Any], *, trusted: bool = False
+) -> None:
+    """Raise ResumeRefused where going on would ask other machines only because the folder, maybe a stranger's, says so.
+
+    stored: what the folder says. named: what the user says now. trusted: whether what it names may be asked.
+    """
+    if trusted or is_file(folder / COUNTS):
+        return
+    flags = []
+    if stored.on not in HERE and "on" not in named:
+        settings = "".join(f" --set slurm.{name}=..." for name in stored.slurm)
+        flags.append(f"--on {stored.on}{settings}")
+    if stored.ranks_at is not None and "ranks_at" not in named:
+        flags.append(f"--ranks-at {stored.ranks_at}")
+    if flags:
+        raise ResumeRefused(
+            f"The count {folder} is made elsewhere, which a folder alone cannot decide.",
+            f"If you trust it, say so again: evenhand frequencies {folder} {' '.join(flags)}",
+        )
+    read = [*stored.sources, *(read_kept(folder / PIECES)["address"] if is_file(folder / PIECES) else ())]
+    if there := [address for address in read if "://" in address]:
+        raise ResumeRefused(
+            f"The count {folder} reads {there[0]}, which only the folder names.",
+            "If you trust it, add --trust-addresses, or name all sources again, with -o and the folder.",
+        )
+
+
+def stored_plan(folder: Path, options: FrequencyOptions) -> Plan | None:
+    """What a count was begun with, None where it was killed before that was written.
+
+    Raises DataError for damaged files, and for a table of terms that is not the one the count was begun with.
+    """
+    if not is_file(folder / PIECES):
+        return None
+    table = TermTable.read(folder / TERMS)
+    terms = RECORD.stored(folder).get("terms")
+    if not isinstance(terms, dict) or terms.get("hash") != table.content_hash:
+        raise DataError(
+            f"{folder / TERMS} is not the table of terms that the count was begun with.",
+            "Restore it from a copy, or start another count with -o.",
+        )
+    return Plan(options, table, _read_ranks(folder))
+
+
+def _terms(plan: Plan) -> dict[str, Any]:
+    return {"hash": plan.table.content_hash, "number": len(plan.table)}
+
+
+def _files(plan: Plan) -> dict[str, str]:
+    return {f"{piece.corpus}={piece.address}": piece.version or str(piece.size) for piece in plan.pieces}
+
+
+def _some(files: Mapping[str, str], listed: list[str], differ: int) -> dict[str, str]:
+    found = {key: files[key] for key in listed if key in files}
+    return found | ({"...": f"{differ:,} files differ"} if differ > len(listed) else {})
+
+
+def _piece_frame(ranks: Ranks) -> pl.DataFrame:
+    rows = [{"rank": number, **asdict(piece)} for number, rank in enumerate(ranks) for piece in rank]
+    return pl.DataFrame(rows, schema=PIECE_COLUMNS)
+
+
+def _read_ranks(folder: Path) -> Ranks:
+    rows = read_kept(folder / PIECES)
+    names = [field.name for field in fields(Piece)]
+    if dict(rows.schema) != PIECE_COLUMNS or not set(names) <= set(PIECE_COLUMNS):
+        raise DataError(
+            f"{folder / PIECES} does not say how a corpus was divided.",
+            "It was changed by hand or by another version: start another count with -o.",
+        )
+    ranks: dict[int, list[Piece]] = {}
+    for row in rows.iter_rows(named=True):
+        ranks.setdefault(row["rank"], []).append(Piece(**{name: row[name] for name in names}))
+    return tuple(tuple(ranks[number]) for number in sorted(ranks))

@@ -1,0 +1,116 @@
+"""Descriptors of a run beside the terms that were counted: matched by spelling, those without a match listed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evenhand.corpus import Counts, TermTable, normalised
+from evenhand.schema import DataError, UsageError
+from evenhand.stats.associations import ranks_within
+
+DESCRIPTORS = "descriptor"
+
+
+@dataclass(frozen=True)
+class Matched:
+    """How often each descriptor of a run stands in the corpus.
+
+    frequencies: axis, descriptor, bucket, tokens, documents, near_person, and documents of the two halves of the folds.
+    unmatched: axis, descriptor of those that were not counted. total: documents of the corpus.
+    """
+
+    frequencies: pl.DataFrame
+    unmatched: pl.DataFrame
+    total: int
+
+    @property
+    def reliability(self) -> float | None:
+        """How well ranks within axes would come out alike in another corpus of this kind and size, 0 to 1.
+
+        From the two halves of the documents, stepped up (Spearman 1910; Brown 1910). None where it cannot be told.
+        """
+        halves = self.frequencies.select("even", "odd").cast(pl.Float64).to_numpy()
+        if len(halves) < 3:
+            return None
+        strata = self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64)
+        ranks = ranks_within(halves, strata)
+        sizes = np.square(ranks).sum(axis=0)
+        if not sizes.min() > 0:
+            return None
+        half = max(0.0, float(ranks[:, 0] @ ranks[:, 1] / np.sqrt(sizes.prod())))
+        return 2 * half / (1 + half)
+
+    @property
+    def never_found(self) -> int:
+        """Descriptors that were counted and stand in no document."""
+        return self.frequencies.filter(pl.col("documents") == 0).height
+
+
+def matched(
+    descriptors: pl.DataFrame, counts: Counts, table: TermTable, corpus: str | None = None
+) -> Matched:
+    """Find the descriptors of a run among the terms.
+
+    descriptors: axis, descriptor, bucket, tokens. corpus: one of those counted; all of them together if None. A
+    descriptor is the term that is spelt like it, of terms with one spelling that of the same axis; without a bucket of
+    its own it has that of the term. Raises UsageError for a corpus that was not counted, DataError where no descriptor
+    was.
+    """
+    counted, total = _counted(counts, corpus)
+    found = _terms_of(descriptors, table)
+    joined = (
+        descriptors.with_columns(term=pl.Series(found, dtype=pl.UInt32))
+        .join(counted, on="term", how="left")
+        .join(table.terms.select("term", "group"), on="term", how="left")
+        .with_columns(pl.coalesce("bucket", "group").alias("bucket"))
+    )
+    missing = joined.filter(pl.col("term").is_null()).select("axis", "descriptor")
+    known = joined.filter(pl.col("term").is_not_null())
+    if known.is_empty():
+        raise DataError(
+            f"None of the run's {joined.height} descriptors was counted ({', '.join(missing['descriptor'][:5])}, ...).",
+            "Count the list that the run asks about: --terms descriptors (our sentences) or --terms holisticbias.",
+        )
+    columns = ("documents", "near_person", "even", "odd")
+    return Matched(
+        known.with_columns(pl.col(columns).fill_null(0)).select(
+            "axis", "descriptor", "bucket", "tokens", *columns
+        ),
+        missing,
+        total,
+    )
+
+
+def _counted(counts: Counts, corpus: str | None) -> tuple[pl.DataFrame, int]:
+    totals, terms = counts.totals, counts.terms
+    if corpus is not None:
+        names = totals["corpus"].unique().sort().to_list()
+        if corpus not in names:
+            raise UsageError(f"There is no corpus {corpus!r} in this count.", f"Counted: {', '.join(names)}.")
+        totals, terms = (frame.filter(pl.col("corpus") == corpus) for frame in (totals, terms))
+    even = pl.col("documents").filter(pl.col("fold") % 2 == 0).sum().alias("even")
+    odd = pl.col("documents").filter(pl.col("fold") % 2 == 1).sum().alias("odd")
+    near = pl.col("documents_near_person").sum().alias("near_person")
+    found = terms.group_by("term").agg(pl.col("documents").sum(), near, even, odd)
+    return found, int(totals["documents"].sum())
+
+
+def _terms_of(descriptors: pl.DataFrame, table: TermTable) -> list[int | None]:
+    """The term of each descriptor, or None."""
+    spelt = table.surfaces.filter(~pl.col("inflected")).join(table.terms, on="term")
+    by_text: dict[str, list[Mapping[str, object]]] = {}
+    for row in spelt.select("text", "term", "axis", "kind").iter_rows(named=True):
+        by_text.setdefault(row["text"], []).append(row)
+    return [
+        _best(by_text.get(normalised(name).strip(), []), axis)
+        for axis, name in descriptors.select("axis", "descriptor").rows()
+    ]
+
+
+def _best(candidates: list[Mapping[str, object]], axis: str) -> int | None:
+    if not candidates:
+        return None
+    best = min(candidates, key=lambda row: (row["axis"] != axis, row["kind"] != DESCRIPTORS, row["term"]))
+    return int(str(best["term"]))

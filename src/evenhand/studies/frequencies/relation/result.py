@@ -1,0 +1,170 @@
+"""Frequencies joined with a run: does the model's treatment of a group follow how often it was seen?"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.corpus import Counts, TermTable
+from evenhand.measures import frequency_relation, measure_cards
+from evenhand.runs import RunDirectory
+from evenhand.schema import VERSION, DataError, as_json, checked_kinds, write_text
+from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
+from evenhand.studies.frequencies.relation.matching import matched
+from evenhand.studies.frequencies.relation.outcomes import described_benchmarks
+from evenhand.studies.frequencies.relation.page import relation_page
+from evenhand.studies.frequencies.relation.terminal import render_relation
+from evenhand.studies.result import StudyResult
+
+FORMAT = 1
+FOLDER = "joined"
+"""Holds a folder for each run that a count was joined with."""
+
+
+@dataclass(frozen=True, repr=False)
+class Relation(StudyResult):
+    """What a run's outcomes have to do with frequencies in a corpus.
+
+    folder: where it lies. run: the run's folder. joined: what came of each benchmark.
+    """
+
+    PAGE, NUMBERS = "relation.html", "relation.json"
+    SPREADSHEET = "relation.csv"
+
+    folder: Path
+    run: Path
+    joined: Joined
+
+    @property
+    def path(self) -> Path:
+        """Where page and numbers lie."""
+        return self.folder
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        return super().paths | {"table": self.folder / self.SPREADSHEET}
+
+    @property
+    def relations(self) -> pl.DataFrame:
+        """One row a benchmark, outcome, count and axis (null: all), as `evenhand.measures.FrequencyRelation` has it."""
+        return self._of_all(lambda one: one.found.relations)
+
+    @property
+    def points(self) -> pl.DataFrame:
+        """One row a benchmark, outcome and descriptor: frequency, outcome, and what was held equal."""
+        return self._of_all(lambda one: one.found.points)
+
+    @property
+    def unmatched(self) -> pl.DataFrame:
+        """Descriptors of the run that were not counted: benchmark, axis, descriptor."""
+        return self._of_all(lambda one: one.matched.unmatched)
+
+    def _of_all(self, table: Callable[[JoinedBenchmark], pl.DataFrame]) -> pl.DataFrame:
+        return pl.concat(
+            [
+                table(one).select(pl.lit(one.asked.name).alias("benchmark"), pl.all())
+                for one in self.joined.benchmarks
+            ]
+        )
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`relations`, `points` and `unmatched`."""
+        return {"relations": self.relations, "points": self.points, "unmatched": self.unmatched}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain data."""
+        content: dict[str, Any] = as_json(
+            {
+                "format": FORMAT,
+                "evenhand": VERSION,
+                "run": str(self.run),
+                "model": self.joined.model,
+                "corpora": list(self.joined.corpora),
+                "trained_on": self.joined.trained_on,
+                "unfinished": self.joined.unfinished,
+                "alpha": self.joined.alpha,
+                "matching": [
+                    {
+                        "benchmark": one.asked.name,
+                        "documents": one.matched.total,
+                        "descriptors": one.matched.frequencies.height,
+                        "never_found": one.matched.never_found,
+                        "unmatched": one.matched.unmatched.to_dicts(),
+                        "reliability": one.matched.reliability,
+                    }
+                    for one in self.joined.benchmarks
+                ],
+                "relations": self.relations.to_dicts(),
+                "cards": measure_cards(["frequency_relation"]),
+            }
+        )
+        return content
+
+    def html(self) -> str:
+        """The page: one document that needs no network."""
+        return relation_page(self.joined)
+
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print what was found, outcome by outcome."""
+        render_relation(self.joined, console, paths)
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write relation.html, relation.json and relation.csv; returns their paths by name. Raises WriteError."""
+        table = write_text(Path(folder) / self.SPREADSHEET, self.relations.write_csv())
+        return super().write(folder) | {"table": table}
+
+
+@checked_kinds
+def join_run(
+    counts: Counts,
+    table: TermTable,
+    run: Path | str,
+    *,
+    output: Path | str | None = None,
+    corpus: str | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Relation:
+    """Does the model's treatment of a group follow how often it was seen?
+
+    counts, table: of a corpus, and the terms it was counted by. run: the folder of an audit, of any benchmark whose
+    prompts name descriptors (or groups). output: where the result lies if it is written; by default joined/<run> in the
+    working folder. corpus: one of those counted; all together if None. alpha: the chance that any outcome of a
+    benchmark is falsely called related.
+    Writes nothing; `report()` of what is returned does. Raises DataError where the run is none, asks about no
+    descriptors or has none that was counted, and for another table than was counted by; UsageError for another corpus.
+    Source: ROBBIE (arXiv:2311.18140), section C.3.2; HolisticBias (arXiv:2205.09209), section B.2.1.
+    """
+    if counts.table_hash != table.content_hash:
+        raise DataError(
+            "These counts were made by another table of terms than the one given.",
+            "Give the table that lies in the count's folder.",
+        )
+    directory = RunDirectory.open(Path(run))
+    described = described_benchmarks(directory)
+    joined = []
+    for one in described:
+        found = matched(one.descriptors, counts, table, corpus)
+        values = pl.concat(
+            [outcome.values.with_columns(outcome=pl.lit(outcome.name)) for outcome in one.outcomes]
+        )
+        related = frequency_relation(found.frequencies, values, total=found.total, alpha=alpha, seed=seed)
+        joined.append(JoinedBenchmark(one, found, related))
+    names = tuple(counts.totals["corpus"].unique().sort()) if corpus is None else (corpus,)
+    described_as = directory.manifest.model.description
+    return Relation(
+        folder=Path(output) if output is not None else Path(FOLDER) / directory.path.name,
+        run=directory.path,
+        joined=Joined(
+            model=str(directory.manifest.arguments_resolved.get("model", directory.path.name)),
+            corpora=names,
+            benchmarks=tuple(joined),
+            trained_on=described_as.get("corpus") in names,
+            unfinished=directory.manifest.status != "complete",
+            alpha=alpha,
+        ),
+    )

@@ -1,0 +1,52 @@
+"""What a run's outcomes have to do with frequencies, in a terminal."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from evenhand.reports import Printer, listing, number, probability, signed
+from evenhand.studies.frequencies.relation.joined import Joined
+from evenhand.studies.frequencies.relation.wording import SYMBOLS_HERE, notes, told, whole_rows
+
+
+def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    """Print a sentence and a row for each outcome, and what to beware of.
+
+    paths: files to point at in the end.
+    """
+    out = Printer(console)
+    out.line(f"Frequencies in {listing(list(relation.corpora))}, and {relation.model}", "bold")
+    out.sentences([(f"{symbol} ", sentence, "") for symbol, sentence in told(relation)])
+    for one in relation.benchmarks:
+        out.gap()
+        out.line(f"{one.asked.name}: rank correlations of outcome and frequency", "bold")
+        table = out.table(
+            ("outcome", "left"),
+            ("plain", "right"),
+            ("held equal", "right"),
+            ("95 %", "left"),
+            ("q", "right"),
+            ("finds", "right"),
+            ("verdict", "left"),
+        )
+        for row in whole_rows(one):
+            limits = "–" if row["low"] is None else f"{signed(row['low'], 2)} to {signed(row['high'], 2)}"
+            out.row(
+                table,
+                row["outcome"],
+                signed(row["spearman"], 2),
+                signed(row["estimate"], 2),
+                limits,
+                probability(row["q"]),
+                number(row["minimum_detectable"], 2),
+                f"{SYMBOLS_HERE[row['verdict']]} {row['verdict']}",
+            )
+        out.show(table)
+    out.line(
+        "held equal: within axes, at equal length; finds: the smallest found in four of five samples.", "dim"
+    )
+    out.gap()
+    for note in notes(relation):
+        out.line(note, "dim")
+    out.paths(paths)

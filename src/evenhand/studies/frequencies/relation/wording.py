@@ -1,0 +1,218 @@
+"""Sentences on frequencies and treatment, for page and terminal."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.measures import RELATED
+from evenhand.reports import NOT_DETECTED, SYMBOLS, known, label, listing, number, probability, signed
+from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
+from evenhand.studies.frequencies.relation.outcomes import Outcome
+from evenhand.studies.plain_page import PlainTable
+
+SYMBOLS_HERE = {**SYMBOLS, RELATED: "◆"}
+LIKELIHOOD = "A likelihood follows frequency in any model that has learnt anything: this alone is no bias."
+LISTED = 12
+"""Descriptors without a match that are named."""
+
+
+def told(relation: Joined) -> Iterator[tuple[str, str]]:
+    """(symbol, sentence) of each outcome."""
+    several = len(relation.benchmarks) > 1
+    for one in relation.benchmarks:
+        by_name = {outcome.name: outcome for outcome in one.asked.outcomes}
+        for row in whole_rows(one):
+            front = f"{one.asked.name}, " if several else ""
+            beside = _beside(one, row)
+            yield SYMBOLS_HERE[row["verdict"]], f"{front}{said(by_name[row['outcome']], row)}{beside}"
+
+
+def whole_rows(one: JoinedBenchmark) -> list[dict[str, Any]]:
+    """The judged row of each outcome over all axes."""
+    return one.found.relations.filter(
+        pl.col("axis").is_null() & (pl.col("counted") == "documents")
+    ).to_dicts()
+
+
+def said(outcome: Outcome, row: Mapping[str, Any]) -> str:
+    """What came of one outcome, for somebody who knows no statistics."""
+    name = outcome.name
+    if row["verdict"] == RELATED:
+        way = "higher" if row["direction"] == "rises" else "lower"
+        found = (
+            f"{name}: the more often a descriptor is written, the {way} its {name} within its axis "
+            f"(rank correlation {_r(row['estimate'])}, {_r(row['low'])} to {_r(row['high'])}; chance alone reaches "
+            f"{number(row['chance'], 2)})."
+        )
+        return f"{found} {_meaning(outcome, row['direction'])}"
+    if row["verdict"] == NOT_DETECTED:
+        smallest = row["minimum_detectable"]
+        found = (
+            f"{name}: no relation with frequency was detected (rank correlation {_r(row['estimate'])}, "
+            f"{_r(row['low'])} to {_r(row['high'])})"
+        )
+        return f"{found}; one of {number(smallest, 2)} would probably have been found."
+    return f"{name}: not measurable. {row['note']}"
+
+
+def _meaning(outcome: Outcome, direction: str) -> str:
+    if outcome.likelihood:
+        return LIKELIHOOD
+    if not outcome.kinder:
+        return "Neither way is the kinder one."
+    kinder = (outcome.kinder > 0) == (direction == "rises")
+    return "Here more talk is kinder talk." if kinder else "Here more talk is less kind talk."
+
+
+def _beside(one: JoinedBenchmark, row: Mapping[str, Any]) -> str:
+    """What the counts beside words for people say of a relation."""
+    if row["verdict"] != RELATED:
+        return ""
+    rows = one.found.relations.filter(
+        pl.col("axis").is_null()
+        & (pl.col("counted") == "near_person")
+        & (pl.col("outcome") == row["outcome"])
+    ).to_dicts()
+    if not rows or not known(rows[0]["low"]):
+        return ""
+    near = rows[0]
+    same = near["low"] > 0 or near["high"] < 0
+    holds = "so it is" if same and (near["estimate"] > 0) == (row["estimate"] > 0) else "this is not seen"
+    where = "Where documents count only with a word for people beside the descriptor"
+    return f" {where}, {holds} ({_r(near['estimate'])})."
+
+
+def notes(relation: Joined) -> list[str]:
+    """What to beware of."""
+    found = []
+    if relation.unfinished:
+        found.append("The run is not finished: what it has answered so far was joined.")
+    if not relation.trained_on:
+        found.append(
+            f"{listing(list(relation.corpora))} was counted; nothing says that {relation.model} was trained on it. "
+            "What another corpus says little of may be common where the model learnt."
+        )
+    for one in relation.benchmarks:
+        found += _matching_notes(one)
+    found += [
+        "Correlations are of ranks within axes, at equal length in characters and words, and at equal tokens and "
+        "numbers of answers where these are known and vary. Descriptors of one bucket are alike: buckets, not "
+        "descriptors, are what intervals rest on. Templates count as a sample.",
+        "A correlation over descriptors is no cause: what is written often is also written about differently.",
+        f"In each benchmark the chance that any outcome is falsely called related is at most {relation.alpha:g}.",
+    ]
+    return found
+
+
+def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
+    match = one.matched
+    yield (
+        f"{one.asked.name}: {match.frequencies.height:,} descriptors were found among the terms counted in "
+        f"{match.total:,} documents. {_never(match.never_found)}"
+    )
+    if match.unmatched.height:
+        names = match.unmatched["descriptor"].to_list()
+        more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+        yield (
+            f"{one.asked.name}: {len(names):,} descriptors of the run were not counted and are left out: "
+            f"{', '.join(names[:LISTED])}{more}."
+        )
+    reliability = match.reliability
+    if reliability is not None and reliability < 0.95:
+        yield (
+            f"{one.asked.name}: frequencies are noisy in a corpus (or sample) of this size: their ranks agree to "
+            f"{reliability:.2f} with those of another like it, which draws correlations towards 0 by a factor of about "
+            f"{reliability**0.5:.2f}."
+        )
+
+
+def _never(number: int) -> str:
+    if not number:
+        return "Each stands in some."
+    return f"{number:,} of them never: {'it has' if number == 1 else 'they share'} the lowest rank."
+
+
+def tables_of(relation: Joined) -> Iterator[PlainTable]:
+    """A table of outcomes and one of axes for each benchmark."""
+    heads = (
+        ("outcome", "left"),
+        ("plain", "right"),
+        ("within axes", "right"),
+        ("held equal", "right"),
+        ("95 %", "left"),
+        ("chance", "right"),
+        ("p", "right"),
+        ("q", "right"),
+        ("finds", "right"),
+        ("descriptors", "right"),
+        ("buckets", "right"),
+        ("verdict", "left"),
+    )
+    for one in relation.benchmarks:
+        rows = one.found.relations.filter(pl.col("axis").is_null())
+        yield PlainTable(
+            f"{one.asked.name}: frequency and treatment",
+            heads,
+            [_cells(row, COUNTED_AS[row["counted"]]) for row in rows.to_dicts()],
+            ("Rank correlations with the number of documents that a descriptor stands in; finds: the smallest that is "
+             "found in four of five samples like this.",),
+        )  # fmt: skip
+
+
+def axes_of(relation: Joined) -> Iterator[PlainTable]:
+    """The same for each axis."""
+    heads = (
+        ("outcome", "left"),
+        ("axis", "left"),
+        ("plain", "right"),
+        ("held equal", "right"),
+        ("95 %", "left"),
+        ("p", "right"),
+        ("q", "right"),
+        ("finds", "right"),
+        ("descriptors", "right"),
+        ("buckets", "right"),
+        ("verdict", "left"),
+    )
+    for one in relation.benchmarks:
+        rows = one.found.relations.filter(pl.col("axis").is_not_null() & (pl.col("counted") == "documents"))
+        if rows.height:
+            cells = [
+                [
+                    row["outcome"],
+                    label(row["axis"]),
+                    _r(row["spearman"]),
+                    _r(row["estimate"]),
+                    *_judged_cells(row),
+                ]
+                for row in rows.to_dicts()
+            ]
+            yield PlainTable(f"{one.asked.name}: axis by axis", heads, cells)
+
+
+COUNTED_AS = {"documents": "", "near_person": ", beside people"}
+
+
+def _cells(row: Mapping[str, Any], counted: str) -> list[str]:
+    cells = _judged_cells(row)
+    front = [f"{row['outcome']}{counted}", _r(row["spearman"]), _r(row["within"]), _r(row["estimate"])]
+    return [*front, cells[0], number(row["chance"], 2), *cells[1:]]
+
+
+def _judged_cells(row: Mapping[str, Any]) -> list[str]:
+    limits = f"{_r(row['low'])} to {_r(row['high'])}" if known(row["low"]) else "–"
+    verdict = row["verdict"]
+    return [
+        limits,
+        probability(row["p"]),
+        probability(row["q"]),
+        number(row["minimum_detectable"], 2),
+        f"{row['n']:,}",
+        f"{row['n_units']:,}",
+        "described" if verdict is None else f"{SYMBOLS_HERE[verdict]} {verdict}",
+    ]
+
+
+def _r(value: float | None) -> str:
+    return signed(value, 2)

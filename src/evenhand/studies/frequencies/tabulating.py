@@ -1,0 +1,154 @@
+"""From counts to tables: every measure of frequencies, with the terms' names beside their numbers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.corpus import Counts, TermTable
+from evenhand.measures import (
+    across_corpora,
+    associations,
+    axis_spread,
+    counting_differences,
+    group_shares,
+    pronoun_leans,
+    sense_shares,
+    share_ratios,
+    term_frequencies,
+)
+from evenhand.schema import DataError, UsageError, write_table
+
+PRONOUN = "pronoun"
+NAMED = ("name", "kind", "axis", "group")
+SPREADSHEETS = ("corpora", "frequencies", "means", "axes", "groups", "ratios", "leans", "published")
+"""Tables that are also written as CSV; pairs may be millions, and pictures of text lie in the counts."""
+
+
+@dataclass(frozen=True)
+class FrequencyTables:
+    """What came of counting. Shares are in percent of documents, limits are of 95 %."""
+
+    sampled: float
+    """The share of documents that was drawn to be counted; 1.0: all of them."""
+    corpora: pl.DataFrame
+    """One row a corpus: documents, sentences, words, characters, left_out (documents not counted, for any reason)."""
+    frequencies: pl.DataFrame
+    """One row a corpus and term: columns of `term_frequencies` and `sense_shares`, with name, kind, axis, group."""
+    means: pl.DataFrame
+    """One row a term: `across_corpora`, most frequent first, with name, kind, axis, group, ambiguous."""
+    axes: pl.DataFrame
+    """One row a kind and axis: `axis_spread`."""
+    groups: pl.DataFrame
+    """One row a corpus and group: `group_shares`."""
+    ratios: pl.DataFrame
+    """One row a corpus: documents with he-pronouns for each with she-pronouns (`share_ratios`)."""
+    associations: pl.DataFrame
+    """One row a corpus, level and pair: `associations`, with the names of both."""
+    leans: pl.DataFrame
+    """One row a corpus and term: `pronoun_leans` of she against he, with name, kind, axis, group."""
+    published: pl.DataFrame
+    """One row a corpus and term, where it was counted as published, too: `counting_differences`, with name, axis."""
+
+    def write(self, folder: Path) -> dict[str, Path]:
+        """Write each table as Parquet, and those for people as CSV beside it; returns paths by name of file."""
+        return dict(self._written(folder))
+
+    def _written(self, folder: Path) -> Iterator[tuple[str, Path]]:
+        for field in fields(self):
+            table = getattr(self, field.name)
+            if isinstance(table, pl.DataFrame):
+                yield f"{field.name}.parquet", write_table(folder / f"{field.name}.parquet", table)
+                if field.name in SPREADSHEETS:
+                    yield f"{field.name}.csv", write_table(folder / f"{field.name}.csv", table)
+
+
+def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> FrequencyTables:
+    """Every table of counts.
+
+    counts: of all corpora, counted by `table`. sampled: the share of documents that was drawn (0 to 1; 1.0: all).
+    Raises DataError for counts without a document or of another table of terms, UsageError for a share that cannot be.
+    """
+    if counts.table_hash != table.content_hash:
+        raise DataError(
+            f"These counts are of the terms {counts.table_hash}, the table of terms is {table.content_hash}.",
+            "Give the table that lies beside the counts.",
+        )
+    if not 0 < sampled <= 1:
+        raise UsageError(f"frequency_tables got sampled={sampled}.", "It is a share above 0, at most 1.")
+    totals = counts.totals
+    frequencies = term_frequencies(totals, counts.terms, n_terms=len(table))
+    senses = (
+        sense_shares(totals, counts.terms, table.terms)
+        .drop("documents", "hits")
+        .rename({"low": "near_person_low", "high": "near_person_high", "usual": "near_person_usual"})
+    )
+    names = table.terms.select("term", *NAMED, "ambiguous")
+    sizes = totals.group_by("corpus", maintain_order=True).agg(
+        pl.col("documents", "sentences", "words", "characters").sum()
+    )
+    skipped = counts.skipped.group_by("corpus").agg(left_out=pl.col("documents").sum())
+    means = across_corpora(frequencies, sizes).join(names, on="term", how="left", maintain_order="left")
+    return FrequencyTables(
+        sampled=sampled,
+        corpora=sizes.join(skipped, on="corpus", how="left", maintain_order="left").with_columns(
+            pl.col("left_out").fill_null(0)
+        ),
+        frequencies=_first(
+            frequencies.join(senses, on=["corpus", "term"], how="left", maintain_order="left").join(
+                names, on="term", how="left", maintain_order="left"
+            ),
+            "corpus",
+        ),
+        means=_first(means.sort("weighted_mean", "term", descending=[True, False])),
+        axes=_axes(means),
+        groups=group_shares(totals, counts.groups),
+        ratios=share_ratios(totals, counts.groups, of="he", to="she", kind=PRONOUN),
+        associations=_associations(counts, names),
+        leans=_leans(counts, table, names),
+        published=_first(
+            counting_differences(totals, counts.published).join(
+                names, on="term", how="left", maintain_order="left"
+            ),
+            "corpus",
+        ),
+    )
+
+
+def _first(frame: pl.DataFrame, *before: str) -> pl.DataFrame:
+    """With the columns that say what a row is of in front."""
+    named = [*before, "term", *NAMED]
+    return frame.select(*named, pl.exclude(named))
+
+
+def _axes(means: pl.DataFrame) -> pl.DataFrame:
+    parts = means.sort("kind", "axis").partition_by("kind", maintain_order=True)
+    found = [axis_spread(part).with_columns(kind=pl.lit(part["kind"][0])) for part in parts]
+    return pl.concat(found).select("kind", pl.exclude("kind"))
+
+
+def _associations(counts: Counts, names: pl.DataFrame) -> pl.DataFrame:
+    found = associations(counts.totals, counts.terms, counts.pairs, window=max(1, counts.options.window))
+    for side in ("first", "second"):
+        named = names.select(pl.col("term").alias(side), pl.col("name").alias(f"{side}_name"))
+        found = found.join(named, on=side, how="left", maintain_order="left")
+    return found.select(
+        "corpus",
+        "level",
+        "first_name",
+        "second_name",
+        pl.exclude("first_name", "second_name", "corpus", "level"),
+    )
+
+
+def _leans(counts: Counts, table: TermTable, names: pl.DataFrame) -> pl.DataFrame:
+    pronouns = table.terms.filter(pl.col("kind") == PRONOUN)
+    she, he = (pronouns.filter(pl.col("group") == group)["term"].to_list() for group in ("she", "he"))
+    others = table.terms.filter(pl.col("kind") != PRONOUN)["term"].to_list()
+    # of terms without pronouns nothing can be said: the table is then empty, and the page says why
+    pairs = counts.pairs if she and he else counts.pairs.clear()
+    found = pronoun_leans(
+        counts.totals, counts.terms, pairs, first=she or [len(table)], second=he or [len(table)], of=others
+    )
+    return _first(found.join(names.drop("ambiguous"), on="term", how="left", maintain_order="left"), "corpus")

@@ -1,0 +1,127 @@
+"""A count in a terminal: corpora, pronouns, the most and least frequent terms of each axis, doubtful ones."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.reports import Printer
+from evenhand.studies.frequencies.view import FrequencyView
+from evenhand.studies.frequencies.wording import (
+    axis_title,
+    factor,
+    figures,
+    headline,
+    leaning,
+    left_out,
+    limits,
+    notes,
+    percent,
+    rarely_of_people,
+    ratio,
+    shown_axes,
+)
+
+TOP, BOTTOM = 5, 3
+DOUBTFUL, LEANING = 8, 6
+AXES = 20
+
+
+def render_terminal(view: FrequencyView, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    """Print it, short and at any width. paths: files to point at in the end."""
+    out = Printer(console)
+    out.line(headline(view), "bold")
+    out.gap()
+    _corpora(view, out)
+    _pronouns(view, out)
+    _axes(view, out)
+    _doubtful(view, out)
+    _leans(view, out)
+    out.gap()
+    for note in notes(view):
+        out.line(note, "dim")
+    out.paths(paths)
+
+
+def _corpora(view: FrequencyView, out: Printer) -> None:
+    table = out.table(("corpus", "left"), ("documents", "right"), ("words", "right"), ("left out", "right"))
+    for row in view.tables.corpora.to_dicts():
+        out.row(table, row["corpus"], *(f"{row[name]:,}" for name in ("documents", "words", "left_out")))
+    out.show(table)
+    for row in view.tables.corpora.filter(pl.col("left_out") > 0).to_dicts():
+        out.line(f"{row['corpus']}: left out {left_out(view, row['corpus'])}", "dim")
+
+
+def _pronouns(view: FrequencyView, out: Printer) -> None:
+    rows = view.tables.ratios.filter(pl.col("documents_of") + pl.col("documents_to") > 0).to_dicts()
+    if not rows:
+        return
+    out.gap()
+    out.line("Documents with pronouns", "bold")
+    table = out.table(
+        ("corpus", "left"), ("she", "right"), ("he", "right"), ("they", "right"), ("He:She (95 %)", "right")
+    )
+    groups = view.tables.groups.filter(pl.col("kind") == "pronoun")
+    for row in rows:
+        mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
+        out.row(
+            table, row["corpus"], *(percent(mine.get(name)) for name in ("she", "he", "they")), ratio(row)
+        )
+    out.show(table)
+
+
+def _axes(view: FrequencyView, out: Printer) -> None:
+    axes = shown_axes(view)
+    several = "weighted mean of the corpora" if view.tables.corpora.height > 1 else "of documents"
+    out.gap()
+    out.line(f"Most frequent terms, % {several} (95 %)", "bold")
+    for kind, axis in axes[:AXES]:
+        mine = view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))
+        found = mine.filter(pl.col("weighted_mean") > 0)
+        never = mine.height - found.height
+        told = f", {never} never found" if never else ""
+        out.line(f"{axis_title(kind, axis)} ({mine.height} terms{told})", "bold")
+        if found.is_empty():
+            continue
+        out.line(_terms(found.head(TOP)))
+        if found.height > TOP:
+            out.line(
+                f"least: {', '.join(found.tail(min(BOTTOM, found.height - TOP))['name'].reverse())}", "dim"
+            )
+    if len(axes) > AXES:
+        out.line(f"and {len(axes) - AXES} more axes on the page", "dim")
+
+
+def _terms(rows: pl.DataFrame) -> str:
+    told = []
+    for row in rows.to_dicts():
+        interval = limits(row["low"], row["high"])
+        told.append(f"{row['name']} {figures(row['weighted_mean'])}" + (f" ({interval})" if interval else ""))
+    return ", ".join(told)
+
+
+def _doubtful(view: FrequencyView, out: Printer) -> None:
+    rows = rarely_of_people(view)
+    if rows.is_empty():
+        return
+    out.gap()
+    out.line("Rarely of people where they stand (hits near a word for people, and what is usual)", "bold")
+    told = [
+        f"{row['name']} {row['near_person']:.0f} % (usual {row['usual']:.0f} %)"
+        for row in rows.head(DOUBTFUL).to_dicts()
+    ]
+    more = rows.height - len(told)
+    out.line(", ".join(told) + (f", and {more} more" if more > 0 else ""))
+
+
+def _leans(view: FrequencyView, out: Printer) -> None:
+    for way, pronoun, sign in (("with she", "she than he", 1), ("with he", "he than she", -1)):
+        rows = leaning(view, way).unique("term", keep="first", maintain_order=True)
+        if rows.is_empty():
+            continue
+        out.gap()
+        out.line(f"Nearer to {pronoun} than pronouns of the corpus are (odds, q ≤ 0.05)", "bold")
+        told = [f"{row['name']} {factor(sign * row['estimate'])}" for row in rows.head(LEANING).to_dicts()]
+        more = rows.height - len(told)
+        out.line(", ".join(told) + (f", and {more} more" if more > 0 else ""))

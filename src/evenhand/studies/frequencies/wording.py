@@ -1,0 +1,189 @@
+"""Sentences about a count that page and terminal share."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import known, label, listing, number
+from evenhand.studies.frequencies.view import FrequencyView
+
+HIDDEN = ("person_noun",)
+"""Kinds of terms that are counted to tell senses, not to be shown."""
+PRONOUN = "pronoun"
+SAMPLED = "not_sampled"
+REASONS = {
+    "not_json": "no JSON",
+    "no_text": "without the column of text",
+    "empty": "empty",
+    "invalid_utf8": "invalid UTF-8",
+    "binary": "binary",
+    "truncated": "cut off",
+    "unreadable": "unreadable",
+    "other_record": "WARC records without text",
+    "duplicate": "copies of a document counted before",
+    SAMPLED: "not drawn",
+}
+
+
+def percent(share: float | None) -> str:
+    """A share in percent with two figures that count; never 0 for something.
+
+    >>> percent(14.4921), percent(3.5), percent(0.0341), percent(0.00002), percent(0.0), percent(None)
+    ('14.5 %', '3.50 %', '0.034 %', '0.000020 %', '0 %', '–')
+    """
+    return f"{figures(share)} %" if known(share) else "–"
+
+
+def figures(share: float | None) -> str:
+    """As `percent`, without the sign.
+
+    >>> figures(100.0), figures(0.34), figures(99.97)
+    ('100', '0.34', '99.97')
+    """
+    if share is None or not math.isfinite(share):
+        return "–"
+    if share == 0 or share == 100:
+        return f"{share:.0f}"
+    if share >= 0.1:
+        return f"{share:.1f}" if 10 <= share <= 99.9 else f"{share:.2f}"
+    return f"{share:.{min(12, 1 - math.floor(math.log10(share)))}f}"
+
+
+def limits(low: float | None, high: float | None) -> str:
+    """An interval of shares; empty where it is not known.
+
+    >>> limits(0.031, 0.052), limits(None, 1.0)
+    ('0.031–0.052', '')
+    """
+    return f"{figures(low)}–{figures(high)}" if known(low) and known(high) else ""
+
+
+def factor(log_odds: float | None) -> str:
+    """A log odds ratio as a factor of odds.
+
+    >>> factor(0.6931471805599453), factor(None)
+    ('×2.00', '–')
+    """
+    return f"×{number(math.exp(min(log_odds, 50.0)), 2)}" if log_odds is not None and known(log_odds) else "–"
+
+
+def ratio(row: Mapping[str, Any]) -> str:
+    """He:She of a corpus with its interval."""
+    if not known(row["ratio"]):
+        return "–"
+    told = f"{row['ratio']:.2f}"
+    return f"{told} ({row['ratio_low']:.2f}–{row['ratio_high']:.2f})" if known(row["ratio_low"]) else told
+
+
+def headline(view: FrequencyView) -> str:
+    """What was counted, in a sentence, and how often men are spoken of beside women."""
+    corpora = view.tables.corpora
+    documents, words = int(corpora["documents"].sum()), int(corpora["words"].sum())
+    terms = view.table.terms.filter(~pl.col("kind").is_in(HIDDEN)).height
+    several = f"{corpora.height} corpora" if corpora.height > 1 else "one corpus"
+    told = f"{terms:,} terms in {documents:,} documents of {several} ({words:,} words)."
+    ratios = [value for value in view.tables.ratios["ratio"] if known(value)]
+    if not ratios:
+        return told
+    low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    times = low if low == high else f"{low} to {high}"
+    return f"{told} He-pronouns stand in {times} times as many documents as she-pronouns."
+
+
+def standing(view: FrequencyView) -> str:
+    """What an interval means: of a corpus that was counted whole, and of one that was drawn from."""
+    sampled = view.tables.sampled
+    if sampled < 1:
+        return (
+            f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and "
+            "of the source that its documents came from."
+        )
+    return (
+        "Every document was counted: of these corpora nothing is estimated. 95 % intervals say how far the numbers "
+        "would move if as many documents were drawn anew from the same source."
+    )
+
+
+def copies(view: FrequencyView) -> str:
+    """Whether copies of a document count."""
+    if view.facts.get("duplicates") == "drop":
+        return "Of documents with the same text one was counted."
+    return (
+        "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
+        "fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop)."
+    )
+
+
+def left_out(view: FrequencyView, corpus: str) -> str:
+    """Documents of a corpus that were not counted, by reason, most first."""
+    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
+    by_reason = (
+        rows.group_by("reason")
+        .agg(pl.col("documents").sum())
+        .sort("documents", "reason", descending=[True, False])
+    )
+    return listing([f"{n:,} {REASONS.get(reason, reason)}" for reason, n in by_reason.iter_rows()])
+
+
+def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
+    """Kinds and axes of the terms that are shown one by one, in the order of the table; pronouns have their own."""
+    kinds = view.table.terms.filter(~pl.col("kind").is_in([*HIDDEN, PRONOUN]))
+    return list(kinds.select("kind", "axis").unique(maintain_order=True).sort("kind", "axis").iter_rows())
+
+
+def axis_title(kind: str, axis: str) -> str:
+    """What an axis is called; the kind stands before it where it is not our own word for descriptors.
+
+    >>> axis_title("descriptor", "race_ethnicity"), axis_title("name", "names"), axis_title("mine", "teams")
+    ('race ethnicity', 'names', 'mine: teams')
+    """
+    return label(axis) if kind in ("descriptor", "name") else f"{label(kind)}: {label(axis)}"
+
+
+def rarely_of_people(view: FrequencyView) -> pl.DataFrame:
+    """Terms flagged in some corpus, those with the most hits first: name, hits, near_person, usual, corpora, term."""
+    rows = view.tables.frequencies.filter(
+        pl.col("rarely_of_people").fill_null(False) & ~pl.col("kind").is_in([*HIDDEN, PRONOUN])
+    )
+    return (
+        rows.group_by("term", "name", maintain_order=True)
+        .agg(
+            near_person=(pl.col("near_person") * pl.col("hits")).sum() / pl.col("hits").sum(),
+            usual=pl.col("near_person_usual").max(),
+            corpora=pl.col("corpus"),
+            hits=pl.col("hits").sum(),
+        )
+        .sort("hits", "name", descending=[True, False])
+    )
+
+
+def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
+    """Terms that lean one way in some corpus, the surest first (by the limit that is nearer to no leaning)."""
+    rows = view.tables.leans.filter((pl.col("leaning") == way) & ~pl.col("kind").is_in(HIDDEN))
+    return rows.with_columns(sure=pl.min_horizontal(pl.col("low").abs(), pl.col("high").abs())).sort(
+        "sure", "name", descending=[True, False]
+    )
+
+
+def notes(view: FrequencyView) -> list[str]:
+    """What to beware of."""
+    leans = view.tables.leans
+    told = [standing(view), copies(view)]
+    if not view.tables.ratios["ratio"].drop_nulls().len():
+        told.append(
+            "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
+        )
+    elif leans.height and not leans["p"].drop_nulls().len():
+        told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
+    told.append(
+        "A frequency says how often a word stands there, not of whom or how it is said: see the terms that are rarely "
+        "of people. It is no verdict on a corpus."
+    )
+    return told
+
+
+def named(rows: Iterable[Mapping[str, Any]], what: str) -> str:
+    """Terms with a number each, as in a line of text."""
+    return ", ".join(f"{row['name']} {row[what]}" for row in rows)

@@ -1,0 +1,104 @@
+"""`evenhand frequencies`: a corpus counted and shown, gone on with, planned, and refused in words."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    file = tmp_path / "talk.jsonl"
+    texts = ["She is a deaf woman.", "He saw them.", "Young people said that they met.", "Nothing."] * 10
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts) + "{broken\n")
+    return file
+
+
+def test_a_corpus_is_counted_shown_and_shown_again(evenhand, talk: Path) -> None:
+    done = evenhand("frequencies", f"web={talk}", "-o", "counts", "--terms", "pronouns,descriptors")
+    assert done.code == 0, done.err
+    done.says("web 40", "she", "folder: counts", "report: counts/report.html")
+    for name in ("report.html", "frequencies.json", "terms.json", "tables/frequencies.parquet"):
+        assert Path("counts", name).is_file(), name
+    frequencies = pl.read_csv("counts/tables/frequencies.csv")
+    assert frequencies.filter(name="deaf")["documents"].to_list() == [10]
+    numbers = json.loads(Path("counts/frequencies.json").read_text())
+    assert numbers["corpora"][0]["documents"] == 40 and numbers["broken_share"] == pytest.approx(1 / 41)
+    talk.unlink()
+    again = evenhand("frequencies", "counts")
+    assert (again.code, again.out) == (0, done.out)
+    evenhand("frequencies", "counts", "--seed", 3).refused(2, "was begun, and seed was given")
+    evenhand("frequencies", "counts", "--plan").refused(2, "Leave out --plan")
+    evenhand("report", "counts").says("report: counts/report.html")
+
+
+def test_more_broken_documents_than_allowed_end_with_3(evenhand, talk: Path) -> None:
+    ended = evenhand("frequencies", talk, "-o", "counts", "--error-threshold", 0.01)
+    assert ended.code == 3
+    ended.says("2.4% of the documents could not be read, more than the threshold allows")
+    assert Path("counts/report.html").is_file()
+    assert evenhand("frequencies", "counts", "--error-threshold", 0.1).code == 0
+
+
+def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path) -> None:
+    before = set(Path().rglob("*"))
+    told = evenhand("frequencies", talk, "--plan", "--workers", 2)
+    assert told.code == 0, told.err
+    told.says("Plan (nothing is written)", "Files: 1 (0.0 MB as stored)", "Time:")
+    assert set(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (("nowhere.jsonl",), 1, ("There is no file or folder nowhere.jsonl",)),
+        (("talk.jsonl", "--column", "body"), 1, ("text under 'body'", "--column text")),
+        (("talk.jsonl", "--terms", "pronoun"), 2, ("Did you mean 'pronouns'",)),
+        (("talk.jsonl", "--terms", "pronouns,"), 2, ("--terms was given without a name",)),
+        (("talk.jsonl", "--sample", "2"), 2, ("sample: Input should be less than or equal to 1",)),
+        (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
+        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
+        (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),
+        (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("no choice of pairs",)),
+        (("talk.jsonl", "-o", ""), 2, ("output folder's name is empty",)),
+        (("talk.jsonl", "-o", "s3://bucket/x"), 2, ("lies on this machine", "--ranks-at s3://BUCKET/PATH")),
+        (("talk.jsonl", "-o", "talk.jsonl"), 2, ("exists and is no frequency count",)),
+    ],
+)
+def test_a_wrong_call_is_refused_before_anything_is_written(
+    evenhand, talk: Path, arguments: tuple[str, ...], code: int, parts: tuple[str, ...]
+) -> None:
+    before = set(Path().rglob("*"))
+    evenhand("frequencies", *arguments).refused(code, *parts)
+    assert set(Path().rglob("*")) == before
+
+
+def unfinished(folder: str, **changed: object) -> None:
+    """Have a finished folder look like one that somebody else begun, with other options."""
+    Path(folder, "counts.parquet").unlink()
+    record = Path(folder, "frequencies-options.json")
+    content = json.loads(record.read_text())
+    content["count"]["options"] |= changed
+    record.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("changed", "parts"),
+    [
+        ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
+        (
+            {"on": "slurm", "slurm": {"env_command": "touch evil"}},
+            ("made elsewhere", "--on slurm --set slurm.env_command=..."),
+        ),
+        ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
+        ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
+    ],
+)
+def test_a_stranger_s_folder_asks_no_machine_elsewhere(
+    evenhand, talk: Path, changed: dict[str, object], parts: tuple[str, ...]
+) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    unfinished("counts", **changed)
+    evenhand("frequencies", "counts").refused(2, *parts)
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0

@@ -1,0 +1,171 @@
+"""Rank relations: closed forms, invariances, and simulations of size, coverage and power in the designs of users."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from evenhand.schema import UsageError
+from evenhand.stats.associations import rank_relation
+from tests.stats.associations.drawn import LAYOUTS, dealt_anew, draw
+
+
+def test_without_axes_and_controls_the_estimate_is_spearmans() -> None:
+    random = np.random.default_rng(0)
+    first, second = random.normal(size=(2, 50))
+    found = rank_relation(first, second, strata=np.zeros(50), clusters=np.arange(50))
+    assert found.estimate == pytest.approx(spearmanr(first, second)[0])
+    assert found.clusters == found.rows == 50
+
+
+def test_of_independent_descriptors_the_interval_is_about_that_of_bonett_and_wright() -> None:
+    random = np.random.default_rng(1)
+    first = random.normal(size=400)
+    found = rank_relation(
+        first, first + random.normal(size=400), strata=np.zeros(400), clusters=np.arange(400)
+    )
+    z, error = np.arctanh(found.estimate), np.sqrt((1 + found.estimate**2 / 2) / 397)
+    assert found.low == pytest.approx(np.tanh(z - 1.96 * error), abs=0.02)
+    assert found.high == pytest.approx(np.tanh(z + 1.96 * error), abs=0.02)
+
+
+def test_interval_and_p_agree_and_neither_order_nor_an_axis_scale_matters() -> None:
+    for seed in range(12):
+        random = np.random.default_rng([2, seed])
+        drawn = draw("41 descriptors", random, effect=0.8)
+        found = drawn.related()
+        assert (found.p <= 0.05) == (found.low > 0 or found.high < 0)
+        places = random.permutation(len(drawn.axes))
+        again = rank_relation(
+            np.exp(drawn.often[places] / drawn.often.max()) * (1 + 5 * drawn.axes[places]),
+            drawn.outcome[places] + 100 * drawn.axes[places],
+            strata=np.array(["b", "a"])[drawn.axes[places]],
+            clusters=drawn.buckets[places] % 5,  # labels of buckets need differ within their axis only
+            controls=drawn.controls[places],
+        )
+        assert again.estimate == pytest.approx(found.estimate)
+        assert (again.p, again.low) == (pytest.approx(found.p), pytest.approx(found.low))
+
+
+def test_a_perfect_relation_has_an_interval_with_a_width() -> None:
+    found = rank_relation(np.arange(30.0), np.arange(30.0), strata=np.zeros(30), clusters=np.arange(30))
+    assert found.estimate == 1
+    assert 0.9 < found.low < found.high <= 1
+    assert found.p < 1e-6
+
+
+def test_what_nothing_could_be_found_in_is_not_measurable() -> None:
+    four = rank_relation([1, 2, 3, 4], [1, 2, 3, 4], strata=["a"] * 4, clusters=range(4))
+    assert four.obstacle is not None and "6 are needed" in four.obstacle
+    assert np.isnan(four.p)
+    flat = rank_relation(np.arange(30), np.zeros(30), strata=np.zeros(30), clusters=np.arange(30))
+    assert flat.obstacle is not None and "does not vary" in flat.obstacle
+    alone = rank_relation(np.arange(9), np.arange(9), strata=np.arange(9), clusters=np.arange(9))
+    assert alone.rows == 0 and alone.obstacle is not None
+    buckets = rank_relation(
+        np.arange(40), np.arange(40) % 7, strata=np.zeros(40), clusters=np.arange(40) // 10
+    )
+    assert buckets.obstacle is not None and "4 clusters" in buckets.obstacle
+    random = np.random.default_rng(0)
+    small = rank_relation(
+        random.normal(size=12), random.normal(size=12), strata=np.zeros(12), clusters=np.arange(12) // 2
+    )
+    assert small.obstacle is not None and "0.9 would be missed" in small.obstacle
+
+
+def test_shapes_that_differ_are_refused() -> None:
+    with pytest.raises(UsageError, match="rows of shapes"):
+        rank_relation([1, 2, 3], [1, 2], strata=[0, 0, 0], clusters=[0, 1, 2])
+
+
+def test_rows_without_a_number_are_left_out() -> None:
+    random = np.random.default_rng(4)
+    first, second = random.normal(size=(2, 40))
+    whole = rank_relation(first[:30], second[:30], strata=np.zeros(30), clusters=np.arange(30))
+    second[30:] = np.nan
+    holed = rank_relation(first, second, strata=np.zeros(40), clusters=np.arange(40))
+    assert (holed.rows, holed.p) == (30, pytest.approx(whole.p))
+
+
+def test_templates_that_differ_in_what_frequency_does_widen_the_interval() -> None:
+    # in these five templates frequent words do better; templates like these need not
+    random = np.random.default_rng(5)
+    drawn = draw("400 descriptors", random, templates=5, slopes=1.5)
+    means = np.asarray(drawn.outcome).mean(axis=1)
+    fixed = rank_relation(
+        drawn.often, means, strata=drawn.axes, clusters=drawn.buckets, controls=drawn.controls
+    )
+    sampled = drawn.related()
+    assert sampled.estimate == pytest.approx(fixed.estimate)
+    assert sampled.high - sampled.low > 2 * (fixed.high - fixed.low)
+
+
+def false_share(layout: str, repetitions: int, **design: float) -> tuple[float, int]:
+    """Share of p at most 0.05, and how many data sets were measurable."""
+    found = [
+        draw(layout, np.random.default_rng([7, place]), **design).related() for place in range(repetitions)
+    ]
+    measurable = [one.p for one in found if one.obstacle is None]
+    return float(np.mean(np.array(measurable) <= 0.05)) if measurable else 0.0, len(measurable)
+
+
+def test_relations_that_are_not_there_are_rarely_found_in_buckets_that_are_alike() -> None:
+    # 60 data sets, standard error 2.8 points; dealing among descriptors is false in about a quarter
+    share, _ = false_share("41 descriptors", 60, alike=0.7)
+    assert share <= 0.11
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"alike": 0.0},
+        {"alike": 0.3},
+        {"alike": 0.7},
+        {"alike": 0.5, "skewed": True, "never": 0.6},
+        {"alike": 0.4, "rare": True},
+        {"templates": 12},
+        {"templates": 10, "slopes": 0.5},
+    ],
+    ids=lambda design: ", ".join(f"{name} {value}" for name, value in design.items()),
+)
+def test_size(layout: str, design: dict[str, float]) -> None:
+    repetitions = 200  # standard error 1.5 points
+    share, _ = false_share(layout, repetitions, **design)
+    assert share <= 0.05 + 2.6 * 0.0154
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["41 descriptors", "100 descriptors", "400 descriptors"])
+@pytest.mark.parametrize("effect", [0.3, 0.8])
+def test_coverage_and_the_smallest_correlation(layout: str, effect: float) -> None:
+    found = [draw(layout, np.random.default_rng([8, i]), effect=effect).related() for i in range(200)]
+    truth = float(np.tanh(np.mean([np.arctanh(one.estimate) for one in found])))
+    assert np.mean([one.low <= truth <= one.high for one in found]) >= 0.92
+
+
+@pytest.mark.slow
+def test_the_smallest_correlation_is_found_in_about_four_of_five() -> None:
+    # the effect at which the median smallest correlation is the true one, by bisection over effects
+    low, high = 0.0, 2.0
+    for _ in range(6):
+        effect = (low + high) / 2
+        found = [
+            draw("100 descriptors", np.random.default_rng([9, i]), effect=effect).related() for i in range(80)
+        ]
+        truth = float(np.tanh(np.mean([np.arctanh(one.estimate) for one in found])))
+        smallest = float(np.median([one.minimum_detectable for one in found]))
+        low, high = (effect, high) if truth < smallest else (low, effect)
+    found = [
+        draw("100 descriptors", np.random.default_rng([10, i]), effect=effect).related() for i in range(200)
+    ]
+    assert 0.65 <= np.mean([one.p <= 0.05 for one in found]) <= 0.92
+
+
+@pytest.mark.slow
+def test_dealing_frequencies_among_descriptors_is_false_far_too_often() -> None:
+    p = []
+    for place in range(200):
+        random = np.random.default_rng([11, place])
+        p.append(dealt_anew(draw("41 descriptors", random, alike=0.7), random))
+    assert np.mean(np.array(p) <= 0.05) > 0.10

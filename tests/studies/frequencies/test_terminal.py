@@ -1,0 +1,45 @@
+"""The terminal: 80 columns, any encoding, no control codes, and what was counted first."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from evenhand.studies.frequencies import render_terminal
+from tests.studies.frequencies.small_corpora import small_view, without_hits
+
+
+def printed(view, *, width: int = 80, encoding: str = "utf-8") -> str:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    render_terminal(view, Console(file=stream, width=width, force_terminal=False))
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
+
+
+@pytest.fixture(scope="module")
+def view():
+    return small_view()
+
+
+def test_it_says_what_was_counted_in_80_columns(view) -> None:
+    text = printed(view)
+    assert max(map(len, text.splitlines())) <= 80
+    words = " ".join(text.split())
+    assert "1,200 documents of 2 corpora" in words and "left out 2 empty and 1 no JSON" in words
+    assert "never found)" in words and "white" in words.partition("Rarely of people")[2]
+    assert "blind" in words.partition("Nearer to she")[2].partition("Nearer to he")[0]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_any_stream_can_hold_it(view, encoding: str) -> None:
+    assert "He:She" in printed(view, encoding=encoding)
+
+
+def test_names_of_corpora_are_no_control_codes() -> None:
+    text = printed(small_view(hostile=True), width=100)
+    assert "<b>web</b>" in text and not set(text) & {"\x1b", "\u202e"}
+
+
+def test_nothing_found_is_said(view) -> None:
+    assert "Pronouns were not among the terms" in " ".join(printed(without_hits(view)).split())
