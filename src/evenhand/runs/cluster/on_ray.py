@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from evenhand.runs.cluster.hands import Died
@@ -90,7 +91,7 @@ class _RayHands:
         self.actor = ray.remote(Worker).options(max_restarts=0, max_task_retries=0, **needs)
 
     def start(self) -> Any:
-        return self.actor.remote()
+        return self.actor.remote(str(Path.cwd()))
 
     def ask(self, worker: Any, method: str, *arguments: Any) -> Any:
         return getattr(worker, method).remote(*arguments)
@@ -130,12 +131,17 @@ def _connect(ray: Any, on: str) -> None:
     try:
         ray.init(address=on, **quiet)
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        if "ray[client]" in str(error):
+            raise ModelError(
+                f"--on {on} needs Ray's client, which is not installed.", "pip install 'ray[client]'"
+            ) from error
         what = (
             "this machine belongs to no Ray cluster" if on == BELONGS else f"no Ray cluster answers at {on}"
         )
         raise UsageError(
             f"--on {on}: {what}: {str(error).strip().splitlines()[0]}",
-            "Start one (ray start --head; on other machines ray start --address=HEAD:6379), or take --on ray.",
+            "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its token "
+            "(RAY_AUTH_TOKEN), or take --on ray.",
         ) from error
 
 

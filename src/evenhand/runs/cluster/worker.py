@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from evenhand.runs.environment import installed_versions
-from evenhand.schema import EvenhandError, without_surrogates
+from evenhand.schema import EvenhandError, is_folder, without_surrogates
 
 LONGEST = 500
 """Characters of another program's message that are handed on."""
@@ -72,10 +72,15 @@ class Broken:
 
 
 class Worker:
-    """One process of a cluster; asked one thing at a time."""
+    """One process of a cluster; asked one thing at a time.
 
-    def __init__(self) -> None:
+    folder: from which relative paths lead, if this machine has it.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
         self._things: dict[str, Any] = {}
+        if folder is not None and is_folder(folder):
+            os.chdir(folder)
 
     def do(
         self, recipe: Recipe, function: Callable[..., Any], arguments: tuple[Any, ...]

@@ -15,6 +15,7 @@ from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.placing import here_only
 from evenhand.studies.result import StudyResult
 from evenhand.studies.search_instruction.conduct import RevisionStudy, search_prompts
 from evenhand.studies.search_instruction.options import RevisionConfig, revision_config
@@ -130,6 +131,7 @@ def search_with(
 ) -> Revision:
     """Search as options say, and write the page; `model`, `reviser` and `loaded` replace what these name if they are
     there already."""
+    here_only(options.audit, "search-instruction", "Leave `on` out.")
     study = search_prompts(
         options,
         model or load_named_model(options.audit),
