@@ -18,7 +18,9 @@ def planned(*flags):
 
 
 def test_a_plan_is_its_arithmetic():
-    counting = "--documents 1e6 --document-bytes 3600 --count-speed 1 --unpack-speed 1e12 --idle 1e-9 --cores 10 "
+    counting = (
+        "--documents 1e6 --document-bytes 3600 --count-speed 1 --unpack-speed 1e12 --idle 1e-9 --cores 10 "
+    )
     counting += "--core-price 2 --request-price 0 --packed 2 --egress-price 0.5"
     auditing = "--parameters 1e9 --replicas 1 --replica-gpus 1 --gpu-flops 2e12 --reading-use 0.5 --letters-a-token 1 "
     auditing += "--scored-share 1 --likelihood-bytes 10 --gpu-price 7"
