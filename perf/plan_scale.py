@@ -47,6 +47,12 @@ def measured(file: str, find: Callable[[dict], float], otherwise: float, script:
     return otherwise, f"assumed: {script} has no result here"
 
 
+def told_of(file: str, find: Callable[[dict], float]) -> str:
+    """What a script measured of the other way, in brackets."""
+    found, source = measured(file, find, 0.0, "")
+    return f" (the prefix tree of one process: {found:.2f}, {source})" if found else ""
+
+
 def counting_speed(found: dict) -> float:
     """Megabytes of text a second of one core, reading included: the slowest kind of source and most pairs."""
     return min(row["megabytes_per_second"] for row in found["ours"].values())
@@ -115,7 +121,9 @@ def audit_givens() -> list[Given]:
         Given("filled", 0.8, "of the allowed new tokens written", "assumed: some texts end before"),
         Given(
             "scored-share",
-            *_with_unit("of scored tokens run", measured("full_set.json", scored_share, 1.0, "full_set.py")),
+            1.0,
+            "of scored tokens run",
+            "assumed: vLLM reads every text whole" + told_of("full_set.json", scored_share),
         ),
         Given("judge-parameters", 355e6, "parameters", "published: RoBERTa-large"),
         Given("judge-use", 0.2, "of the FLOP/s of one GPU while judging", "assumed"),
@@ -325,6 +333,63 @@ def measure_sizes(data: Path) -> None:
     print(f"written to {SIZES}")
 
 
+def markdown(values, givens, counting, audit) -> None:
+    """The tables of docs/scale.md."""
+
+    def rows(heading, several):
+        print("\n".join([f"| {' | '.join(heading)} |", "|" + "---|" * len(heading), *several, ""]))
+
+    def went_in(some):
+        lines = [
+            f"| `--{one.flag}` | {getattr(values, one.name):,.6g} | {one.unit} | {one.source} |"
+            for one in some
+        ]
+        print("What went in:\n")
+        rows(("flag", "value", "unit", "source"), lines)
+
+    rows(
+        ("", "core-hours", f"on {values.cores:,.0f} cores", "read", "reads", "money", "counts kept"),
+        [
+            f"| {name} | {found['core_hours']:,.0f} | {60 * found['hours']:,.1f} min (bound by {found['bound_by']}) | "
+            f"{found['read_terabytes']:.2f} TB | {found['requests']:,.0f} | ${found['dollars']:,.2f} | "
+            f"{found['stored_gigabytes']:.0f} GB in {found['ranks']:,.0f} ranks |"
+            for name, found in counting.items()
+        ],
+    )
+    went_in(givens["Counting"])
+    total = {
+        "benchmark": "**all, and loading the weights**",
+        "requests": "",
+        "aside": False,
+        **audit["total"],
+    }
+    rows(
+        (
+            "benchmark",
+            "requests",
+            "answers",
+            "million tokens read",
+            "written",
+            "GPU-hours",
+            "money",
+            "stored",
+        ),
+        [
+            f"| {row['benchmark']}{' (not in the sum)' if row['aside'] else ''} | "
+            f"{row['requests'] if row['requests'] == '' else format(row['requests'], ',')} | {row['answers']:,} | "
+            f"{row['tokens_read'] / 1e6:,.1f} | {row['tokens_written'] / 1e6:,.1f} | {row['gpu_hours']:.2f} | "
+            f"${row['dollars']:.2f} | {row['stored_gigabytes'] * 1000:.0f} MB |"
+            for row in [*audit["benchmarks"], total]
+        ],
+    )
+    print(
+        f"On {values.replicas:g} replicas of {values.replica_gpus:g} cards that is {audit['hours']:.1f} h; "
+        f"{audit['tokens_read_a_second']:,.0f} tokens a second are read, {audit['tokens_written_a_second']:,.0f} "
+        "written.\n"
+    )
+    went_in(givens["Auditing"])
+
+
 def show(values, givens, counting, audit) -> None:
     print("Counting terms\n")
     for name, found in counting.items():
@@ -376,6 +441,7 @@ def main() -> None:
             told = f"{one.unit}; default {one.default:g} ({one.source})".replace("%", "%%")
             group.add_argument(f"--{one.flag}", type=float, default=one.default, help=told)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/scale.md")
     parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites anew, and stop")
     values = parser.parse_args()
     if values.measure_sizes is not None:
@@ -393,6 +459,8 @@ def main() -> None:
             for one in some
         ]
         print(json.dumps({"counting": counting, "audit": audit, "assumptions": went_in}, indent=1))
+    elif values.markdown:
+        markdown(values, givens, counting, audit)
     else:
         show(values, givens, counting, audit)
 
