@@ -23,8 +23,8 @@ def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFr
     hits_near_person. catalogue: one row a term with term, kind and ambiguous (known to have other senses). Returns one
     row a corpus and term that was found: corpus, term, documents, hits, near_person (percent of hits) with 95 % limits
     low and high, usual (the median of near_person of the unambiguous terms of its kind in LEAST_DOCUMENTS documents, of
-    at least LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below PART of `usual`, or
-    PART_OF_OTHERS of it for a term that is not known to be ambiguous (a noun of a group, "Californians", needs no other
+    at least LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below PART of it, or
+    PART_OF_OTHERS for a term that is not known to be ambiguous (a noun of a group, "Californians", needs no other
     word for people beside it); null where `usual` is unknown or the term stands in fewer than LEAST_DOCUMENTS.
     Raises DataError as `term_frequencies`.
 
