@@ -274,7 +274,7 @@ CARDS = (
                 "Simulated without any relation (20 to 700 descriptors, 2 to 13 axes, half of each variance between "
                 "buckets, rare events, unequal numbers of answers, many terms never found, templates that differ in "
                 "how they react to frequent words): false in 0 to 6 %; dealing frequencies among descriptors is false "
-                "in up to 34 %. Coverage 95 to 99 %. At the smallest correlation named, 65 to 85 % are found."
+                "in up to 34 %. Coverage 95 to 100 %. At the smallest correlation named, 65 to 85 % are found."
             ),
         ),
         unit="rank correlation",
