@@ -11,10 +11,12 @@ import pytest
 from evenhand.schema import write_text
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.compare.result import compare
+from evenhand.studies.frequencies import render_html as render_count
 from evenhand.studies.names.figures import STYLE, occupations_svg
 from evenhand.studies.plain_page import plain_page
 from tests.helpers.report_factory import make_view
 from tests.robustness.wicked import KINDS, Studies
+from tests.studies.frequencies.small_corpora import small_view
 from tests.studies.search_instruction.test_page import revision
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -258,4 +260,20 @@ def test_on_a4_no_number_is_broken_and_a_small_audit_is_short(chromium, report, 
     assert 1 <= pages < (40 if what == "audit" else 15), (
         f"{pages} pages"
     )  # that audit has 13 axes and long texts
+    page.close()
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_of_a_count_is_silent_offline_and_fits_whatever_its_texts_hold(chromium, tmp_path, width):
+    counted = write_text(tmp_path / "report.html", render_count(small_view(hostile=True)))
+    page = opened(chromium, counted, width)
+    assert page.heard == []
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+    page = chromium.new_page(viewport={"width": 720, "height": 900})
+    page.goto(counted.as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert page.locator("details.axis").nth(2).locator("table").is_visible()
     page.close()

@@ -3,9 +3,11 @@
 import re
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
-from evenhand.studies.frequencies import render_html
+from evenhand.corpus.counting import PUBLISHED_COUNTS
+from evenhand.studies.frequencies import frequency_tables, render_html
 from evenhand.studies.frequencies.sections import axis_sections, doubtful_terms, lean_rows, together_rows
 from tests.studies.frequencies.small_corpora import small_view, without_hits
 
@@ -69,3 +71,20 @@ def test_a_count_in_which_nothing_was_found_is_drawn(view) -> None:
 def test_a_list_without_pronouns_is_drawn() -> None:
     page = render_html(small_view(lists=("descriptors",)))
     assert 'id="pronouns"' not in page and "often enough to be tested" in page
+
+
+def test_what_the_papers_way_of_counting_changes_is_shown(view) -> None:
+    term = view.table.terms.filter(name="blind")["term"][0]
+    row = {
+        "corpus": "web",
+        "term": term,
+        "documents": 90,
+        "documents_here": 180,
+        "only_published": 0,
+        "only_here": 90,
+    }
+    counts = replace(view.counts, published=pl.DataFrame([row], schema=PUBLISHED_COUNTS))
+    page = render_html(replace(view, counts=counts, tables=frequency_tables(counts, view.table, sampled=1.0)))
+    assert 'id="published"' not in render_html(view)
+    section = page.partition('id="published"')[2].partition("</section>")[0]
+    assert "blind" in section and "10.0 %" in section and "20.0 %" in section

@@ -89,7 +89,7 @@ def places_together(words: Floats, documents: Floats, window: int) -> Floats:
     """
     length = words / np.maximum(documents, 1)
     reach = np.minimum(window, np.maximum(length - 1, 0))
-    return documents * (2 * reach * length - reach * (reach + 1))
+    return np.asarray(documents * (2 * reach * length - reach * (reach + 1)))
 
 
 def expected_together(
