@@ -41,6 +41,17 @@ def median_of_known(values: Floats, axis: int) -> Floats:
     return np.where(known > 0, (low + high) / 2, np.nan)
 
 
+def middle_ranks(values: Floats) -> Floats:
+    """Ranks from 1 of (n,) numbers, ties by the middle of theirs.
+
+    >>> middle_ranks(np.array([5.0, 1.0, 5.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    ordered = np.sort(values)
+    below, not_above = np.searchsorted(ordered, values), np.searchsorted(ordered, values, side="right")
+    return np.asarray((below + not_above + 1) / 2)
+
+
 def log_choose(total: ArrayLike, chosen: ArrayLike) -> Floats:
     """Logarithm of the binomial coefficient, of shapes that broadcast.
 

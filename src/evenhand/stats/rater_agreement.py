@@ -7,7 +7,7 @@ n / (n - 1) that of kappa is the one of Fleiss, Cohen and Everitt.
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Floats, middle_ranks
 from evenhand.stats.cluster_interval import ClusterT, cluster_t
 from evenhand.stats.intervals import Interval
 
@@ -72,7 +72,7 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
     >>> round(spearman(np.array([1.0, 2, 30, 4]), np.array([1.0, 30, 20, 4]), np.arange(4)).estimate, 6)
     0.4
     """
-    ranks = [_middle_ranks(values) for values in (first, second)]
+    ranks = [middle_ranks(values) for values in (first, second)]
     standard = [_standardised(values) for values in ranks]
     if standard[0] is None or standard[1] is None:
         return _interval(float("nan"), np.zeros(len(first)), clusters, level)
@@ -106,12 +106,6 @@ def _standardised(values: Floats) -> Floats | None:
 
 def _centred(values: Floats) -> Floats:
     return np.asarray(values - values.mean())
-
-
-def _middle_ranks(values: Floats) -> Floats:
-    ordered = np.sort(values)
-    below, not_above = np.searchsorted(ordered, values), np.searchsorted(ordered, values, side="right")
-    return np.asarray((below + not_above + 1) / 2)
 
 
 def _mean_from(values: Floats, weights: Floats) -> Floats:

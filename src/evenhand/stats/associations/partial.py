@@ -1,9 +1,8 @@
 """Ranks within strata, and what is left of them when other ranks are held equal."""
 
 import numpy as np
-from scipy.stats import rankdata
 
-from evenhand.stats.arrays import Codes, Flags, Floats, mean_of_known
+from evenhand.stats.arrays import Codes, Flags, Floats, mean_of_known, middle_ranks
 
 
 def ranks_within(values: Floats, strata: Codes) -> Floats:
@@ -18,7 +17,8 @@ def ranks_within(values: Floats, strata: Codes) -> Floats:
     ranks = np.empty(values.shape, dtype=np.float64)
     for stratum in np.unique(strata):
         mine = strata == stratum
-        ranks[mine] = (rankdata(values[mine], axis=0) - 0.5) / np.count_nonzero(mine) - 0.5
+        ranked = np.apply_along_axis(middle_ranks, 0, values[mine])
+        ranks[mine] = (ranked - 0.5) / np.count_nonzero(mine) - 0.5
     return ranks
 
 
