@@ -245,7 +245,8 @@ def plainly(text: str) -> str:
 def expression(spelt: str) -> re.Pattern[str]:
     """A spelling between what is no letter, digit or underscore; spaces, one hyphen, or one line end part its words."""
     words = spelt.split(" ")
-    gap = r"(?:-|[ \t\xa0]+-?|-[ \t\xa0]+|[ \t\xa0]*\n[ \t\xa0]*)"
+    hyphen = "[-\u2010-\u2013]"
+    gap = rf"(?:{hyphen}|[ \t\xa0]+{hyphen}?|{hyphen}[ \t\xa0]+|[ \t\xa0]*\n[ \t\xa0]*)"
     # what stands before is looked at afterwards, so that the engine may search for the first word
     before = rf"(?<!\w{re.escape(words[0])})"
     rest = "".join(gap + re.escape(word) for word in words[1:])
