@@ -33,7 +33,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
     on: ray (one of this machine's own: without a dashboard, in a folder that nobody else reads), auto (the one it
     belongs to, by $RAY_ADDRESS or this user's own `ray start`), or ray://HOST:PORT. Yields the package `ray`.
-    Raises UsageError where Ray is not installed, where no cluster answers, and where only another user's file names one.
+    Raises UsageError where Ray is not installed, no cluster answers, or only another user's file names one.
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
     try:
@@ -105,8 +105,8 @@ def _nobody(on: str, why: str) -> UsageError:
     what = "this machine belongs to no Ray cluster" if on == BELONGS else "no Ray cluster answers there"
     return UsageError(
         f"--on {on}: {what}: {why}",
-        "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its token, "
-        "or take --on ray.",
+        "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its "
+        "token, or take --on ray.",
     )
 
 
