@@ -122,7 +122,7 @@ def _spread(view: FrequencyView, kind: str, axis: str) -> str:
         f"Standard deviation of the weighted means: {number(spread['std_top'], 4)} over the {TOP} most frequent "
         f"terms, {number(spread['std_all'], 4)} over all {spread['terms']:,} (as fractions of documents); mean "
         f"{percent(spread['mean'])}."
-        + (f" The {phrases:,} noun phrases are not among them." if phrases else "")
+        + (f" Noun phrases ({phrases:,}) are not among them." if phrases else "")
     )
 
 
