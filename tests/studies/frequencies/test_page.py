@@ -124,5 +124,5 @@ def test_a_name_of_an_axis_is_shown_once() -> None:
 def test_files_that_break_off_are_named() -> None:
     what = "/data/faiths.jsonl.gz: its gzip is damaged (<b>CRC</b> check failed)."
     page = render_html(listed_twice(damage=what))
-    assert "Not read to the end" in page and "&lt;b&gt;CRC&lt;/b&gt; check failed" in page
-    assert "Not read to the end" not in render_html(listed_twice())
+    assert "Damaged files" in page and "&lt;b&gt;CRC&lt;/b&gt; check failed" in page
+    assert "Damaged files" not in render_html(listed_twice())

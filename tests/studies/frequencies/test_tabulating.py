@@ -80,10 +80,10 @@ def test_terms_that_were_never_found_are_still_there(view) -> None:
 def test_a_name_that_a_list_has_twice_counts_once_and_noun_phrases_apart() -> None:
     tables = listed_twice().tables
     rows = tables.means.filter(kind="descriptor")
-    assert sorted(rows.filter("repeats").select("name", "group").rows()) == [
+    assert set(rows.filter("repeats").select("name", "group").rows()) == {
         ("buddhist", "all"),
         ("Buddhist", None),
-    ]
+    }
     shown = rows.filter(~pl.col("repeats"))
     assert dict(shown.select("name", "noun_phrase").iter_rows()) == {
         **{"Buddhist": False, "Wiccan": False, "Jain": False},

@@ -50,5 +50,5 @@ def test_a_name_is_printed_once_and_files_that_break_off_are_named() -> None:
     text = printed(listed_twice(damage=what), width=120)
     religion = text.partition("religion (4 terms, 1 never found)")[2]
     assert religion.count("Buddhist") == 1 and "nun* 20.0" in religion and "* a noun phrase" in religion
-    assert f"Not read to the end (what stands before counts):\n{what}" in text
-    assert "Not read" not in printed(listed_twice())
+    assert f"Damaged files (what could be read of them counts):\n{what}" in text
+    assert "Damaged" not in printed(listed_twice())

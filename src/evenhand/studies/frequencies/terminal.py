@@ -58,7 +58,7 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
         out.line(f"{row['corpus']}: left out {left_out(view, row['corpus'])}", "dim")
     wrong = damaged(view)
     if wrong:
-        out.line("Not read to the end (what stands before counts):", "bold")
+        out.line("Damaged files (what could be read of them counts):", "bold")
     for _, what in wrong[:DAMAGED]:
         out.line(what)
     if len(wrong) > DAMAGED:

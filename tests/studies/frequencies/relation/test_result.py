@@ -1,6 +1,7 @@
 """Corpora written by a World, counted, and joined with audits of models whose treatment is planted."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
