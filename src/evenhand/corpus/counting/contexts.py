@@ -21,7 +21,7 @@ from evenhand.schema import without_surrogates
 
 AROUND = 60
 """Characters shown before and after a hit, at most."""
-HELD = 1 << 25
+HELD = 1 << 24
 """Characters of documents that wait to be cut, at most: what is drawn out again by then need not be cut."""
 BEGUN_WORD = re.compile(r"^\S+\s+(?=\S)")
 UNFINISHED_WORD = re.compile(r"(?<=\S)\s+\S+$")
