@@ -15,7 +15,7 @@ from evenhand.corpus.terms import TermTable
 from evenhand.schema import DataError
 
 CORPUS_COMMAND = "pip install 'evenhand[corpus]'"
-AT_ONCE = 1 << 19
+AT_ONCE = 1 << 18
 """Characters that are looked through at a time, unless one document has more."""
 SPACE, LINE_END = b" \n"
 

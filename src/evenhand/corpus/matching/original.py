@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.corpus.normalising import (
+    GONE,
     folded,
     joined_bytes,
     plainly,
@@ -30,10 +31,9 @@ def places_in_originals(
     content = joined_bytes(texts)
     origin = _Origin(content, [] if content.isascii() else replacements(content))
     spelt = folded(with_replacements(content, origin.replaced))
-    kept = single_spaces(spelt)
+    single_spaces(spelt)
     array = np.frombuffer(spelt, np.uint8)
-    stayed = np.arange(len(spelt)) if kept is None else np.flatnonzero(kept)
-    characters = stayed[(array[stayed] & 0xC0) != 0x80]
+    characters = np.flatnonzero(((array & 0xC0) != 0x80) & (array != GONE[0]))
     edges = np.flatnonzero(array[characters] == 0)[:-1]  # the zero byte in front of a document is its character -1
     zeros = np.flatnonzero(np.frombuffer(content, np.uint8) == 0)[:-1].tolist()
     firsts = characters[edges + 1 + np.array(starts, np.int64)].tolist()
