@@ -72,8 +72,12 @@ class SlowMatcher:
             sentences=np.array([text.count(".") + 1 for text in texts], dtype=np.int64),
         )
 
-    def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
-        return start, start + len(self._surfaces[surface])
+    def originals(
+        self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        return [
+            (start, start + len(self._surfaces[row])) for start, row in zip(starts, surfaces, strict=True)
+        ]
 
 
 def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int) -> dict[str, dict]:

@@ -31,8 +31,10 @@ class Finder(Protocol):
         """All hits in documents."""
         ...
 
-    def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
-        """First character of a hit in the document as it was given, and one past its last."""
+    def originals(
+        self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """First character of hits in their documents as they were given, and one past the last."""
         ...
 
 
@@ -80,7 +82,7 @@ class Counter:
             "sentences": Tally(FOLDS * order.axes.height),
         }
         self._pairs = PairTally(order, self._options.pairs)
-        self._contexts = ContextSample(order, matcher.original, contexts, seed)
+        self._contexts = ContextSample(order, matcher.originals, contexts, seed)
         self._published = PublishedTally(table) if published else None
         self._skipped: dict[str, int] = {}
         self._sources: dict[Piece, _Source] = {}
