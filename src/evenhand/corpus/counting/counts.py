@@ -37,7 +37,7 @@ GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null:
     "axis": pl.String,
     "group": pl.String,
     "documents": pl.Int64,
-    "hits": pl.Int64,  # of its terms: a place that is of two of them counts for both
+    "hits": pl.Int64,  # a place that two of its terms spell the same counts once
     "sentences": pl.Int64,
 }
 # One row a corpus, fold and pair of terms first < second that were found together. Of hits outside longer terms alone
