@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
-from evenhand.corpus.counting import CountingOptions
+from evenhand.corpus.counting import CountingOptions, is_counts
 from evenhand.corpus.matching import published_documents
 from evenhand.corpus.pipeline import (
     COUNTING,
@@ -31,7 +32,7 @@ from evenhand.corpus.pipeline import (
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
 from evenhand.corpus.terms import DEFAULT
-from evenhand.runs import Progress, Silence, locked, resumable, shown
+from evenhand.runs import Progress, RunDirectory, Silence, locked, resumable, shown
 from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
@@ -73,6 +74,7 @@ class Counted:
 
 def planned(options: FrequencyOptions) -> Plan:
     """What would be counted. Raises UsageError for sources, terms and places that are not there, DataError."""
+    _refuse_results(options.sources)
     if options.on == "slurm":
         checked_slurm(options.slurm)
     if options.duplicates == "drop" and "://" in (options.ranks_at or ""):
@@ -96,6 +98,22 @@ def planned(options: FrequencyOptions) -> Plan:
     )
     ranks = dealt([_from_anywhere(piece) for piece in found.pieces], options.rank_bytes, _workers(options))
     return Plan(options, table, tuple(ranks), tuple(found.notes))
+
+
+def _refuse_results(sources: Sequence[str]) -> None:
+    """Raise UsageError where a source is no corpus but what evenhand wrote: an audit, or the sum of counts."""
+    for source in map(Path, sources):
+        if RunDirectory.is_run(source):
+            raise UsageError(
+                f"{source} is the run of an audit, and no corpus.",
+                f"To hold it against a count: evenhand frequencies COUNTS --join {source}",
+            )
+        if source.suffix == ".parquet" and is_file(source) and is_counts(str(source)):
+            raise UsageError(
+                f"{source} holds counts, and no documents.",
+                "Show the folder of a count, or in Python: frequency_tables(read_counts(FILE), TABLE, sampled=1.0) of "
+                "evenhand.studies.frequencies.",
+            )
 
 
 def _from_anywhere(piece: Piece) -> Piece:
