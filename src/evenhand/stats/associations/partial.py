@@ -26,6 +26,22 @@ def ranks_within(values: Floats, strata: Codes) -> Floats:
     return ranks
 
 
+def reliability_of(halves: Floats, strata: Codes) -> float | None:
+    """How well ranks within strata would come out alike in another sample of the same kind and size, 0 to 1.
+
+    halves: (n, 2), the same number from either half of a sample. Their correlation, stepped up to the whole (Spearman
+    1910; Brown 1910); 0 where one of them does not vary, None where there are fewer than three rows.
+
+    >>> reliability_of(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]]), np.zeros(3, np.int64))
+    1.0
+    """
+    if len(halves) < 3:
+        return None
+    half = correlation(ranks_within(halves, strata))
+    half = 0.0 if np.isnan(half) else max(0.0, half)
+    return 2 * half / (1 + half)
+
+
 def centred_means(outcome: Floats, strata: Codes) -> Floats:
     """Each row's mean over columns, columns made comparable where some rows lack some.
 
