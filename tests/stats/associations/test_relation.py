@@ -67,7 +67,7 @@ def test_what_nothing_could_be_found_in_is_not_measurable() -> None:
     assert buckets.obstacle is not None and "4 clusters" in buckets.obstacle
     random = np.random.default_rng(0)
     small = rank_relation(
-        random.normal(size=12), random.normal(size=12), strata=np.zeros(12), clusters=np.arange(12) // 2
+        random.normal(size=10), random.normal(size=10), strata=np.zeros(10), clusters=np.arange(10)
     )
     assert small.obstacle is not None and "0.9 would be missed" in small.obstacle
 
