@@ -73,8 +73,8 @@ def frequencies(
         None,
         "--on",
         metavar="PLACE",
-        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray (a cluster of its own), "
-        "ray://HOST:PORT, or auto (the Ray cluster that this machine belongs to).",
+        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray "
+        "(a cluster of its own), ray://HOST:PORT, or auto (the Ray cluster that this machine belongs to).",
     ),
     ranks_at: str | None = typer.Option(
         None,
@@ -103,7 +103,8 @@ def frequencies(
         None,
         "--join",
         metavar="RUN",
-        help="The folder of an audit, or its address on a store: is a group that was seen more often treated otherwise?",
+        help="The folder of an audit, or its address on a store: is a group that was seen more often treated "
+        "otherwise?",
     ),
 ) -> None:
     """Count how often people are spoken of in a corpus: descriptors, pronouns, names, or lists of your own.

@@ -133,9 +133,9 @@ def join_run(
     """Does the model's treatment of a group follow how often it was seen?
 
     counts, table: of a corpus, and the terms it was counted by. run: the folder of an audit or its address on a store
-    (s3://bucket/run), of any benchmark whose prompts name descriptors (or groups). output: where the result lies if it is written; by default joined/<run> in the
-    working folder. corpus: one of those counted; all together if None. alpha: the chance that any outcome of a
-    benchmark is falsely called related.
+    (s3://bucket/run), of any benchmark whose prompts name descriptors (or groups). output: where the result lies if it
+    is written; by default joined/<run> in the working folder. corpus: one of those counted; all together if None.
+    alpha: the chance that any outcome of a benchmark is falsely called related.
     Writes nothing; `report()` of what is returned does. Raises DataError where the run is none, asks about no
     descriptors or has none that was counted, and for another table than was counted by; UsageError for another corpus.
     Source: ROBBIE (arXiv:2311.18140), section C.3.2; HolisticBias (arXiv:2205.09209), section B.2.1.
