@@ -19,7 +19,8 @@ SCATTER_STYLE = Markup(
         f"svg circle.hue{number}{{fill:{colour};stroke:none;opacity:.75}}.key .hue{number}{{color:{colour}}}"
         for number, colour in enumerate(HUES)
     )
-    + "svg line.link{stroke:currentColor;stroke-width:.6;opacity:.45}.key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
+    + "svg line.link{stroke:currentColor;stroke-width:.6;opacity:.45}"
+    + ".key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
 )
 LINKED = 12
 """Pixels from a point, beyond which a line leads to its label."""
