@@ -34,6 +34,7 @@ HOSTILE = "</script><script>alert(1)</script> <img src=x onerror=alert(2)> \u202
 SIZES = {"web": 900, "news": 300}
 
 
+@cache
 def texts(name: str, n: int, *, hostile: bool = False) -> list[str]:
     """Documents: blind people stand with she, old ones with he; white is a wall."""
     rng = np.random.default_rng(len(name))
