@@ -1,6 +1,7 @@
 """`evenhand frequencies`: a corpus counted and shown, gone on with, planned, and refused in words."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -83,22 +84,21 @@ def unfinished(folder: str, **changed: object) -> None:
     record.write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize(
-    ("changed", "parts"),
-    [
-        ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
-        (
-            {"on": "slurm", "slurm": {"env_command": "touch evil"}},
-            ("made elsewhere", "--on slurm --set slurm.env_command=..."),
-        ),
-        ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
-        ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
-    ],
-)
-def test_a_stranger_s_folder_asks_no_machine_elsewhere(
-    evenhand, talk: Path, changed: dict[str, object], parts: tuple[str, ...]
-) -> None:
+ELSEWHERE = [
+    ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
+    (
+        {"on": "slurm", "slurm": {"env_command": "touch evil"}},
+        ("made elsewhere", "--on slurm --set slurm.env_command=..."),
+    ),
+    ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
+    ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
+]
+
+
+def test_a_stranger_s_folder_asks_no_machine_elsewhere(evenhand, talk: Path) -> None:
     assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
-    unfinished("counts", **changed)
-    evenhand("frequencies", "counts").refused(2, *parts)
-    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    for number, (changed, parts) in enumerate(ELSEWHERE):
+        shutil.copytree("counts", f"counts-{number}")
+        unfinished(f"counts-{number}", **changed)
+        evenhand("frequencies", f"counts-{number}").refused(2, *parts)
+    assert evenhand("frequencies", talk, "-o", "counts-0", "--terms", "pronouns").code == 0

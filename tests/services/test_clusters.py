@@ -26,7 +26,9 @@ class FakeRay(SimpleNamespace):
     def init(self, **settings: object) -> None:
         folder = settings.get("_temp_dir")
         if isinstance(folder, str):
-            settings["mode"] = stat.S_IMODE(Path(folder).stat().st_mode)
+            Path(folder).mkdir()
+            Path(folder).chmod(0o777)  # as Ray does
+            settings["mode"] = stat.S_IMODE(Path(folder).parent.stat().st_mode)
         self.asked.append(settings)
         if self.error is not None:
             raise self.error
@@ -60,7 +62,7 @@ def test_a_cluster_of_ones_own_is_private_quiet_and_ends(begun, monkeypatch, tmp
             assert ray is again is begun
         asked = begun.asked.pop()
         begun.ended = 0
-        assert not begun.asked and not Path(asked["_temp_dir"]).exists()
+        assert not begun.asked and not Path(asked["_temp_dir"]).parent.exists()
         assert asked["address"] == "local" and asked["include_dashboard"] is False
         assert asked["mode"] == 0o700 and len(asked["_temp_dir"]) <= LONGEST
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"

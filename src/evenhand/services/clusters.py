@@ -58,8 +58,8 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
 
 def _folder() -> str:
-    """A new one that this user alone may read: others could reach the cluster by what lies there."""
-    if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678"):
+    """A new one that this user alone may enter: others could reach the cluster by what lies there."""
+    if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678/r"):
         return tempfile.mkdtemp(prefix="ray-")
     return tempfile.mkdtemp(prefix="ray-", dir="/tmp")
 
@@ -67,7 +67,8 @@ def _folder() -> str:
 def _connect(ray: Any, on: str, folder: str | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     if folder is not None:
-        settings = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": folder}
+        within = f"{folder}/r"  # Ray opens the folder it is given to everybody, but not the one around it
+        settings = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": within}
         ray.init(address="local", **settings, **quiet)
         return
     try:

@@ -163,7 +163,7 @@ def test_text_of_folders_is_taken_by_file_where_files_are_books(tmp_path: Path) 
     assert any("each line" in note for note in survey([str(tmp_path / "books")]).notes)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=30), min_size=1, max_size=20),
     largest=st.integers(1, 300),

@@ -100,8 +100,9 @@ def standing(view: FrequencyView) -> str:
             f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and "
             "of the source that its documents came from."
         )
+    these = "these corpora" if view.tables.corpora.height > 1 else "this corpus"
     return (
-        "Every document was counted: of these corpora nothing is estimated. 95 % intervals say how far the numbers "
+        f"Every document was counted: of {these} nothing is estimated. 95 % intervals say how far the numbers "
         "would move if as many documents were drawn anew from the same source."
     )
 
