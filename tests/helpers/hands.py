@@ -29,7 +29,6 @@ class FakeHands:
     started: list[Worker] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
-    closed: bool = False
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -61,9 +60,6 @@ class FakeHands:
 
     def stop(self, worker: Worker) -> None:
         self.dead.append(worker)
-
-    def close(self) -> None:
-        self.closed = True
 
     def pieces(self) -> list[Any]:
         """What workers were asked of texts, in order."""

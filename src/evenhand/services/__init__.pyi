@@ -10,6 +10,12 @@ from .client import (
     Answer as Answer,
     ServiceClient as ServiceClient,
 )
+from .clusters import (
+    BELONGS as BELONGS,
+    CLIENT as CLIENT,
+    LOCAL as LOCAL,
+    ray_cluster as ray_cluster,
+)
 from .refusals import (
     Refusals as Refusals,
     answered_before as answered_before,

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from evenhand.corpus.pipeline import COUNTING, Place, count_rank, do_ranks, kept_ranks, merged_ranks, slurm
-from evenhand.corpus.pipeline.on_ray import connected
 from evenhand.schema import DataError, EvenhandError, UsageError
+from evenhand.services import ray_cluster
 from tests.corpus.pipeline.cluster import fake_slurm
 
 TABLES = ("totals", "terms", "groups", "pairs", "contexts", "skipped")
@@ -133,7 +133,7 @@ def test_ray_counts_a_rank_anew_whose_process_was_killed_and_names_one_that_alwa
 ) -> None:
     mine = work(rank_bytes=10_000)
     place = Place("ray", str(tmp_path / "logs"), workers=2)
-    with connected("ray"):
+    with ray_cluster("ray"):
         list(do_ranks(place, mine, replace(COUNTING, run=dies_once), 2, print))
         assert len(mine.ranks) > 2 and same(merged_ranks(mine.folder, len(mine.ranks)), expected)
         Path(mine.folder, "00001.parquet").unlink()

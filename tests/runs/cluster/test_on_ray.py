@@ -13,9 +13,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.runs import RunDirectory
-from evenhand.runs.cluster import check_place, workers_on
+from evenhand.runs.cluster import check_place
 from evenhand.runs.cluster.on_ray import threads
-from evenhand.schema import ModelError, UsageError
+from evenhand.schema import UsageError
 
 ROOT = Path(__file__).parents[3]
 MOST_DIFFERENT = 1e-4
@@ -156,13 +156,6 @@ def test_what_names_no_cluster_is_refused_before_anything_begins(tmp_path):
         eh.audit("puppet/random", on="ray://", output=tmp_path / "run")
     with pytest.raises(UsageError, match="no cluster is named"):
         eh.audit("puppet/random", workers=2, output=tmp_path / "run")
-
-
-def test_without_ray_one_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ModelError, match="not installed") as told, workers_on("ray"):
-        raise AssertionError("nothing is entered")
-    assert told.value.hint == "pip install 'evenhand[ray]'"
 
 
 def test_processors_are_dealt_to_workers_so_that_all_find_room():

@@ -11,7 +11,6 @@ from .hands import (
     Hands as Hands,
 )
 from .on_ray import (
-    LOCAL as LOCAL,
     check_place as check_place,
     workers_on as workers_on,
 )

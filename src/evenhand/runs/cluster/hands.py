@@ -33,7 +33,3 @@ class Hands(Protocol):
     def stop(self, worker: Any) -> None:
         """End a worker, if it is still there."""
         ...
-
-    def close(self) -> None:
-        """Leave the cluster; one that was started for this ends."""
-        ...

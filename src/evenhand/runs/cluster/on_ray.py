@@ -1,10 +1,6 @@
-"""Ray's part: the cluster that `--on` names, and workers as its actors. Ray Data is not used: see
+"""Ray's part: workers as actors of the cluster that `--on` names. Ray Data is not used: see
 docs/design_decisions.md."""
 
-import logging
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +10,8 @@ from evenhand.runs.cluster.hands import Died
 from evenhand.runs.cluster.pool import Pool
 from evenhand.runs.cluster.worker import Worker
 from evenhand.schema import ModelError, UsageError
+from evenhand.services import BELONGS, CLIENT, LOCAL, ray_cluster
 
-LOCAL, BELONGS, CLIENT = "ray", "auto", "ray://"
-"""What `--on` says: a cluster of this machine's own for the time, the one it belongs to, or one by its address."""
-OBJECTS = 200_000_000
-"""Bytes that a cluster of this machine's own keeps for what travels: pieces of texts and their answers."""
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
-    "RAY_DEDUP_LOGS": "0",
-}
 SMALLEST = 0.01
 
 
@@ -55,39 +43,23 @@ def workers_on(
     on: see `check_place`. number: of workers; None: one for each accelerator of the cluster, without any one for each
     processor. accelerated: whether accelerators are to be used where there are some. note: told what a user should
     know.
-    Raises ModelError where ray is not installed, and UsageError where no cluster answers or it has fewer accelerators
-    than workers are wanted.
+    Raises UsageError as `ray_cluster`, and where the cluster has fewer accelerators than workers are wanted.
     """
     check_place(on)
-    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
-    try:
-        import ray
-    except ImportError as error:
-        raise ModelError(
-            f"--on {on} needs Ray, which is not installed.", "pip install 'evenhand[ray]'"
-        ) from error
-    began = not ray.is_initialized()
-    if began:
-        with _signals_kept():
-            _connect(ray, on)
-    try:
+    with ray_cluster(on) as ray:
         needs, number = _needs(ray, number, accelerated, on)
-        pool = Pool(_RayHands(ray, on, needs, began), number, note)
-    except BaseException:
-        if began:
-            ray.shutdown()
-        raise
-    try:
-        yield pool
-    finally:
-        pool.close()
+        pool = Pool(_RayHands(ray, on, needs), number, note)
+        try:
+            yield pool
+        finally:
+            pool.close()
 
 
 class _RayHands:
     """Workers as actors. They are never restarted by Ray: the pool starts others, and asks what they died of anew."""
 
-    def __init__(self, ray: Any, name: str, needs: dict[str, float], began: bool):
-        self.ray, self.name, self.began = ray, name, began
+    def __init__(self, ray: Any, name: str, needs: dict[str, float]):
+        self.ray, self.name = ray, name
         self.actor = ray.remote(Worker).options(max_restarts=0, max_task_retries=0, **needs)
 
     def start(self) -> Any:
@@ -118,33 +90,6 @@ class _RayHands:
     def stop(self, worker: Any) -> None:
         if self.ray.is_initialized():
             self.ray.kill(worker)
-
-    def close(self) -> None:
-        if self.began:
-            with _signals_kept():
-                self.ray.shutdown()
-
-
-def _connect(ray: Any, on: str) -> None:
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
-    if on == LOCAL:
-        ray.init(address="local", include_dashboard=False, object_store_memory=OBJECTS, **quiet)
-        return
-    try:
-        ray.init(address=on, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-        if "ray[client]" in str(error):
-            raise ModelError(
-                f"--on {on} needs Ray's client, which is not installed.", "pip install 'ray[client]'"
-            ) from error
-        what = (
-            "this machine belongs to no Ray cluster" if on == BELONGS else f"no Ray cluster answers at {on}"
-        )
-        raise UsageError(
-            f"--on {on}: {what}: {str(error).strip().splitlines()[0]}",
-            "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its "
-            "token, or take --on ray.",
-        ) from error
 
 
 def _needs(ray: Any, number: int | None, accelerated: bool, on: str) -> tuple[dict[str, float], int]:
@@ -182,17 +127,3 @@ def threads(processors: Sequence[int], workers: int) -> float:
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Ray listens for SIGTERM itself when it begins; here signals are answered by `Stopping`."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -115,10 +115,9 @@ class Pool:
         }
 
     def close(self) -> None:
-        """End the workers and leave the cluster."""
+        """End the workers."""
         for seat in self._seats:
             self.hands.stop(seat.worker)
-        self.hands.close()
 
     def _do(self, work: Work, *, only_facts: bool = False) -> Answers:
         """Ask until all is answered; what an earlier work left behind on being stopped is waited for and dropped.

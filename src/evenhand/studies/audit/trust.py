@@ -19,9 +19,8 @@ from evenhand.models.served import (
     is_address,
     split_address,
 )
-from evenhand.runs.cluster import LOCAL
 from evenhand.schema import ResumeRefused, is_file, split_options, split_value
-from evenhand.services import address_parts
+from evenhand.services import LOCAL, address_parts
 from evenhand.studies.audit.classifiers import MODEL_ROLE
 from evenhand.studies.audit.options import AuditConfig, read_config
 from evenhand.studies.audit.selection import wanted_benchmarks

@@ -1,0 +1,124 @@
+"""The Ray cluster that `--on` names: one of this machine's own for the time, or one that is there already."""
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import UsageError
+
+LOCAL, BELONGS, CLIENT = "ray", "auto", "ray://"
+"""What `--on` says: a cluster of this machine's own for the time, the one it belongs to, or one by its address."""
+OBJECTS = 200_000_000
+"""Bytes that a cluster of this machine's own keeps for what travels between its processes."""
+LONGEST = 40
+"""Characters of its folder: Ray adds names of sockets to it, of which systems take 107 in all."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
+    "RAY_DEDUP_LOGS": "0",
+}
+
+
+@contextmanager
+def ray_cluster(on: str) -> Iterator[Any]:
+    """Connect with a Ray cluster, unless that is done; what was begun for it ends on leaving.
+
+    on: ray (one of this machine's own: without a dashboard, in a folder that nobody else reads), auto (the one it
+    belongs to, by $RAY_ADDRESS or this user's own `ray start`), or ray://HOST:PORT. Yields the package `ray`.
+    Raises UsageError where Ray is not installed, where no cluster answers, and where only another user's file names one.
+    """
+    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError(
+            f"--on {on} needs Ray, which is not installed.", "pip install 'evenhand[ray]'"
+        ) from error
+    if ray.is_initialized():
+        yield ray
+        return
+    folder = _folder() if on == LOCAL else None
+    try:
+        with _signals_kept():
+            _connect(ray, on, folder)
+        yield ray
+    finally:
+        with _signals_kept():
+            ray.shutdown()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> str:
+    """A new one that this user alone may read: others could reach the cluster by what lies there."""
+    if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678"):
+        return tempfile.mkdtemp(prefix="ray-")
+    return tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+
+
+def _connect(ray: Any, on: str, folder: str | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    if folder is not None:
+        settings = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": folder}
+        ray.init(address="local", **settings, **quiet)
+        return
+    try:
+        ray.init(address=_own_address() if on == BELONGS else on, **quiet)
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        if "ray[client]" in str(error):
+            raise UsageError(
+                f"--on {on} needs Ray's client, which is not installed.", "pip install 'ray[client]'"
+            ) from error
+        raise _nobody(on, str(error).strip().splitlines()[0]) from error
+
+
+def _own_address() -> str:
+    """Where the cluster is that this machine belongs to.
+
+    Ray itself would take whatever a file in a folder of everybody's names, or any process that looks like a cluster's;
+    who names the cluster may run programs in this process.
+    """
+    if named := os.environ.get("RAY_ADDRESS"):
+        return named
+    file = Path(os.environ.get("RAY_TMPDIR") or "/tmp", "ray", "ray_current_cluster")
+    try:
+        with open(os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), encoding="utf-8") as stream:
+            owner, address = os.fstat(stream.fileno()).st_uid, stream.read().strip()
+    except (OSError, UnicodeError) as error:
+        raise _nobody(BELONGS, "$RAY_ADDRESS is not set, and `ray start` was not run here") from error
+    if sys.platform != "win32" and owner != os.getuid():
+        raise _nobody(
+            BELONGS, f"the one that {file} names was not started by you (set RAY_ADDRESS to join it)"
+        )
+    return address
+
+
+def _nobody(on: str, why: str) -> UsageError:
+    what = "this machine belongs to no Ray cluster" if on == BELONGS else "no Ray cluster answers there"
+    return UsageError(
+        f"--on {on}: {what}: {why}",
+        "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its token, "
+        "or take --on ray.",
+    )
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray listens for SIGTERM itself when it begins; here whoever called answers signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
