@@ -42,6 +42,8 @@ def ray_cluster(on: str) -> Iterator[Any]:
     Raises UsageError where Ray is not installed, where no cluster answers, and where only another user's file names one.
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    if on != LOCAL and _token_given(on):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray reads it once, when it is imported
     try:
         import ray
     except ImportError as error:
@@ -68,6 +70,18 @@ def _folder() -> str:
     if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678"):
         return tempfile.mkdtemp(prefix="ray-")
     return tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+
+
+def _token_given(on: str) -> bool:
+    """Whether a token is to be shown: one that was named, or, to a cluster of this user's own, the one kept in its file.
+
+    A cluster at an address is shown the kept one only where RAY_AUTH_MODE=token says so: it may be anybody's.
+    """
+    if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        return True
+    return (
+        on == BELONGS and "RAY_ADDRESS" not in os.environ and Path("~/.ray/auth_token").expanduser().exists()
+    )
 
 
 def _connect(ray: Any, on: str, folder: str | None) -> None:
@@ -97,8 +111,8 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
         raise UsageError(
             f"--on {on}: something listens at {address}, but this process cannot join it: {why}.",
             "Is it the right port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://)? A cluster with tokens (Ray 2.59 "
-            "or later has them unless RAY_AUTH_MODE=disabled) wants its own here, too: RAY_AUTH_MODE=token with "
-            "RAY_AUTH_TOKEN_PATH=FILE or RAY_AUTH_TOKEN, or the file ~/.ray/auth_token.",
+            "or later has them unless RAY_AUTH_MODE=disabled) wants its own here, too: in RAY_AUTH_TOKEN_PATH=FILE or "
+            "RAY_AUTH_TOKEN, or in ~/.ray/auth_token with RAY_AUTH_MODE=token.",
         ) from error
 
 
