@@ -39,7 +39,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
     on: ray (one of this machine's own: without a dashboard, in a folder that nobody else reads), auto (the one it
     belongs to, by $RAY_ADDRESS or this user's own `ray start`), or ray://HOST:PORT. Yields the package `ray`.
-    Raises UsageError where Ray is not installed, where no cluster answers, and where only another user's file names one.
+    Raises UsageError where Ray is not installed, where none answers, and where only another user's file names one.
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
     if on != LOCAL and _token_given(on):
@@ -73,7 +73,7 @@ def _folder() -> str:
 
 
 def _token_given(on: str) -> bool:
-    """Whether a token is to be shown: one that was named, or, to a cluster of this user's own, the one kept in its file.
+    """Whether a token is to be shown: one that was named, or to a cluster of this user's own the one in its file.
 
     A cluster at an address is shown the kept one only where RAY_AUTH_MODE=token says so: it may be anybody's.
     """
@@ -152,8 +152,8 @@ def _nobody(on: str, why: str) -> UsageError:
     what = "this machine belongs to no Ray cluster" if on == BELONGS else "no Ray cluster answers there"
     return UsageError(
         f"--on {on}: {what}: {why}",
-        "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its token, "
-        "or take --on ray.",
+        "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its "
+        "token, or take --on ray.",
     )
 
 
