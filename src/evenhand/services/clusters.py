@@ -39,7 +39,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
     on: ray (one of this machine's own: without a dashboard, in a folder that nobody else reads), auto (the one it
     belongs to, by $RAY_ADDRESS or this user's own `ray start`), or ray://HOST:PORT. Yields the package `ray`.
-    Raises UsageError where Ray is not installed, where none answers, and where only another user's file names one.
+    Raises UsageError where Ray is not installed, no cluster answers, or only another user's file names one.
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
     if on != LOCAL and _token_given(on):

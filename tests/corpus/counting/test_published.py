@@ -1,5 +1,7 @@
 """Documents counted as published beside ours, against loops over word tokens."""
 
+import re
+
 import polars as pl
 import pytest
 from nltk.tokenize import NLTKWordTokenizer
@@ -32,6 +34,15 @@ def test_the_two_ways_and_what_only_one_found(monkeypatch: pytest.MonkeyPatch) -
         assert row["only_published"] == len(published - ours)
         assert row["only_here"] == len(ours - published)
     assert found[term["deaf"]]["only_here"] == 1  # "deaf-mute" is one token
+    in_order = [f" {' '.join(NLTKWordTokenizer().tokenize(text))} " for text in TEXTS]
+    for row in merged(parts).published_groups.iter_rows(named=True):
+        terms = TABLE.terms.filter(kind=row["kind"], group=row["group"])
+        names = [f" {name.lower()} " for name in terms["name"]]
+        spelt = [rf"\b{surface}\b" for term in terms["term"] for surface in TABLE.surfaces_of(term)]
+        published = {place for place, held in enumerate(in_order) if any(name in held for name in names)}
+        ours = {place for place, text in enumerate(TEXTS) if any(re.search(one, text) for one in spelt)}
+        counted = [row[way] for way in ("documents", "documents_here", "only_published", "only_here")]
+        assert counted == [len(published), len(ours), len(published - ours), len(ours - published)]
 
 
 def test_nothing_is_said_where_nothing_was_asked() -> None:

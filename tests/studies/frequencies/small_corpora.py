@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.corpus import Batch, Counter, Matcher, Piece, Reason, build_terms, merged
+from evenhand.corpus.terms import TermTable
+from evenhand.corpus.terms.table import SURFACE_COLUMNS, TERM_COLUMNS
 from evenhand.studies.frequencies import FrequencyView, frequency_tables
 
 FILLER = [
@@ -74,6 +76,28 @@ def small_view(
         )
         parts.append(counter.counts())
     counts = merged(parts)
+    return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
+
+
+FAITHS = ["a Buddhist and a nun", "two Buddhists", "a buddhist", "a Wiccan", "nobody"]
+
+
+def listed_twice(*, damage: str = "") -> FrequencyView:
+    """FAITHS counted by a list as HolisticBias's: a name in two buckets and as a noun phrase, which has a plural."""
+    faiths = [("all", "Buddhist"), ("all", "buddhist"), ("all", "Wiccan"), ("all", "Jain")]
+    phrases = [(None, "Buddhist"), (None, "nun")]
+    rows = [("descriptor", "religion", *each) for each in faiths + phrases]
+    terms = [(i, row[3], *row[:3], "holisticbias-v1.1", False) for i, row in enumerate(rows)]
+    spelt = [(i, i, row[3].lower(), False) for i, row in enumerate(rows)]
+    table = TermTable(
+        pl.DataFrame(terms, schema=TERM_COLUMNS, orient="row"),
+        pl.DataFrame(spelt, schema=SURFACE_COLUMNS, orient="row"),
+    )
+    counter = Counter(table, Matcher(table), corpus="faiths")
+    n = len(FAITHS)
+    batch = Batch(FAITHS, list(range(n)), list(range(n)), {}, 90, True, None, damage)
+    counter.add(batch, Piece("faiths", "/data/faiths.jsonl", "jsonl", 90))
+    counts = counter.counts()
     return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from evenhand.corpus.counting import PUBLISHED_COUNTS
+from evenhand.corpus.counting import PUBLISHED_COUNTS, PUBLISHED_GROUPS
 from evenhand.studies.frequencies import frequency_tables, render_html
+from evenhand.studies.frequencies.as_published import pronouns_both_ways
 from evenhand.studies.frequencies.sections import axis_sections, doubtful_terms, lean_rows, together_rows
-from tests.studies.frequencies.small_corpora import small_view, without_hits
+from tests.studies.frequencies.small_corpora import listed_twice, small_view, without_hits
+from tests.studies.frequencies.test_terminal import printed
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +85,44 @@ def test_what_the_papers_way_of_counting_changes_is_shown(view) -> None:
         "only_published": 0,
         "only_here": 90,
     }
-    counts = replace(view.counts, published=pl.DataFrame([row], schema=PUBLISHED_COUNTS))
-    page = render_html(replace(view, counts=counts, tables=frequency_tables(counts, view.table, sampled=1.0)))
+    group = {"kind": "pronoun", "axis": "pronouns", "only_published": 0, "only_here": 9}
+    groups = [
+        {"corpus": "web", "group": "she", "documents": 90, "documents_here": 99} | group,
+        {"corpus": "web", "group": "he", "documents": 180, "documents_here": 297} | group,
+    ]
+    counts = replace(
+        view.counts,
+        published=pl.DataFrame([row], schema=PUBLISHED_COUNTS),
+        published_groups=pl.DataFrame(groups, schema=PUBLISHED_GROUPS),
+        options=replace(view.counts.options, published=True),
+    )
+    changed = replace(view, counts=counts, tables=frequency_tables(counts, view.table, sampled=1.0))
+    page = render_html(changed)
     assert 'id="published"' not in render_html(view)
+    assert pronouns_both_ways(changed) == [
+        ("web", "as published", "10.0 %", "20.0 %", "0 %", "2.00"),
+        ("web", "here", "11.0 %", "33.0 %", "0 %", "3.00"),
+    ]
+    text = " ".join(printed(changed).split())
+    assert "as published 10.0 % 20.0 % 0 % 2.00" in text
+    assert "Terms that differ most: blind (web) 10.0 %, here 20.0 %" in text
     section = page.partition('id="published"')[2].partition("</section>")[0]
     assert "blind" in section and "10.0 %" in section and "20.0 %" in section
+
+
+def test_a_name_of_an_axis_is_shown_once() -> None:
+    (axis,) = axis_sections(listed_twice())
+    assert [(row.name, row.phrase) for row in axis.rows] == [
+        ("Buddhist", False),
+        ("Wiccan", False),
+        ("nun", True),
+    ]
+    assert axis.summary == "4 terms, 1 never found" and axis.never == ("Jain",)
+    assert "over all 3 " in axis.spread and "Noun phrases (1) are not" in axis.spread
+
+
+def test_files_that_break_off_are_named() -> None:
+    what = "/data/faiths.jsonl.gz: its gzip is damaged (<b>CRC</b> check failed)."
+    page = render_html(listed_twice(damage=what))
+    assert "Damaged files" in page and "&lt;b&gt;CRC&lt;/b&gt; check failed" in page
+    assert "Damaged files" not in render_html(listed_twice())

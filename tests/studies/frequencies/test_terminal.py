@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from evenhand.studies.frequencies import render_terminal
-from tests.studies.frequencies.small_corpora import small_view, without_hits
+from tests.studies.frequencies.small_corpora import listed_twice, small_view, without_hits
 
 
 def printed(view, *, width: int = 80, encoding: str = "utf-8") -> str:
@@ -43,3 +43,12 @@ def test_names_of_corpora_are_no_control_codes() -> None:
 
 def test_nothing_found_is_said(view) -> None:
     assert "Pronouns were not among the terms" in " ".join(printed(without_hits(view)).split())
+
+
+def test_a_name_is_printed_once_and_files_that_break_off_are_named() -> None:
+    what = "/data/faiths.jsonl.gz: its gzip is damaged (CRC check failed)."
+    text = printed(listed_twice(damage=what), width=120)
+    religion = text.partition("religion (4 terms, 1 never found)")[2]
+    assert religion.count("Buddhist") == 1 and "nun* 20.0" in religion and "* a noun phrase" in religion
+    assert f"Damaged files (what could be read of them counts):\n{what}" in text
+    assert "Damaged" not in printed(listed_twice())

@@ -216,10 +216,10 @@ class Counter:
                 orient="row",
             ),
         }
+        for name in ("published", "published_groups"):
+            frames[name] = pl.DataFrame(schema=TABLES[name])
         if self._published is not None:
-            frames["published"] = self._published.frame()
-        else:
-            frames["published"] = pl.DataFrame(schema=TABLES["published"])
+            frames |= self._published.frames()
         tables = {name: self._kept(name, frame) for name, frame in frames.items()}
         return Counts(self._table.content_hash, **tables, options=self._options)
 

@@ -60,6 +60,16 @@ PUBLISHED_COUNTS = {  # counted as ROBBIE did, where that was asked for (NLTK wo
     "only_published": pl.Int64,
     "only_here": pl.Int64,
 }
+PUBLISHED_GROUPS = {  # the same of documents with any term of a group
+    "corpus": pl.String,
+    "kind": pl.String,
+    "axis": pl.String,
+    "group": pl.String,
+    "documents": pl.Int64,
+    "documents_here": pl.Int64,
+    "only_published": pl.Int64,
+    "only_here": pl.Int64,
+}
 CONTEXTS = {  # a few hits of each term, those of the smallest keys, so that any division draws the same
     "corpus": pl.String,
     "term": pl.UInt32,
@@ -89,6 +99,7 @@ TABLES = {
     "groups": GROUP_COUNTS,
     "pairs": PAIR_COUNTS,
     "published": PUBLISHED_COUNTS,
+    "published_groups": PUBLISHED_GROUPS,
     "contexts": CONTEXTS,
     "skipped": SKIPPED,
     "sources": SOURCES,
@@ -106,6 +117,7 @@ class Counts:
     groups: pl.DataFrame
     pairs: pl.DataFrame
     published: pl.DataFrame
+    published_groups: pl.DataFrame
     contexts: pl.DataFrame
     skipped: pl.DataFrame
     sources: pl.DataFrame

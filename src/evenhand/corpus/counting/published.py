@@ -6,20 +6,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.corpus.counting.counts import PUBLISHED_COUNTS
 from evenhand.corpus.terms import TermTable
+
+GROUP = ["kind", "axis", "group"]
+WAYS = ("documents", "documents_here", "only_published", "only_here")
 
 
 class PublishedTally:
-    """Documents of each term by word tokens of NLTK (ROBBIE §B.4), by us, and by one of the two alone."""
+    """Documents of each term and group by word tokens of NLTK (ROBBIE §B.4), by us, and by one of the two alone."""
 
     def __init__(self, table: TermTable):
         self._table = table
-        self._columns = {
-            name: np.zeros(len(table), dtype=np.int64)
-            for name in PUBLISHED_COUNTS
-            if name not in ("corpus", "term")
-        }
+        self._groups = table.terms.select(GROUP).drop_nulls().unique(maintain_order=True)
+        numbered = table.terms.join(self._groups.with_row_index("number"), on=GROUP, how="inner")
+        self._group_of = dict(numbered.select("term", "number").iter_rows())
+        self._of_terms = _zeros(len(table))
+        self._of_groups = _zeros(self._groups.height)
 
     def add(self, texts: Sequence[str], documents: NDArray[np.int64], terms: NDArray[np.uint32]) -> None:
         """Count some documents as published. documents, terms: (found,) what we found in them."""
@@ -29,15 +31,25 @@ class PublishedTally:
         for document, term in zip(documents.tolist(), terms.tolist(), strict=True):
             here[document].add(term)
         for published, ours in zip(published_documents(self._table, texts), here, strict=True):
-            for name, found in (
-                ("documents", published),
-                ("documents_here", ours),
-                ("only_published", published - ours),
-                ("only_here", ours - published),
-            ):
-                self._columns[name][list(found)] += 1
+            _count(self._of_terms, published, ours)
+            _count(self._of_groups, self._groups_among(published), self._groups_among(ours))
 
-    def frame(self) -> pl.DataFrame:
-        """PUBLISHED_COUNTS without the corpus."""
-        frame = pl.DataFrame({"term": np.arange(len(self._table)), **self._columns})
-        return frame.filter((pl.col("documents") > 0) | (pl.col("documents_here") > 0))
+    def _groups_among(self, terms: set[int]) -> set[int]:
+        return {self._group_of[term] for term in terms if term in self._group_of}
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """PUBLISHED_COUNTS and PUBLISHED_GROUPS by the names of their tables, without the corpus."""
+        terms = self._table.terms.select("term").with_columns(**self._of_terms)
+        groups = self._groups.with_columns(**self._of_groups)
+        found = (pl.col("documents") > 0) | (pl.col("documents_here") > 0)
+        return {"published": terms.filter(found), "published_groups": groups.filter(found)}
+
+
+def _zeros(n: int) -> dict[str, NDArray[np.int64]]:
+    return {way: np.zeros(n, dtype=np.int64) for way in WAYS}
+
+
+def _count(columns: dict[str, NDArray[np.int64]], published: set[int], ours: set[int]) -> None:
+    """One document more of everything that stands in it. published, ours: rows, as each way finds them."""
+    for way, found in zip(WAYS, (published, ours, published - ours, ours - published), strict=True):
+        columns[way][list(found)] += 1

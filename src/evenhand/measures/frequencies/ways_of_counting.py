@@ -9,12 +9,13 @@ from evenhand.schema import Card, checked
 
 @checked
 def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.DataFrame:
-    """Each term as the paper counted it (word tokens, membership) beside how it is counted here, in each corpus.
+    """Each term or group as the paper counted it (word tokens, membership) beside how it is counted here, by corpus.
 
-    totals: corpus and documents (rows of one corpus are summed). published: one row a corpus and term: documents as
-    published, documents_here, and those with only_published and only_here. Returns the same with share_published,
-    share_here (percent) and difference (here less published, percentage points), largest first.
-    Source: ROBBIE (arXiv:2311.18140), section B.4.
+    totals: corpus and documents (rows of one corpus are summed). published: one row a corpus and term, or corpus, kind,
+    axis and group: documents as published, documents_here, and those with only_published and only_here. Returns the
+    same with share_published, share_here (percent) and difference (here less published, percentage points), largest
+    first.
+    Source: ROBBIE (arXiv:2311.18140), section B.4 and table 24.
 
     >>> totals = pl.DataFrame({"corpus": ["a"], "documents": [200]})
     >>> counted = pl.DataFrame({"corpus": ["a"], "term": [0], "documents": [10], "documents_here": [14],
@@ -29,7 +30,8 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
         share_here=100 * pl.col("documents_here") / pl.col("of"),
     )
     table = table.with_columns(difference=pl.col("share_here") - pl.col("share_published")).drop("of")
-    return table.sort(pl.col("difference").abs(), "corpus", "term", descending=[True, False, False])
+    named = [name for name in ("corpus", "term", "kind", "axis", "group") if name in table.columns]
+    return table.sort(pl.col("difference").abs(), *named, descending=[True, *[False] * len(named)])
 
 
 CARDS = (
@@ -43,8 +45,8 @@ CARDS = (
             ideal="0",
             direction="Above 0: the paper's way misses documents.",
             null="0: both ways find the same documents.",
-            critique="Neither way knows what a word means. Ours finds terms of several words and plurals, which "
-            "membership among single tokens cannot.",
+            critique="Neither way knows what a word means. Ours finds plurals, and terms within words with hyphens, "
+            "which are one token.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
         ),

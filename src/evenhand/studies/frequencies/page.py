@@ -7,9 +7,9 @@ import polars as pl
 from evenhand.measures import MEASURES
 from evenhand.reports import bytes_of, rendered
 from evenhand.schema import VERSION
+from evenhand.studies.frequencies.as_published import difference_rows, pronouns_both_ways
 from evenhand.studies.frequencies.sections import (
     axis_sections,
-    difference_rows,
     doubtful_terms,
     group_rows,
     lean_rows,
@@ -17,7 +17,15 @@ from evenhand.studies.frequencies.sections import (
     together_rows,
 )
 from evenhand.studies.frequencies.view import FrequencyView
-from evenhand.studies.frequencies.wording import REASONS, headline, left_out, notes, percent, ratio
+from evenhand.studies.frequencies.wording import (
+    REASONS,
+    damaged,
+    headline,
+    left_out,
+    notes,
+    percent,
+    ratio,
+)
 from evenhand.studies.provenance import citations, provenance
 
 SOURCES = 40
@@ -32,6 +40,7 @@ def render_html(view: FrequencyView) -> str:
     groups, group_axis = group_rows(view, pronouns=False)
     leans, lean_axis = lean_rows(view)
     sources = view.counts.sources.sort("bytes", descending=True)
+    wrong = damaged(view)
     return rendered(
         Path(__file__).with_name("frequencies.html.j2"),
         headline=headline(view),
@@ -51,9 +60,13 @@ def render_html(view: FrequencyView) -> str:
         window=view.counts.options.window,
         together=together_rows(view),
         doubtful=doubtful_terms(view),
+        as_published=view.counts.options.published,
+        pronouns_twice=pronouns_both_ways(view),
         differences=difference_rows(view),
         sources=[_source(row) for row in sources.head(SOURCES).iter_rows(named=True)],
         more_sources=max(0, sources.height - SOURCES),
+        damaged=wrong[:SOURCES],
+        more_damaged=max(0, len(wrong) - SOURCES),
         skipped=_skipped(view),
         blocks=provenance(_blocks(view)),
         citations=citations(

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports import axis_svg, factor_scale, interval_svg, label, number
+from evenhand.reports import axis_svg, factor_scale, interval_svg, number
 from evenhand.studies.frequencies.drawings import LogScale, log_scale, share_svg
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
@@ -21,6 +21,7 @@ from evenhand.studies.frequencies.wording import (
     percent,
     rarely_of_people,
     shown_axes,
+    terms_of,
 )
 
 TOP, BOTTOM = 10, 5
@@ -29,7 +30,7 @@ CORPORA = 6
 BESIDE = 3
 """Corpora that the drawing of axes has a row for."""
 NEVER = 60
-LEANING, TOGETHER, DOUBTFUL, QUOTES, DIFFERENT = 12, 15, 20, 4, 20
+LEANING, TOGETHER, DOUBTFUL, QUOTES = 12, 15, 20, 4
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class TermRow:
     std: str
     near: str
     doubtful: bool
+    phrase: bool
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
     flagged = set(rarely_of_people(view)["term"])
     sections = []
     for place, (kind, axis) in enumerate(shown_axes(view)):
-        mine = view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))
+        mine = terms_of(view, kind, axis)
         found = mine.filter(pl.col("weighted_mean") > 0)
         top, least = found.head(TOP), found.tail(max(0, min(BOTTOM, found.height - TOP)))
         shown = pl.concat([top, least])
@@ -86,7 +88,6 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
         )
         shares = {(row[0], row[1]): row[2] for row in wanted.select("term", "corpus", "share").iter_rows()}
         never = mine.filter(pl.col("weighted_mean") == 0)["name"].to_list()
-        spread = view.tables.axes.filter((pl.col("kind") == kind) & (pl.col("axis") == axis)).to_dicts()[0]
         rows = [
             ()
             if scale is None
@@ -98,9 +99,7 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
                 axis_title(kind, axis),
                 f"axis-{place}",
                 f"{mine.height:,} terms" + (f", {len(never):,} never found" if never else ""),
-                f"Standard deviation of the weighted means: {number(spread['std_top'], 4)} over the {TOP} most "
-                f"frequent terms, {number(spread['std_all'], 4)} over all {mine.height:,} (as fractions of documents); "
-                f"mean {percent(spread['mean'])}.",
+                _spread(view, kind, axis),
                 rows[0],
                 rows[1],
                 tuple(sorted(never)[:NEVER]),
@@ -110,6 +109,21 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
             )
         )
     return sections
+
+
+def _spread(view: FrequencyView, kind: str, axis: str) -> str:
+    """As the paper's table 23; empty for an axis that has noun phrases alone."""
+    rows = view.tables.axes.filter((pl.col("kind") == kind) & (pl.col("axis") == axis)).to_dicts()
+    if not rows:
+        return ""
+    (spread,) = rows
+    phrases = terms_of(view, kind, axis)["noun_phrase"].sum()
+    return (
+        f"Standard deviation of the weighted means: {number(spread['std_top'], 4)} over the {TOP} most frequent "
+        f"terms, {number(spread['std_all'], 4)} over all {spread['terms']:,} (as fractions of documents); mean "
+        f"{percent(spread['mean'])}."
+        + (f" Noun phrases ({phrases:,}) are not among them." if phrases else "")
+    )
 
 
 def _near_person(view: FrequencyView) -> dict[int, float]:
@@ -149,6 +163,7 @@ def _term(
         figures(row["weighted_std"]) if row["corpora"] > 1 else "",
         f"{near[row['term']]:.0f} %" if row["term"] in near else "–",
         row["term"] in flagged,
+        row["noun_phrase"],
     )
 
 
@@ -237,6 +252,7 @@ def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]
     """Pairs of shown terms that most exceed independence in windows, corpus by corpus, by the lower limit of PMI."""
     kinds = dict(view.table.terms.select("term", "kind").iter_rows())
     hidden = [term for term, kind in kinds.items() if kind in (*HIDDEN, PRONOUN)]
+    hidden += view.tables.means.filter("repeats")["term"].to_list()
     found = view.tables.associations.filter(
         (pl.col("level") == "windows")
         & (pl.col("pmi_low") > 0)
@@ -297,20 +313,3 @@ def doubtful_terms(view: FrequencyView) -> list[DoubtfulTerm]:
             )
         )
     return found
-
-
-def difference_rows(view: FrequencyView) -> list[tuple[str, ...]]:
-    """Terms whose share changes most with the way of counting: published beside ours."""
-    rows = view.tables.published.filter(~pl.col("kind").is_in(HIDDEN)).head(DIFFERENT)
-    return [
-        (
-            row["name"],
-            label(row["axis"]),
-            row["corpus"],
-            percent(row["share_published"]),
-            percent(row["share_here"]),
-            f"{row['only_published']:,}",
-            f"{row['only_here']:,}",
-        )
-        for row in rows.to_dicts()
-    ]

@@ -22,7 +22,19 @@ from evenhand.schema import DataError, UsageError, write_table
 
 PRONOUN = "pronoun"
 NAMED = ("name", "kind", "axis", "group")
-SPREADSHEETS = ("corpora", "frequencies", "means", "axes", "groups", "ratios", "leans", "published")
+SPREADSHEETS = (
+    *(
+        "corpora",
+        "frequencies",
+        "means",
+        "axes",
+        "groups",
+        "ratios",
+        "leans",
+        "published",
+        "published_groups",
+    ),
+)
 """Tables that are also written as CSV; pairs may be millions, and pictures of text lie in the counts."""
 
 
@@ -35,11 +47,13 @@ class FrequencyTables:
     corpora: pl.DataFrame
     """One row a corpus: documents, sentences, words, characters, left_out (documents not counted, for any reason)."""
     frequencies: pl.DataFrame
-    """One row a corpus and term: columns of `term_frequencies` and `sense_shares`, with name, kind, axis, group."""
+    """One row a corpus and term: `term_frequencies` and `sense_shares`, with names and marks as in `means`."""
     means: pl.DataFrame
-    """One row a term: `across_corpora`, most frequent first, with name, kind, axis, group, ambiguous."""
+    """One row a term: `across_corpora`, most frequent first, with name, kind, axis, group and three marks: ambiguous;
+    repeats (another term of the axis has the same spelling, and stands for both where terms are shown); noun_phrase (a
+    phrase that HolisticBias lists beside its descriptors)."""
     axes: pl.DataFrame
-    """One row a kind and axis: `axis_spread`."""
+    """One row a kind and axis: `axis_spread` of its descriptors, each spelling once, without noun phrases."""
     groups: pl.DataFrame
     """One row a corpus and group: `group_shares`."""
     ratios: pl.DataFrame
@@ -50,6 +64,8 @@ class FrequencyTables:
     """One row a corpus and term: `pronoun_leans` of she against he, with name, kind, axis, group."""
     published: pl.DataFrame
     """One row a corpus and term, where it was counted as published, too: `counting_differences`, with name, axis."""
+    published_groups: pl.DataFrame
+    """The same of documents with any term of a group."""
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write each table as Parquet, and those for people as CSV beside it; returns paths by name of file."""
@@ -84,7 +100,7 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
         .drop("documents", "hits")
         .rename({"low": "near_person_low", "high": "near_person_high", "usual": "near_person_usual"})
     )
-    names = table.terms.select("term", *NAMED, "ambiguous")
+    names = _named(table)
     sizes = totals.group_by("corpus", maintain_order=True).agg(
         pl.col("documents", "sentences", "words", "characters").sum()
     )
@@ -113,6 +129,26 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
             ),
             "corpus",
         ),
+        published_groups=counting_differences(totals, counts.published_groups),
+    )
+
+
+def _named(table: TermTable) -> pl.DataFrame:
+    """What terms are called, and whether they are shown and make up their axis (see `FrequencyTables.means`)."""
+    spelt = table.surfaces.group_by("term").agg(
+        spelling=pl.col("text").sort_by("surface").first(), spellings=pl.len()
+    )
+    terms = table.terms.join(spelt, on="term", how="left", maintain_order="left")
+    # the descriptor before the noun phrase, and the one with plurals before the one without
+    standing = pl.col("term").sort_by(
+        pl.col("group").is_null(), "spellings", "term", descending=[False, True, False]
+    )
+    return terms.select(
+        "term",
+        *NAMED,
+        "ambiguous",
+        repeats=pl.col("term") != standing.first().over("kind", "axis", "spelling"),
+        noun_phrase=pl.col("source").str.starts_with("holisticbias") & pl.col("group").is_null(),
     )
 
 
@@ -123,7 +159,8 @@ def _first(frame: pl.DataFrame, *before: str) -> pl.DataFrame:
 
 
 def _axes(means: pl.DataFrame) -> pl.DataFrame:
-    parts = means.sort("kind", "axis").partition_by("kind", maintain_order=True)
+    listed = means.filter(~pl.col("repeats") & ~pl.col("noun_phrase"))
+    parts = listed.sort("kind", "axis").partition_by("kind", maintain_order=True)
     found = [axis_spread(part).with_columns(kind=pl.lit(part["kind"][0])) for part in parts]
     return pl.concat(found).select("kind", pl.exclude("kind"))
 
@@ -151,4 +188,5 @@ def _leans(counts: Counts, table: TermTable, names: pl.DataFrame) -> pl.DataFram
     found = pronoun_leans(
         counts.totals, counts.terms, pairs, first=she or [len(table)], second=he or [len(table)], of=others
     )
-    return _first(found.join(names.drop("ambiguous"), on="term", how="left", maintain_order="left"), "corpus")
+    named = names.drop("ambiguous", "noun_phrase")
+    return _first(found.join(named, on="term", how="left", maintain_order="left"), "corpus")

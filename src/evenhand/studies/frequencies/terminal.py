@@ -7,9 +7,11 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.reports import Printer
+from evenhand.studies.frequencies.as_published import most_different, pronouns_both_ways
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     axis_title,
+    damaged,
     factor,
     figures,
     headline,
@@ -21,11 +23,13 @@ from evenhand.studies.frequencies.wording import (
     rarely_of_people,
     ratio,
     shown_axes,
+    terms_of,
 )
 
 TOP, BOTTOM = 5, 3
-DOUBTFUL, LEANING = 8, 6
+DOUBTFUL, LEANING, DAMAGED, DIFFERENT = 8, 6, 5, 6
 AXES = 20
+PHRASE = "*"
 
 
 def render_terminal(view: FrequencyView, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -38,6 +42,7 @@ def render_terminal(view: FrequencyView, console: Console, paths: Mapping[str, P
     _axes(view, out)
     _doubtful(view, out)
     _leans(view, out)
+    _as_published(view, out)
     out.gap()
     for note in notes(view):
         out.line(note, "dim")
@@ -51,6 +56,13 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
     out.show(table)
     for row in view.tables.corpora.filter(pl.col("left_out") > 0).to_dicts():
         out.line(f"{row['corpus']}: left out {left_out(view, row['corpus'])}", "dim")
+    wrong = damaged(view)
+    if wrong:
+        out.line("Damaged files (what could be read of them counts):", "bold")
+    for _, what in wrong[:DAMAGED]:
+        out.line(what)
+    if len(wrong) > DAMAGED:
+        out.line(f"and {len(wrong) - DAMAGED:,} more on the page", "dim")
 
 
 def _pronouns(view: FrequencyView, out: Printer) -> None:
@@ -77,7 +89,7 @@ def _axes(view: FrequencyView, out: Printer) -> None:
     out.gap()
     out.line(f"Most frequent terms, % {several} (95 %)", "bold")
     for kind, axis in axes[:AXES]:
-        mine = view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))
+        mine = terms_of(view, kind, axis)
         found = mine.filter(pl.col("weighted_mean") > 0)
         never = mine.height - found.height
         told = f", {never} never found" if never else ""
@@ -87,17 +99,23 @@ def _axes(view: FrequencyView, out: Printer) -> None:
         out.line(_terms(found.head(TOP)))
         if found.height > TOP:
             out.line(
-                f"least: {', '.join(found.tail(min(BOTTOM, found.height - TOP))['name'].reverse())}", "dim"
+                f"least: {', '.join(_names(found.tail(min(BOTTOM, found.height - TOP)).reverse()))}", "dim"
             )
     if len(axes) > AXES:
         out.line(f"and {len(axes) - AXES} more axes on the page", "dim")
+    if view.tables.means["noun_phrase"].any():
+        out.line(f"{PHRASE} a noun phrase that HolisticBias lists beside its descriptors", "dim")
+
+
+def _names(rows: pl.DataFrame) -> list[str]:
+    return [name + PHRASE * phrase for name, phrase in rows.select("name", "noun_phrase").iter_rows()]
 
 
 def _terms(rows: pl.DataFrame) -> str:
     told = []
-    for row in rows.to_dicts():
+    for name, row in zip(_names(rows), rows.to_dicts(), strict=True):
         interval = limits(row["low"], row["high"])
-        told.append(f"{row['name']} {figures(row['weighted_mean'])}" + (f" ({interval})" if interval else ""))
+        told.append(f"{name} {figures(row['weighted_mean'])}" + (f" ({interval})" if interval else ""))
     return ", ".join(told)
 
 
@@ -125,3 +143,34 @@ def _leans(view: FrequencyView, out: Printer) -> None:
         told = [f"{row['name']} {factor(sign * row['estimate'])}" for row in rows.head(LEANING).to_dicts()]
         more = rows.height - len(told)
         out.line(", ".join(told) + (f", and {more} more" if more > 0 else ""))
+
+
+def _as_published(view: FrequencyView, out: Printer) -> None:
+    if not view.counts.options.published:
+        return
+    out.gap()
+    out.line("The paper's way of counting (word tokens), and here", "bold")
+    if pronouns := pronouns_both_ways(view):
+        table = out.table(
+            ("corpus", "left"),
+            ("counted", "left"),
+            ("she", "right"),
+            ("he", "right"),
+            ("they", "right"),
+            ("He:She", "right"),
+        )
+        for row in pronouns:
+            out.row(table, *row)
+        out.show(table)
+    rows = most_different(view)
+    if rows.is_empty():
+        out.line("No term's share of documents differs.")
+        return
+    several = view.tables.corpora.height > 1
+    told = [
+        f"{row['name']}{' (' + row['corpus'] + ')' if several else ''} {percent(row['share_published'])}, here "
+        f"{percent(row['share_here'])}"
+        for row in rows.head(DIFFERENT).to_dicts()
+    ]
+    more = rows.height - len(told)
+    out.line("Terms that differ most: " + "; ".join(told) + (f"; and {more:,} more" if more > 0 else ""))

@@ -81,7 +81,7 @@ def headline(view: FrequencyView) -> str:
     """What was counted, in a sentence, and how often men are spoken of beside women."""
     corpora = view.tables.corpora
     documents, words = int(corpora["documents"].sum()), int(corpora["words"].sum())
-    terms = view.table.terms.filter(~pl.col("kind").is_in(HIDDEN)).height
+    terms = view.tables.means.filter(~pl.col("kind").is_in(HIDDEN) & ~pl.col("repeats")).height
     several = f"{corpora.height} corpora" if corpora.height > 1 else "one corpus"
     told = f"{terms:,} terms in {documents:,} documents of {several} ({words:,} words)."
     ratios = [value for value in view.tables.ratios["ratio"] if known(value)]
@@ -127,10 +127,21 @@ def left_out(view: FrequencyView, corpus: str) -> str:
     return listing([f"{n:,} {REASONS.get(reason, reason)}" for reason, n in by_reason.iter_rows()])
 
 
+def damaged(view: FrequencyView) -> list[tuple[str, str]]:
+    """Files that were not read to their end: corpus, and a sentence with the file's address and what was wrong."""
+    rows = view.counts.sources.filter(pl.col("damage").fill_null("") != "").select("corpus", "damage")
+    return list(rows.unique(maintain_order=True).iter_rows())
+
+
 def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
     """Kinds and axes of the terms that are shown one by one, in the order of the table; pronouns have their own."""
     kinds = view.table.terms.filter(~pl.col("kind").is_in([*HIDDEN, PRONOUN]))
     return list(kinds.select("kind", "axis").unique(maintain_order=True).sort("kind", "axis").iter_rows())
+
+
+def terms_of(view: FrequencyView, kind: str, axis: str) -> pl.DataFrame:
+    """The means of an axis, most frequent first, each spelling once."""
+    return view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis) & ~pl.col("repeats"))
 
 
 def axis_title(kind: str, axis: str) -> str:
@@ -145,7 +156,9 @@ def axis_title(kind: str, axis: str) -> str:
 def rarely_of_people(view: FrequencyView) -> pl.DataFrame:
     """Terms flagged in some corpus, those with the most hits first: name, hits, near_person, usual, corpora, term."""
     rows = view.tables.frequencies.filter(
-        pl.col("rarely_of_people").fill_null(False) & ~pl.col("kind").is_in([*HIDDEN, PRONOUN])
+        pl.col("rarely_of_people").fill_null(False)
+        & ~pl.col("repeats")
+        & ~pl.col("kind").is_in([*HIDDEN, PRONOUN])
     )
     return (
         rows.group_by("term", "name", maintain_order=True)
@@ -161,7 +174,9 @@ def rarely_of_people(view: FrequencyView) -> pl.DataFrame:
 
 def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
     """Terms that lean one way in some corpus, the surest first (by the limit that is nearer to no leaning)."""
-    rows = view.tables.leans.filter((pl.col("leaning") == way) & ~pl.col("kind").is_in(HIDDEN))
+    rows = view.tables.leans.filter(
+        (pl.col("leaning") == way) & ~pl.col("repeats") & ~pl.col("kind").is_in(HIDDEN)
+    )
     return rows.with_columns(sure=pl.min_horizontal(pl.col("low").abs(), pl.col("high").abs())).sort(
         "sure", "name", descending=[True, False]
     )
