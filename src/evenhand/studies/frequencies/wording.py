@@ -27,6 +27,9 @@ REASONS = {
 }
 
 
+UNITS = {"text/line": "each line", "text/paragraph": "each paragraph", "text/file": "each file"}
+
+
 def percent(share: float | None) -> str:
     """A share in percent with two figures that count; never 0 for something.
 
@@ -117,6 +120,19 @@ def copies(view: FrequencyView) -> str:
     )
 
 
+def units(view: FrequencyView) -> str:
+    """What a document of plain text was; empty where none was read."""
+    texts = view.counts.sources.filter(pl.col("kind").str.starts_with("text/")).select("corpus", "kind")
+    found = texts.unique(maintain_order=True).rows()
+    kinds = {kind for _, kind in found}
+    if not found:
+        return ""
+    if len(kinds) == 1:
+        return f"Of plain text {UNITS[kinds.pop()]} is a document (--documents)."
+    told = listing([f"{UNITS[kind]} in {corpus}" for corpus, kind in found])
+    return f"Of plain text a document is {told} (--documents): shares of these do not compare."
+
+
 def left_out(view: FrequencyView, corpus: str) -> str:
     """Documents of a corpus that were not counted, by reason, most first."""
     rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
@@ -186,7 +202,7 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 def notes(view: FrequencyView) -> list[str]:
     """What to beware of."""
     leans = view.tables.leans
-    told = [standing(view), copies(view)]
+    told = [*filter(None, [units(view)]), standing(view), copies(view)]
     if not view.tables.ratios["ratio"].drop_nulls().len():
         told.append(
             "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
