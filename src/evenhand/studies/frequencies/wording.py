@@ -13,6 +13,7 @@ HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
 SAMPLED = "not_sampled"
+NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
 REASONS = {
     "not_json": "no JSON",
     "no_text": "without the column of text",
@@ -131,10 +132,10 @@ def standing(view: FrequencyView) -> str:
 def copies(view: FrequencyView) -> str:
     """Whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
-        return "Of documents with the same text one was counted."
+        return f"Of documents with the same text one was counted. {NEAR}"
     return (
         "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
-        "fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop)."
+        f"fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop). {NEAR}"
     )
 
 
