@@ -13,6 +13,7 @@ HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
 SAMPLED = "not_sampled"
+NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
 REASONS = {
     "not_json": "no JSON",
     "no_text": "without the column of text",
@@ -55,12 +56,14 @@ def figures(share: float | None) -> str:
 
 
 def limits(low: float | None, high: float | None) -> str:
-    """An interval of shares; empty where it is not known.
+    """An interval of shares; empty where it is not known. A lower limit below a thousandth of the other is told as 0.
 
-    >>> limits(0.031, 0.052), limits(None, 1.0)
-    ('0.031–0.052', '')
+    >>> limits(0.031, 0.052), limits(None, 1.0), limits(1e-16, 100.0)
+    ('0.031–0.052', '', '0–100')
     """
-    return f"{figures(low)}–{figures(high)}" if known(low) and known(high) else ""
+    if low is None or high is None or not (known(low) and known(high)):
+        return ""
+    return f"{figures(low if low >= high / 1000 else 0.0)}–{figures(high)}"
 
 
 def factor(log_odds: float | None) -> str:
@@ -134,10 +137,10 @@ def standing(view: FrequencyView) -> str:
 def copies(view: FrequencyView) -> str:
     """Whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
-        return "Of documents with the same text one was counted."
+        return f"Of documents with the same text one was counted. {NEAR}"
     return (
         "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
-        "fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop)."
+        f"fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop). {NEAR}"
     )
 
 
@@ -180,6 +183,15 @@ def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
 def terms_of(view: FrequencyView, kind: str, axis: str) -> pl.DataFrame:
     """The means of an axis, most frequent first, each spelling once."""
     return view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis) & ~pl.col("repeats"))
+
+
+def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
+    """How many terms an axis has, of how many lists, and how many were never found."""
+    mine = terms_of(view, kind, axis)
+    never = mine.filter(pl.col("weighted_mean") == 0).height
+    lists = view.table.terms.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))["source"].n_unique()
+    told = f"{mine.height:,} terms" + (f" of {lists} lists" if lists > 1 else "")
+    return told + (f", {never:,} never found" if never else "")
 
 
 def axis_title(kind: str, axis: str) -> str:
