@@ -168,7 +168,8 @@ def _print_plan(options: "FrequencyOptions") -> None:
     rows = {
         "Files": f"{told['files']:,} ({wording.bytes_of(told['bytes'])} as stored)",
         "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
-        "Terms": f"{told['terms']:,}",
+        "Terms": f"{told['terms']:,}"
+        + (f", and {told['person_nouns']:,} words for people that tell senses" * (told["person_nouns"] > 0)),
         "Processes": f"{told['workers']:,}",
         "Time": "not known: nothing was read"
         if told["seconds"] is None

@@ -257,7 +257,7 @@ def _folder(options: FrequencyOptions, name: str) -> Path | None:
 def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
     """How long counting would take, by counting for some seconds what is then forgotten.
 
-    Returns `files`, `bytes`, `ranks`, `terms`, `workers`, and `seconds` by what was read in `probe_seconds`
+    Returns `files`, `bytes`, `ranks`, `terms`, `person_nouns` (counted to tell senses), `workers`, and `seconds` by what was read in `probe_seconds`
     (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be read.
     """
     work = _work(plan, Path())
@@ -273,11 +273,13 @@ def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
             break
     taken = time.perf_counter() - began
     workers = min(_workers(plan.options), len(plan.ranks))
+    nouns = plan.table.terms.filter(pl.col("kind") == "person_noun").height
     return {
         "files": len({piece.address for piece in plan.pieces}),
         "bytes": plan.size,
         "ranks": len(plan.ranks),
-        "terms": len(plan.table),
+        "terms": len(plan.table) - nouns,
+        "person_nouns": nouns,
         "workers": workers,
         "seconds": plan.size / read * taken / workers if read else None,
         "probe_seconds": taken,
