@@ -65,8 +65,9 @@ def test_words_and_sentences_are_as_counted_slowly(texts: list[str]) -> None:
 def test_a_hit_stands_in_the_original_where_it_is_said_to(text: str) -> None:
     matcher = Matcher(SMALL)
     hits = matcher.find([text])
-    for start, surface in zip(hits.start.tolist(), hits.surface.tolist(), strict=True):
-        first, last = matcher.original(text, start, surface)
+    starts, surfaces = hits.start.tolist(), hits.surface.tolist()
+    places = matcher.originals([text] * len(starts), starts, surfaces)
+    for surface, (first, last) in zip(surfaces, places, strict=True):
         there = matcher.normalised(text[first:last]).replace("\n", " ")
         assert there == SURFACES[surface]
 
@@ -226,7 +227,7 @@ def test_every_hit_on_real_text_is_nested_and_numbered_as_loops_say(shared: Path
 
 @pytest.mark.parity
 def test_some_real_documents_in_all_as_written_slowly(shared: Path) -> None:
-    texts = [text[:400] for text in _real_text(shared)[::480]]
+    texts = [text[:400] for text in _real_text(shared)[::960]]
     table = build_terms()
     words = table.surfaces["text"].to_list()
     often = [w for w in words if len(w) < 8][:150]
@@ -248,7 +249,7 @@ def test_places_in_long_originals(pieces: list[str]) -> None:
     hits = matcher.find([text])
     places = [m.start() for m in re.finditer("he", text)]
     for start, surface in list(zip(hits.start.tolist(), hits.surface.tolist(), strict=True))[::40]:
-        first, last = matcher.original(text, start, surface)
+        ((first, last),) = matcher.originals([text], [start], [surface])
         assert matcher.normalised(text[first:last]).replace("\n", " ") == SURFACES[surface]
         assert len(matcher.normalised(text[:first]).rstrip(" \n")) <= start
         assert SURFACES[surface] != "he" or first in places
