@@ -108,8 +108,8 @@ CARDS = (
             "tried the weighted, unbiased weighted and unweighted deviation, about its mean and ours, its standard "
             "error, weights of roots and logarithms, and p (1 - p), in percent and in fractions; none fits more than 3 "
             "of 40 rows. Seven printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
-            "2.50; also feminine, stud, black, religious, older and younger), so that corpora that are not printed must "
-            "have entered both. Ours are 0.15 points or less from the printed means.",
+            "2.50; also feminine, stud, black, religious, older and younger), so that corpora that are not printed "
+            "must have entered both. Ours are 0.15 points or less from the printed means.",
         ),
         unit="percent of documents",
     ),
@@ -127,8 +127,9 @@ CARDS = (
             "Depends on which terms a list has. The paper found no relation with models' bias.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 23",
-            details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four numbers of the top ten from its "
-            "own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the rounding of these.",
+            details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four "
+            "numbers of the top ten from its own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the "
+            "rounding of these.",
         ),
         unit="percentage points of documents (standard deviation)",
     ),
