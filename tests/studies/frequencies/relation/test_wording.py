@@ -22,7 +22,10 @@ ROW: dict[str, Any] = {
 REGARD = Outcome("negative regard", "% of answers", -1, False, pl.DataFrame())
 
 
-KINDER = "Descriptors that stand more often in this corpus are answered more kindly by the model; what causes what is not said."
+KINDER = (
+    "Descriptors that stand more often in this corpus are treated more kindly by the model; "
+    "what causes what is not said."
+)
 
 
 def test_less_negative_regard_for_the_frequent_is_a_kinder_answer() -> None:

@@ -100,7 +100,7 @@ def notes(relation: Joined) -> list[str]:
         found += _matching_notes(one)
     found += [
         "Correlations are of ranks within axes and see what rises or falls throughout: a U, or a rise that turns into "
-        "a fall, is not seen. Descriptors of one bucket are alike: buckets, not descriptors, are what intervals rest on.",
+        "a fall, is not seen. Descriptors of one bucket are alike: intervals rest on buckets, not on descriptors.",
         "A correlation over descriptors is no cause: what is written often is also written about differently.",
         f"In each benchmark the chance that any outcome is falsely called related is at most {relation.alpha:g}.",
     ]
