@@ -41,7 +41,7 @@ class Arranged:
     @property
     def groups(self) -> int:
         """Number of clusters."""
-        return int(self.clusters.max()) + 1 if len(self.clusters) else 0
+        return 1 + int(self.clusters.max(initial=-1))
 
     @property
     def residuals(self) -> Floats:

@@ -119,7 +119,9 @@ def _related(data: Arranged, levels: tuple[float, float], reliability: float, se
     if found is None:
         empty = float("nan")
         obstacle = obstacle or TOO_FEW_TEMPLATES.format(templates)
-        return RankRelation(estimate, *[empty] * 5, rows, groups, effective, templates, obstacle)
+        return RankRelation(
+            estimate, empty, empty, empty, empty, empty, rows, groups, effective, templates, obstacle
+        )
     error, freedom = found
     half = float(stdtrit(freedom, 0.975)) * error
     seen = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)

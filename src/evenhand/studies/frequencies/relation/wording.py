@@ -141,7 +141,7 @@ HELD = {
 
 def _held(one: JoinedBenchmark) -> str:
     """What is held equal, how, and what is not."""
-    names = next((row["controls"].split(", ") for row in whole_rows(one) if row["controls"]), [])
+    names: list[str] = next((row["controls"].split(", ") for row in whole_rows(one) if row["controls"]), [])
     tokens = (
         ""
         if "tokens" in names
