@@ -194,7 +194,8 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
             heads,
             [_cells(row, COUNTED_AS[row["counted"]]) for row in rows.to_dicts()],
             ("Rank correlations with the number of documents that a descriptor stands in; finds: the smallest, of "
-             "frequencies free of noise, that is found in about four of five samples like this that are measurable.",),
+             "numbers without noise and shared ranks, found in about four of five samples like this that are "
+             "measurable.",),
         )  # fmt: skip
 
 
