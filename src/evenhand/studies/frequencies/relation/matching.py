@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.corpus import Counts, TermTable, normalised
 from evenhand.schema import DataError, UsageError
-from evenhand.stats.associations import ranks_within
+from evenhand.stats.associations import reliability_of
 
 DESCRIPTORS = "descriptor"
 
@@ -29,18 +29,10 @@ class Matched:
     def reliability(self) -> float | None:
         """How well ranks within axes would come out alike in another corpus of this kind and size, 0 to 1.
 
-        From the two halves of the documents, stepped up (Spearman 1910; Brown 1910). None where it cannot be told.
+        From the two halves of the documents. None of fewer than three descriptors.
         """
         halves = self.frequencies.select("even", "odd").cast(pl.Float64).to_numpy()
-        if len(halves) < 3:
-            return None
-        strata = self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64)
-        ranks = ranks_within(halves, strata)
-        sizes = np.square(ranks).sum(axis=0)
-        if not sizes.min() > 0:
-            return None
-        half = max(0.0, float(ranks[:, 0] @ ranks[:, 1] / np.sqrt(sizes.prod())))
-        return 2 * half / (1 + half)
+        return reliability_of(halves, self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64))
 
     @property
     def never_found(self) -> int:
