@@ -165,13 +165,13 @@ def _print_plan(options: "FrequencyOptions") -> None:
     found = planned(options)
     told = probe(found)
     rows = {
-        "Files": f"{told['files']:,} ({told['bytes'] / 1e6:,.1f} MB as stored)",
+        "Files": f"{told['files']:,} ({wording.bytes_of(told['bytes'])} as stored)",
         "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
         "Terms": f"{told['terms']:,}",
         "Processes": f"{told['workers']:,}",
         "Time": "not known: nothing was read"
         if told["seconds"] is None
-        else f"{wording.duration(told['seconds'])}, by {told['probe_bytes'] / 1e6:,.1f} MB counted in "
+        else f"{wording.duration(told['seconds'])}, by {wording.bytes_of(told['probe_bytes'])} counted in "
         f"{told['probe_seconds']:.1f} s by one process",
     }
     console = Console()

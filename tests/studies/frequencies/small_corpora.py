@@ -101,6 +101,18 @@ def listed_twice(*, damage: str = "") -> FrequencyView:
     return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
 
 
+@cache
+def speaking_of_men(lists: tuple[str, ...] = ("pronouns",)) -> FrequencyView:
+    """Twenty documents, all but one of which say he."""
+    table = build_terms(lists)
+    counter = Counter(table, Matcher(table), corpus="men")
+    documents = [f"He has {place}." for place in range(19)] + ["Nobody has any."]
+    places = list(range(20))
+    counter.add(Batch(documents, places, places, {}, 90), Piece("men", "/data/men.jsonl", "jsonl", 90))
+    counts = counter.counts()
+    return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
+
+
 def without_hits(view: FrequencyView) -> FrequencyView:
     """The same documents, in which no term was found."""
     empty = {name: getattr(view.counts, name).clear() for name in ("terms", "groups", "pairs", "contexts")}
