@@ -99,6 +99,7 @@ def counting_givens() -> list[Given]:
         Given(
             "rank-bytes", 5e6, "bytes of counts a rank", "assumed: a file of counts of 5,000 terms with pairs"
         ),
+        Given("rank-growth", 0.6, "power of the sampled share by which such a file shrinks", "GROWTH"),
         Given("rank-read", 256 * 2**20, "bytes as stored a rank", "set: evenhand frequencies divides so"),
         Given("sample", 0.001, "of the documents, with --sample", "assumed"),
     ]
@@ -221,7 +222,7 @@ def plan_counting(a) -> dict:
             "requests": reads,
             "dollars": sum(money.values()),
             "dollars_by": money,
-            "stored_gigabytes": packed / a.rank_read * a.rank_bytes / 1e9,
+            "stored_gigabytes": packed / a.rank_read * a.rank_bytes * share**a.rank_growth / 1e9,
             "ranks": packed / a.rank_read,
         }
     return found

@@ -73,8 +73,8 @@ def frequencies(
         None,
         "--on",
         metavar="PLACE",
-        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray, or "
-        "ray://HOST:PORT.",
+        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray "
+        "(a cluster of its own), ray://HOST:PORT, or auto (the Ray cluster that this machine belongs to).",
     ),
     ranks_at: str | None = typer.Option(
         None,
@@ -99,11 +99,12 @@ def frequencies(
     plan: bool = typer.Option(
         False, "--plan", help="Say what would be read, and how long that takes; write nothing."
     ),
-    join: Path | None = typer.Option(
+    join: str | None = typer.Option(
         None,
         "--join",
         metavar="RUN",
-        help="The folder of an audit: is a group that was seen more often treated otherwise?",
+        help="The folder of an audit, or its address on a store: is a group that was seen more often treated "
+        "otherwise?",
     ),
 ) -> None:
     """Count how often people are spoken of in a corpus: descriptors, pronouns, names, or lists of your own.
@@ -167,7 +168,8 @@ def _print_plan(options: "FrequencyOptions") -> None:
     rows = {
         "Files": f"{told['files']:,} ({wording.bytes_of(told['bytes'])} as stored)",
         "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
-        "Terms": f"{told['terms']:,}",
+        "Terms": f"{told['terms']:,}"
+        + (f", and {told['person_nouns']:,} words for people that tell senses" * (told["person_nouns"] > 0)),
         "Processes": f"{told['workers']:,}",
         "Time": "not known: nothing was read"
         if told["seconds"] is None

@@ -57,10 +57,12 @@ def survey(
     underscore) or a pattern, on this machine or behind s3://, hf://datasets/ or https://. Sources of one name are one
     corpus. column: what holds the text, in Parquet, CSV and JSON. kind: what the files hold (parquet, jsonl, text,
     csv, warc), whatever they end in. documents: what a document of plain text is; auto: a file, in folders and
-    patterns of several of at most 100 kB on average, else a line. largest: bytes of a piece, where a file can be divided.
+    patterns of several of at most 100 kB on average, else a line. largest: bytes of a piece, where a file can be
+    divided.
 
     Raises UsageError for sources that clash: one file twice in a corpus, two sources that would be called alike and
-    are not named, or plain text of a corpus whose documents are lines in one source and files in another; DataError where nothing is found, may not be read, or holds no such column.
+    are not named, or plain text of a corpus whose documents are lines in one source and files in another; DataError
+    where nothing is found, may not be read, or holds no such column.
     """
     notes: list[str] = []
     found: list[Piece] = []
@@ -115,8 +117,8 @@ def _check_unit(source: Source, unit: str, units: dict[str, tuple[str, str]]) ->
     before, address = units.setdefault(source.corpus, (unit, source.address))
     if before != unit:
         raise UsageError(
-            f"The corpus {source.corpus!r} would have documents of two kinds: each {before} of plain text in {address}, "
-            f"each {unit} in {source.address}. Their shares cannot be added up.",
+            f"The corpus {source.corpus!r} would have documents of two kinds: each {before} of plain text in "
+            f"{address}, each {unit} in {source.address}. Their shares cannot be added up.",
             "Say what a document is: --documents line, paragraph or file; or give the two different names.",
         )
 

@@ -71,7 +71,8 @@ class Frequencies(StudyResult):
     def join(self, run: Path | str, *, corpus: str | None = None, alpha: float = 0.05) -> Relation:
         """Does a model's treatment of a group follow how often it was seen? See `join_run`; written into this folder.
 
-        run: the folder of an audit. corpus: one of those counted; None: all together. Raises as `join_run`, WriteError.
+        run: the folder of an audit, or its address on a store. corpus: one of those counted; None: all together. Raises
+        as `join_run`, WriteError.
         """
         output = self.path / "joined" / Path(run).resolve().name
         seed = self.options.seed
