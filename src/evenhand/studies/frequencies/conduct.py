@@ -27,6 +27,7 @@ from evenhand.corpus.pipeline import (
     dealt,
     do_ranks,
     find_all_repeats,
+    lost_documents,
     merged_ranks,
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
@@ -66,8 +67,8 @@ class Counted:
 
     @property
     def broken_share(self) -> float:
-        """Of documents, those that could not be read."""
-        broken = broken_documents(self.counts)
+        """Of documents, those that could not be read; behind damage in a file, as many by the byte as before it."""
+        broken = broken_documents(self.counts) + lost_documents(self.counts, self.plan.pieces)
         return broken / max(broken + self.documents, 1)
 
 
