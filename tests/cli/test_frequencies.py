@@ -4,11 +4,13 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from evenhand.corpus import read_counts, write_counts
 from evenhand.schema import write_table
 
 
@@ -185,3 +187,13 @@ def test_the_rest_of_a_damaged_file_weighs_as_many_documents(
     assert told in Path("counts/report.html").read_text()
     assert least < json.loads(Path("counts/frequencies.json").read_text())["broken_share"] < most
     assert evenhand("frequencies", "counts", "--error-threshold", "0.8").code == 0
+
+
+def test_counts_of_terms_that_the_table_lacks_are_refused(evenhand, talk: Path) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    counts = read_counts("counts/counts.parquet")
+    odd = counts.terms.with_columns(term=pl.lit(10**6, dtype=pl.UInt32))
+    write_counts("counts/counts.parquet", replace(counts, terms=odd))
+    evenhand("frequencies", "counts").refused(
+        1, "counts/counts.parquet holds no counts of evenhand", "terms.json"
+    )

@@ -40,6 +40,7 @@ from evenhand.studies.frequencies.record import (
     HERE,
     LOGS,
     RANKS,
+    TERMS,
     Plan,
     begin,
     stored_plan,
@@ -145,6 +146,12 @@ def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
     if counts.table_hash != plan.table.content_hash:
         raise DataError(
             f"{folder / COUNTS} was counted by another table of terms than {folder} was begun with.",
+            "Remove it to count again, or start another count with -o.",
+        )
+    named = [counts.terms["term"], counts.pairs["first"], counts.pairs["second"], counts.published["term"]]
+    if any((terms >= len(plan.table)).any() for terms in (*named, counts.contexts["term"])):
+        raise DataError(
+            f"{folder / COUNTS} holds no counts of evenhand: it counts terms that {folder / TERMS} does not have.",
             "Remove it to count again, or start another count with -o.",
         )
     return Counted(folder, plan, counts)
