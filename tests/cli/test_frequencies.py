@@ -1,10 +1,17 @@
 """`evenhand frequencies`: a corpus counted and shown, gone on with, planned, and refused in words."""
 
+import gzip
 import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+from evenhand.corpus import read_counts, write_counts
+from evenhand.schema import write_table
 
 
 @pytest.fixture
@@ -45,7 +52,9 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
     before = set(Path().rglob("*"))
     told = evenhand("frequencies", talk, "--plan", "--workers", 2)
     assert told.code == 0, told.err
-    told.says("Plan (nothing is written)", "Files: 1 (0.0 MB as stored)", "Time:")
+    told.says(
+        "Plan (nothing is written)", f"Files: 1 ({talk.stat().st_size / 1000:.1f} kB as stored)", "Time:"
+    )
     assert set(Path().rglob("*")) == before
 
 
@@ -83,22 +92,110 @@ def unfinished(folder: str, **changed: object) -> None:
     record.write_text(json.dumps(content))
 
 
+ELSEWHERE = [
+    ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
+    (
+        {"on": "slurm", "slurm": {"env_command": "touch evil"}},
+        ("made elsewhere", "--on slurm --set slurm.env_command=..."),
+    ),
+    ({"on": "datatrove"}, ("made elsewhere", "--on datatrove")),
+    ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
+    ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
+]
+
+
+def test_a_stranger_s_folder_asks_no_machine_elsewhere(evenhand, talk: Path) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    for number, (changed, parts) in enumerate(ELSEWHERE):
+        shutil.copytree("counts", f"counts-{number}")
+        unfinished(f"counts-{number}", **changed)
+        evenhand("frequencies", f"counts-{number}").refused(2, *parts)
+    assert evenhand("frequencies", talk, "-o", "counts-0", "--terms", "pronouns").code == 0
+
+
+UNDIVIDED = [
+    ({"sources": ["s3://evil/x.txt"]}, "s3://evil/x.txt"),
+    ({"sources": ["one=http://evil/x.txt"]}, "http://evil/x.txt"),
+    ({"sources": ["one=//evil/x.txt"]}, "//evil/x.txt"),
+    ({"terms": ["https://evil/terms.csv"]}, "https://evil/terms.csv"),
+    ({"data": {"holisticbias": "\\\\evil\\share"}}, "evil"),
+]
+
+
+def test_nor_does_one_whose_division_was_taken_out(evenhand, talk: Path, monkeypatch) -> None:
+    """A sum says that nothing is read; without the division beside it all would be planned anew."""
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    total = Path("counts/counts.parquet").read_bytes()
+    monkeypatch.setattr(
+        "evenhand.studies.frequencies.conduct.planned", lambda *_: pytest.fail("it was asked")
+    )
+    for number, (changed, address) in enumerate(UNDIVIDED):
+        here = Path(f"counts-{number}")
+        shutil.copytree("counts", here)
+        unfinished(str(here), **changed)
+        (here / "counts.parquet").write_bytes(total)
+        (here / "pieces.parquet").unlink()
+        evenhand("frequencies", here).refused(2, address, "--trust-addresses")
+
+
+def test_a_division_of_other_files_than_the_record_names_is_refused(evenhand, talk: Path) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    unfinished("counts")
+    pieces = pl.read_parquet("counts/pieces.parquet")
+    write_table(Path("counts/pieces.parquet"), pieces.with_columns(address=pl.lit("http://evil/x.jsonl")))
+    evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").refused(1, "divides other files")
+
+
+def lines_of(documents: int) -> bytes:
+    return "".join(json.dumps({"text": f"She has {n * n} books."}) + "\n" for n in range(documents)).encode()
+
+
+def as_parquet(path: Path, content: bytes) -> None:
+    pl.read_ndjson(content).write_parquet(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8] + b"\xff\xff\xff\x7f" + whole[-4:])
+
+
+def cut(path: Path, content: bytes) -> None:
+    packed = gzip.compress(content)
+    path.write_bytes(packed[: len(packed) // 2])
+
+
 @pytest.mark.parametrize(
-    ("changed", "parts"),
+    ("name", "damage", "least", "most", "told"),
     [
-        ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
-        (
-            {"on": "slurm", "slurm": {"env_command": "touch evil"}},
-            ("made elsewhere", "--on slurm --set slurm.env_command=..."),
-        ),
-        ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
-        ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
+        ("b.parquet", as_parquet, 0.25, 0.75, "all of it is lost"),
+        ("b.jsonl.gz", cut, 0.1, 0.4, "taken to be as much again"),
     ],
 )
-def test_a_stranger_s_folder_asks_no_machine_elsewhere(
-    evenhand, talk: Path, changed: dict[str, object], parts: tuple[str, ...]
+def test_the_rest_of_a_damaged_file_weighs_as_many_documents(
+    evenhand,
+    tmp_path: Path,
+    name: str,
+    damage: Callable[[Path, bytes], None],
+    least: float,
+    most: float,
+    told: str,
 ) -> None:
+    content = lines_of(3000)
+    if name.endswith("parquet"):
+        pl.read_ndjson(content).write_parquet(tmp_path / "a.parquet")
+    else:
+        (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(content))
+    damage(tmp_path / name, content)
+    ended = evenhand("frequencies", f"web={tmp_path}", "-o", "counts", "--terms", "pronouns")
+    assert ended.code == 3, (ended.out, ended.err)
+    ended.says(name, told, "could not be read")
+    assert told in Path("counts/report.html").read_text()
+    assert least < json.loads(Path("counts/frequencies.json").read_text())["broken_share"] < most
+    assert evenhand("frequencies", "counts", "--error-threshold", "0.8").code == 0
+
+
+def test_counts_of_terms_that_the_table_lacks_are_refused(evenhand, talk: Path) -> None:
     assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
-    unfinished("counts", **changed)
-    evenhand("frequencies", "counts").refused(2, *parts)
-    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    counts = read_counts("counts/counts.parquet")
+    odd = counts.terms.with_columns(term=pl.lit(10**6, dtype=pl.UInt32))
+    write_counts("counts/counts.parquet", replace(counts, terms=odd))
+    evenhand("frequencies", "counts").refused(
+        1, "counts/counts.parquet holds no counts of evenhand", "terms.json"
+    )

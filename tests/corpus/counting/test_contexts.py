@@ -27,7 +27,7 @@ def drawn(texts: list[str], matcher: Finder, **options: int) -> pl.DataFrame:
 def test_each_hit_is_as_likely_drawn_as_any_other() -> None:
     texts = ["she"] * 100
     places = np.concatenate(
-        [drawn(texts, SlowMatcher(TABLE), seed=seed)["place"].to_numpy() for seed in range(100)]
+        [drawn(texts, SlowMatcher(TABLE), seed=seed, contexts=25)["place"].to_numpy() for seed in range(20)]
     )
     assert len(places) == 500
     counts = np.bincount(places // 10, minlength=10)

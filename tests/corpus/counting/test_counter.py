@@ -10,10 +10,10 @@ from evenhand.corpus.counting import TABLES
 from tests.corpus.counting.by_hand import SlowMatcher, counted, table
 
 TABLE = table()
-WORDS = (
-    "she;him;american;americans;african american;black american;deaf;woman;person;christian;christians;mary"
+PEOPLE = (
+    "she;him;american;americans;african american;black;blacks;black american;deaf;woman;person;christian;mary"
 )
-WORDS = [*WORDS.split(";"), "a", "house", "of", "stone", "."]
+WORDS = [*PEOPLE.split(";"), "christians", "a", "house", "of", "stone", "."]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(st.integers(0, 19), TEXTS), max_size=12)
 KEYS = {
@@ -60,7 +60,7 @@ def as_dictionaries(counts: Counts) -> dict[str, dict]:
 
 
 @given(DOCUMENTS, st.integers(0, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_every_column_is_what_loops_over_hits_count(documents: list[tuple[int, str]], window: int) -> None:
     found = as_dictionaries(counts_of(documents, window=window))
     expected = counted(documents, TABLE, window)
@@ -77,7 +77,7 @@ def test_every_column_is_what_loops_over_hits_count(documents: list[tuple[int, s
     st.lists(st.integers(0, 12), max_size=4),
     st.randoms(),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_division_of_the_work_gives_the_same_counts(documents, cuts, ranks, random) -> None:
     whole = counts_of(documents)
     edges = sorted({0, len(documents), *(cut for cut in ranks if cut < len(documents))})

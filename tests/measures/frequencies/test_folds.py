@@ -127,3 +127,27 @@ def test_tables_that_do_not_belong_together_are_refused() -> None:
         folded(totals.with_columns(documents=0), "m")
     with pytest.raises(DataError, match="twice"):
         folded(totals.with_columns(documents=1, fold=0), "m")
+
+
+@pytest.mark.parametrize(
+    ("together", "size", "lowest", "highest"),
+    [(0.0, 1, 0.95, 1.0), (0.1, 10, 0.86, 0.94), (0.3, 3, 0.89, 0.96), (0.3, 10, 0.73, 0.82)],
+)
+def test_limits_where_texts_are_nearly_alike(
+    together: float, size: int, lowest: float, highest: float
+) -> None:
+    """What docs/frequencies.md tells of near copies: each falls into a fold by itself, and nothing widens for them."""
+    documents, terms, share = 1000, 120, 0.02
+    rng = np.random.default_rng(8)
+    texts = round(documents * together / size)
+    alike = np.concatenate([np.arange(documents - texts * size), -1 - np.repeat(np.arange(texts), size)])
+    held = []
+    for _ in range(12):
+        fold = rng.integers(0, 20, documents)
+        has = rng.random((terms, documents)) < share
+        has = has[:, alike]  # each of a group has what its first has; the last columns are groups
+        dealt = np.zeros((terms, 20))
+        np.add.at(dealt.T, fold, has.T.astype(float))
+        found = clustered_shares(dealt, np.bincount(fold, minlength=20).astype(float))
+        held.append((found.low <= share) & (share <= found.high))
+    assert lowest <= np.mean(held) <= highest, np.mean(held)

@@ -34,6 +34,7 @@ HOSTILE = "</script><script>alert(1)</script> <img src=x onerror=alert(2)> \u202
 SIZES = {"web": 900, "news": 300}
 
 
+@cache
 def texts(name: str, n: int, *, hostile: bool = False) -> list[str]:
     """Documents: blind people stand with she, old ones with he; white is a wall."""
     rng = np.random.default_rng(len(name))
@@ -58,21 +59,20 @@ def _sentences(rng: np.random.Generator, name: str) -> Iterator[str]:
 
 
 @cache
-def small_view(
-    *, hostile: bool = False, lists: tuple[str, ...] = ("descriptors", "pronouns")
-) -> FrequencyView:
-    """A view of both corpora."""
-    table = build_terms(lists)
+def small_view(*, hostile: bool = False) -> FrequencyView:
+    """A view of both corpora; a third of them where they are hostile."""
+    table = build_terms()
     matcher = Matcher(table)
     parts = []
     for name, n in SIZES.items():
         shown = f"<b>{name}</b>" if hostile else name
         counter = Counter(table, matcher, corpus=shown)
-        documents = texts(name, n, hostile=hostile)
+        documents = texts(name, n // 3 if hostile else n, hostile=hostile)
         folds = [hashlib.sha256(text.encode()).digest()[0] % 20 for text in documents]
         piece = Piece(shown, f"/data/{shown}\u202e.jsonl", "jsonl", 1000)
         counter.add(
-            Batch(documents, folds, list(range(n)), {Reason.EMPTY: 2, Reason.NOT_JSON: 1}, 900), piece
+            Batch(documents, folds, list(range(len(documents))), {Reason.EMPTY: 2, Reason.NOT_JSON: 1}, 900),
+            piece,
         )
         parts.append(counter.counts())
     counts = merged(parts)
@@ -97,6 +97,18 @@ def listed_twice(*, damage: str = "") -> FrequencyView:
     n = len(FAITHS)
     batch = Batch(FAITHS, list(range(n)), list(range(n)), {}, 90, True, None, damage)
     counter.add(batch, Piece("faiths", "/data/faiths.jsonl", "jsonl", 90))
+    counts = counter.counts()
+    return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
+
+
+@cache
+def speaking_of_men(lists: tuple[str, ...] = ("pronouns",)) -> FrequencyView:
+    """Twenty documents, all but one of which say he."""
+    table = build_terms(lists)
+    counter = Counter(table, Matcher(table), corpus="men")
+    documents = [f"He has {place}." for place in range(19)] + ["Nobody has any."]
+    places = list(range(20))
+    counter.add(Batch(documents, places, places, {}, 90), Piece("men", "/data/men.jsonl", "jsonl", 90))
     counts = counter.counts()
     return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
 

@@ -131,13 +131,36 @@ def jackknifed(statistic: Callable[..., Floats], *sums: Floats) -> Intervals:
         return jackknife(np.where(known, whole, np.nan), np.where(differs, without, np.nan))
 
 
-def two_sided_p(found: Intervals, folds: int) -> Floats:
-    """p of the hypothesis that the truth is 0, by t over folds; NaN without a standard error."""
+def two_sided_p(found: Intervals, degrees: Floats | int) -> Floats:
+    """p of the hypothesis that the truth is 0, by t of as many degrees of freedom; NaN without a standard error."""
     from scipy.special import stdtr
 
     with np.errstate(all="ignore"):
         t = np.abs(found.estimate) / found.standard_error
-    return np.asarray(2 * stdtr(max(folds - 1, 1), -t))
+    return np.asarray(2 * stdtr(np.maximum(degrees, 1), -t))
+
+
+def with_degrees(found: Intervals, degrees: Floats) -> tuple[Floats, Floats]:
+    """95 % limits by t of as many degrees of freedom, low and high; NaN without a standard error."""
+    wide = stdtrit(np.maximum(degrees, 1), 0.5 + LEVEL / 2) * found.standard_error
+    return found.estimate - wide, found.estimate + wide
+
+
+def evenly_dealt(sums: Floats) -> tuple[Floats, Floats]:
+    """Over how many equal folds counts (rows, folds) are dealt, and of how many equal documents that may come: (rows,).
+
+    The first is Kish's effective number. Counts of n equal documents that are dealt at random have 1 / n more than
+    1 / folds as its inverse; n is at most the counts. Rows without counts have 0 of both.
+    Source: Kish 1965, Survey sampling, section 11.2.
+
+    >>> [part.round(1).tolist() for part in evenly_dealt(np.array([[5.0, 5.0, 0.0, 0.0], [9.0, 11.0, 10.0, 10.0]]))]
+    [[2.0, 4.0], [3.0, 40.0]]
+    """
+    total, folds = sums.sum(axis=1), sums.shape[1]
+    with np.errstate(all="ignore"):
+        equal = np.nan_to_num(np.square(total) / np.square(sums).sum(axis=1))
+        documents = (1 - 1 / folds) / np.maximum(1 / equal - 1 / folds, 0.0)
+    return equal, np.nan_to_num(np.fmin(documents, total))
 
 
 def rows_at(keys: pl.DataFrame, counts: pl.DataFrame, columns: Sequence[str]) -> Codes:

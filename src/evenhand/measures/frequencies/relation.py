@@ -21,6 +21,10 @@ RELATED = "related"
 MEASURE = "frequency_relation"
 COUNTED = ("documents", "near_person")
 """The numbers of documents that descriptors are ranked by; the first alone is judged."""
+LEAST_BESIDE = 10
+"""Descriptors that stand beside a word for people in some document: with fewer nothing is said of these documents."""
+LEAST_RANKED = 4
+"""Descriptors: of fewer no rank correlation is told, which may be 1 by chance."""
 RELATIONS = (
     typed(pl.String, "outcome counted axis verdict direction")
     | typed(pl.Float64, "spearman spearman_low spearman_high within estimate low high null chance p q")
@@ -161,6 +165,13 @@ class _Outcome:
         seed: int,
     ) -> dict[str, object]:
         often = points[counted].cast(pl.Float64).to_numpy()
+        if counted != COUNTED[0] and (seen := int((often > 0).sum())) < LEAST_BESIDE:
+            return {
+                "axis": axis,
+                "n": points.height,
+                "note": f"Too few: {seen:,} of {points.height:,} descriptors stand beside a word for people in any "
+                f"document, and {LEAST_BESIDE} are needed.",
+            }
         controls, names = controls_of(points)
         strata = points["axis"].to_numpy()
         buckets = points["bucket"].to_numpy()
@@ -181,12 +192,13 @@ class _Outcome:
         )
         within = rank_relation(often, values, strata=strata, clusters=buckets, level=level)
         plain = spearman(often, points["value"].to_numpy(), _codes(strata, buckets))
+        few = points.height < LEAST_RANKED
         return {
             "axis": axis,
-            "spearman": plain.estimate,
-            "spearman_low": plain.low,
-            "spearman_high": plain.high,
-            "within": within.estimate,
+            "spearman": None if few else plain.estimate,
+            "spearman_low": None if few else plain.low,
+            "spearman_high": None if few else plain.high,
+            "within": None if few else within.estimate,
             "estimate": related.estimate,
             "low": related.low,
             "high": related.high,

@@ -10,6 +10,7 @@ from evenhand.reports import Printer
 from evenhand.studies.frequencies.as_published import most_different, pronouns_both_ways
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
+    axis_summary,
     axis_title,
     damaged,
     factor,
@@ -20,8 +21,8 @@ from evenhand.studies.frequencies.wording import (
     limits,
     notes,
     percent,
+    pronoun_rows,
     rarely_of_people,
-    ratio,
     shown_axes,
     terms_of,
 )
@@ -66,7 +67,7 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
 
 
 def _pronouns(view: FrequencyView, out: Printer) -> None:
-    rows = view.tables.ratios.filter(pl.col("documents_of") + pl.col("documents_to") > 0).to_dicts()
+    rows = pronoun_rows(view)
     if not rows:
         return
     out.gap()
@@ -74,12 +75,8 @@ def _pronouns(view: FrequencyView, out: Printer) -> None:
     table = out.table(
         ("corpus", "left"), ("she", "right"), ("he", "right"), ("they", "right"), ("He:She (95 %)", "right")
     )
-    groups = view.tables.groups.filter(pl.col("kind") == "pronoun")
     for row in rows:
-        mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
-        out.row(
-            table, row["corpus"], *(percent(mine.get(name)) for name in ("she", "he", "they")), ratio(row)
-        )
+        out.row(table, *row)
     out.show(table)
 
 
@@ -91,9 +88,7 @@ def _axes(view: FrequencyView, out: Printer) -> None:
     for kind, axis in axes[:AXES]:
         mine = terms_of(view, kind, axis)
         found = mine.filter(pl.col("weighted_mean") > 0)
-        never = mine.height - found.height
-        told = f", {never} never found" if never else ""
-        out.line(f"{axis_title(kind, axis)} ({mine.height} terms{told})", "bold")
+        out.line(f"{axis_title(kind, axis)} ({axis_summary(view, kind, axis)})", "bold")
         if found.is_empty():
             continue
         out.line(_terms(found.head(TOP)))

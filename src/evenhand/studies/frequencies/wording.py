@@ -13,6 +13,7 @@ HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
 SAMPLED = "not_sampled"
+NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
 REASONS = {
     "not_json": "no JSON",
     "no_text": "without the column of text",
@@ -25,6 +26,9 @@ REASONS = {
     "duplicate": "copies of a document counted before",
     SAMPLED: "not drawn",
 }
+
+
+UNITS = {"text/line": "each line", "text/paragraph": "each paragraph", "text/file": "each file"}
 
 
 def percent(share: float | None) -> str:
@@ -52,12 +56,14 @@ def figures(share: float | None) -> str:
 
 
 def limits(low: float | None, high: float | None) -> str:
-    """An interval of shares; empty where it is not known.
+    """An interval of shares; empty where it is not known. A lower limit below a thousandth of the other is told as 0.
 
-    >>> limits(0.031, 0.052), limits(None, 1.0)
-    ('0.031–0.052', '')
+    >>> limits(0.031, 0.052), limits(None, 1.0), limits(1e-16, 100.0)
+    ('0.031–0.052', '', '0–100')
     """
-    return f"{figures(low)}–{figures(high)}" if known(low) and known(high) else ""
+    if low is None or high is None or not (known(low) and known(high)):
+        return ""
+    return f"{figures(low if low >= high / 1000 else 0.0)}–{figures(high)}"
 
 
 def factor(log_odds: float | None) -> str:
@@ -70,11 +76,32 @@ def factor(log_odds: float | None) -> str:
 
 
 def ratio(row: Mapping[str, Any]) -> str:
-    """He:She of a corpus with its interval."""
-    if not known(row["ratio"]):
-        return "–"
+    """He:She of a corpus with its interval; in words where only one of them is there."""
+    if not row["documents_of"] or not row["documents_to"]:
+        return "only he" if row["documents_of"] else "only she" if row["documents_to"] else "–"
     told = f"{row['ratio']:.2f}"
     return f"{told} ({row['ratio_low']:.2f}–{row['ratio_high']:.2f})" if known(row["ratio_low"]) else told
+
+
+def pronoun_rows(view: FrequencyView) -> list[tuple[str, ...]]:
+    """As the paper's Table 24: corpus, documents with pronouns of each group (of none how many there may be), He:She.
+
+    Without rows where pronouns were not looked for.
+    """
+    groups = view.tables.groups.filter((pl.col("kind") == PRONOUN) & pl.col("group").is_not_null())
+    if groups.is_empty():
+        return []
+    rows = []
+    for row in view.tables.ratios.iter_rows(named=True):
+        mine = groups.filter(pl.col("corpus") == row["corpus"])
+        shares = dict(mine.select("group", pl.struct("share", "share_high")).iter_rows())
+        told = (_with_most(**shares[name]) if name in shares else "–" for name in ("she", "he", "they"))
+        rows.append((row["corpus"], *told, ratio(row)))
+    return rows
+
+
+def _with_most(share: float, share_high: float | None) -> str:
+    return f"0 % (≤ {percent(share_high)})" if share == 0 and known(share_high) else percent(share)
 
 
 def headline(view: FrequencyView) -> str:
@@ -100,8 +127,9 @@ def standing(view: FrequencyView) -> str:
             f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and "
             "of the source that its documents came from."
         )
+    these = "these corpora" if view.tables.corpora.height > 1 else "this corpus"
     return (
-        "Every document was counted: of these corpora nothing is estimated. 95 % intervals say how far the numbers "
+        f"Every document was counted: of {these} nothing is estimated. 95 % intervals say how far the numbers "
         "would move if as many documents were drawn anew from the same source."
     )
 
@@ -109,11 +137,24 @@ def standing(view: FrequencyView) -> str:
 def copies(view: FrequencyView) -> str:
     """Whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
-        return "Of documents with the same text one was counted."
+        return f"Of documents with the same text one was counted. {NEAR}"
     return (
         "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
-        "fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop)."
+        f"fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop). {NEAR}"
     )
+
+
+def units(view: FrequencyView) -> str:
+    """What a document of plain text was; empty where none was read."""
+    texts = view.counts.sources.filter(pl.col("kind").str.starts_with("text/")).select("corpus", "kind")
+    found = texts.unique(maintain_order=True).rows()
+    kinds = {kind for _, kind in found}
+    if not found:
+        return ""
+    if len(kinds) == 1:
+        return f"Of plain text {UNITS[kinds.pop()]} is a document (--documents)."
+    told = listing([f"{UNITS[kind]} in {corpus}" for corpus, kind in found])
+    return f"Of plain text a document is {told} (--documents): shares of these do not compare."
 
 
 def left_out(view: FrequencyView, corpus: str) -> str:
@@ -142,6 +183,15 @@ def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
 def terms_of(view: FrequencyView, kind: str, axis: str) -> pl.DataFrame:
     """The means of an axis, most frequent first, each spelling once."""
     return view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis) & ~pl.col("repeats"))
+
+
+def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
+    """How many terms an axis has, of how many lists, and how many were never found."""
+    mine = terms_of(view, kind, axis)
+    never = mine.filter(pl.col("weighted_mean") == 0).height
+    lists = view.table.terms.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))["source"].n_unique()
+    told = f"{mine.height:,} terms" + (f" of {lists} lists" if lists > 1 else "")
+    return told + (f", {never:,} never found" if never else "")
 
 
 def axis_title(kind: str, axis: str) -> str:
@@ -185,18 +235,31 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 def notes(view: FrequencyView) -> list[str]:
     """What to beware of."""
     leans = view.tables.leans
-    told = [standing(view), copies(view)]
-    if not view.tables.ratios["ratio"].drop_nulls().len():
-        told.append(
-            "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
-        )
+    told = [*filter(None, [units(view)]), standing(view), copies(view)]
+    if missing := _missing_pronouns(view):
+        told.append(f"{missing}: no He:She ratio, and nothing leans.")
     elif leans.height and not leans["p"].drop_nulls().len():
-        told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
+        told.append(
+            "No term stands near pronouns often enough, and in enough documents, to say whether it leans to she or he."
+        )
     told.append(
         "A frequency says how often a word stands there, not of whom or how it is said: see the terms that are rarely "
         "of people. It is no verdict on a corpus."
     )
     return told
+
+
+def _missing_pronouns(view: FrequencyView) -> str:
+    """Why there are not both, she and he; empty where both were found somewhere."""
+    groups = set(view.table.terms.filter(pl.col("kind") == PRONOUN)["group"])
+    ratios = view.tables.ratios
+    if not groups:
+        return "Pronouns were not among the terms"
+    missing = [
+        name for name, column in (("she", "documents_to"), ("he", "documents_of")) if not ratios[column].sum()
+    ]
+    told = " and no ".join(f"{name}-pronoun" for name in missing)
+    return f"No {told} was found" if told else ""
 
 
 def named(rows: Iterable[Mapping[str, Any]], what: str) -> str:

@@ -48,3 +48,10 @@ def test_where_nothing_was_found_it_is_said_what_could_have_been(verdict: str) -
     assert ("one of 0.30 would probably" in sentence) == (verdict == "not detected")
     assert ("4 buckets" in sentence) == (verdict == "not measurable")
     assert "kindly" not in sentence
+
+
+def test_an_interval_without_0_beside_no_detection_is_explained() -> None:
+    row = ROW | {"verdict": "not detected", "low": 0.03, "high": 0.44, "estimate": 0.25}
+    assert "+0.03 to +0.44; with all outcomes looked at, that is within chance)" in said(REGARD, row)
+    assert "within chance" not in said(REGARD, row | {"low": -0.03})
+    assert "(how much likelier kind sentences" in said(replace(REGARD, name="valence"), row)

@@ -10,7 +10,7 @@ from evenhand.corpus import Counts, TermTable, normalised
 from evenhand.schema import DataError, UsageError
 from evenhand.stats.associations import reliability_of
 
-DESCRIPTORS = "descriptor"
+DESCRIPTORS, PERSON_NOUNS = "descriptor", "person_noun"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ def matched(
     """Find the descriptors of a run among the terms.
 
     descriptors: axis, descriptor, bucket, tokens. corpus: one of those counted; all of them together if None. A
-    descriptor is the term that is spelt like it, of terms with one spelling that of the same axis; without a bucket of
+    descriptor is the term that is spelt like it, also without a noun for people behind it ("gay person"); of terms with
+    one spelling it is that of the same axis; without a bucket of
     its own it has that of the term. Raises UsageError for a corpus that was not counted, DataError where no descriptor
     was.
     """
@@ -95,10 +96,15 @@ def _terms_of(descriptors: pl.DataFrame, table: TermTable) -> list[int | None]:
     by_text: dict[str, list[Mapping[str, object]]] = {}
     for row in spelt.select("text", "term", "axis", "kind").iter_rows(named=True):
         by_text.setdefault(row["text"], []).append(row)
-    return [
-        _best(by_text.get(normalised(name).strip(), []), axis)
-        for axis, name in descriptors.select("axis", "descriptor").rows()
-    ]
+    nouns = table.terms.filter(pl.col("kind") == PERSON_NOUNS).select("term")
+    people = set(table.surfaces.join(nouns, on="term")["text"])
+
+    def called(name: str) -> list[Mapping[str, object]]:
+        spelling = normalised(name).strip()
+        before, _, last = spelling.rpartition(" ")
+        return by_text.get(spelling) or by_text.get(before if last in people else "", [])
+
+    return [_best(called(name), axis) for axis, name in descriptors.select("axis", "descriptor").rows()]
 
 
 def _best(candidates: list[Mapping[str, object]], axis: str) -> int | None:

@@ -7,7 +7,14 @@ from rich.console import Console
 
 from evenhand.reports import Printer, listing, number, probability, signed
 from evenhand.studies.frequencies.relation.joined import Joined
-from evenhand.studies.frequencies.relation.wording import SYMBOLS_HERE, notes, told, whole_rows
+from evenhand.studies.frequencies.relation.wording import (
+    SYMBOLS_HERE,
+    answer,
+    called,
+    notes,
+    told,
+    whole_rows,
+)
 
 
 def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -17,6 +24,7 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
     """
     out = Printer(console)
     out.line(f"Frequencies in {listing(list(relation.corpora))}, and {relation.model}", "bold")
+    out.line(answer(relation), "bold")
     out.sentences([(f"{symbol} ", sentence, "") for symbol, sentence in told(relation)])
     for one in relation.benchmarks:
         out.gap()
@@ -34,7 +42,7 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
             limits = "–" if row["low"] is None else f"{signed(row['low'], 2)} to {signed(row['high'], 2)}"
             out.row(
                 table,
-                row["outcome"],
+                called(one, row["outcome"]),
                 signed(row["spearman"], 2),
                 signed(row["estimate"], 2),
                 limits,
