@@ -1,12 +1,16 @@
 """`evenhand frequencies`: a corpus counted and shown, gone on with, planned, and refused in words."""
 
+import gzip
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from evenhand.corpus import read_counts, write_counts
 from evenhand.schema import write_table
 
 
@@ -140,3 +144,58 @@ def test_a_division_of_other_files_than_the_record_names_is_refused(evenhand, ta
     pieces = pl.read_parquet("counts/pieces.parquet")
     write_table(Path("counts/pieces.parquet"), pieces.with_columns(address=pl.lit("http://evil/x.jsonl")))
     evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").refused(1, "divides other files")
+
+
+def lines_of(documents: int) -> bytes:
+    return "".join(json.dumps({"text": f"She has {n * n} books."}) + "\n" for n in range(documents)).encode()
+
+
+def as_parquet(path: Path, content: bytes) -> None:
+    pl.read_ndjson(content).write_parquet(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8] + b"\xff\xff\xff\x7f" + whole[-4:])
+
+
+def cut(path: Path, content: bytes) -> None:
+    packed = gzip.compress(content)
+    path.write_bytes(packed[: len(packed) // 2])
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "least", "most", "told"),
+    [
+        ("b.parquet", as_parquet, 0.25, 0.75, "all of it is lost"),
+        ("b.jsonl.gz", cut, 0.1, 0.4, "taken to be as much again"),
+    ],
+)
+def test_the_rest_of_a_damaged_file_weighs_as_many_documents(
+    evenhand,
+    tmp_path: Path,
+    name: str,
+    damage: Callable[[Path, bytes], None],
+    least: float,
+    most: float,
+    told: str,
+) -> None:
+    content = lines_of(3000)
+    if name.endswith("parquet"):
+        pl.read_ndjson(content).write_parquet(tmp_path / "a.parquet")
+    else:
+        (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(content))
+    damage(tmp_path / name, content)
+    ended = evenhand("frequencies", f"web={tmp_path}", "-o", "counts", "--terms", "pronouns")
+    assert ended.code == 3, (ended.out, ended.err)
+    ended.says(name, told, "could not be read")
+    assert told in Path("counts/report.html").read_text()
+    assert least < json.loads(Path("counts/frequencies.json").read_text())["broken_share"] < most
+    assert evenhand("frequencies", "counts", "--error-threshold", "0.8").code == 0
+
+
+def test_counts_of_terms_that_the_table_lacks_are_refused(evenhand, talk: Path) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    counts = read_counts("counts/counts.parquet")
+    odd = counts.terms.with_columns(term=pl.lit(10**6, dtype=pl.UInt32))
+    write_counts("counts/counts.parquet", replace(counts, terms=odd))
+    evenhand("frequencies", "counts").refused(
+        1, "counts/counts.parquet holds no counts of evenhand", "terms.json"
+    )

@@ -12,7 +12,7 @@ from evenhand.schema import DataError
 
 def sources(*rows: tuple[str, str, int, int | None]) -> pl.DataFrame:
     several = [
-        (corpus, address, "text", first, last, 1, 1, None, None) for corpus, address, first, last in rows
+        (corpus, address, "text", first, last, 1, 1, None, None, 0) for corpus, address, first, last in rows
     ]
     return pl.DataFrame(several, schema=SOURCES, orient="row")
 

@@ -346,3 +346,24 @@ def test_where_copies_lie_is_said_by_a_variable(monkeypatch, tmp_path):
     assert module.copies_folder() == tmp_path / "x"
     monkeypatch.delenv("EVENHAND_COPIES")
     assert module.copies_folder().parts[-2:] == ("evenhand", "copies")
+
+
+@pytest.mark.parametrize(
+    "content", ['{"until": "soon"}', "[1]", '{"until": 1e300}', '{"until": NaN}', '{"until": true}']
+)
+def test_a_lock_that_no_driver_wrote_is_passed_over(memory, content):
+    address, files = memory
+    files.pipe_file(f"{address}/.driver.json", content.encode())
+    with working_copy(address):
+        assert json.loads(files.cat_file(f"{address}/.driver.json"))["pid"]
+
+
+def test_a_lock_that_holds_too_long_names_its_file(memory):
+    address, files = memory
+    files.pipe_file(f"{address}/.driver.json", b'{"until": 9e9, "pid": 1}')
+    with pytest.raises(UsageError) as told, working_copy(address):
+        pytest.fail("two drivers")
+    assert f"remove {address}/.driver.json" in told.value.hint
+    files.rm_file(f"{address}/.driver.json")
+    with working_copy(address):
+        pass

@@ -45,6 +45,7 @@ class _Source(NamedTuple):
     documents: int = 0
     sha256: str | None = None
     damage: str | None = None
+    lost: int = 0
 
 
 class Counter:
@@ -96,6 +97,7 @@ class Counter:
             known.documents + len(batch.texts),
             batch.sha256 or known.sha256,
             batch.damage or known.damage,
+            known.lost + batch.lost,
         )
 
     def _add(self, batch: Batch, piece: Piece) -> None:

@@ -92,6 +92,7 @@ SOURCES = {  # provenance: one row a piece that was read
     "documents": pl.Int64,
     "sha256": pl.String,  # of the file as stored, where all of it was read through; else what the store calls it
     "damage": pl.String,  # what ended reading before the end of the file; null where nothing did
+    "lost": pl.Int64,  # of its bytes as stored, those behind the damage; half of a file that breaks off
 }
 TABLES = {
     "totals": TOTALS,

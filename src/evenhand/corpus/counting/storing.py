@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.corpus.counting.checking import check_rows, options_of, read_rows
 from evenhand.corpus.counting.counts import TABLES, Counts
-from evenhand.corpus.counting.options import CountingOptions
 from evenhand.schema import (
     UNREADABLE,
     VERSION,
@@ -87,18 +87,25 @@ def read_counts(path: Path | str) -> Counts:
         raise
     except Exception as error:  # every store has errors of its own
         raise DataError(f"{path} cannot be fetched: {_said(error)}.", "See that you may read it.") from error
-    if dict(frame.schema) != FILE or set(frame["name"]) < {ABOUT, *TABLES}:
-        raise DataError(f"{path} holds no counts.", hint)
-    held = dict(frame.iter_rows())
-    about = parse_json(held[ABOUT])
-    if about["format"] != FORMAT:
-        raise DataError(
-            f"{path} holds counts in format {about['format']} of evenhand {about['version']}, not {FORMAT}.",
-            hint,
-        )
-    options = CountingOptions(**about["options"] | {"pairs": tuple(about["options"]["pairs"])})
-    tables = {name: pl.read_parquet(held[name]).select(*schema) for name, schema in TABLES.items()}
-    return Counts(about["table_hash"], **tables, options=options)
+    if dict(frame.schema) != FILE or sorted(frame["name"].drop_nulls()) != sorted((ABOUT, *TABLES)):
+        raise DataError(f"{path} holds no counts of evenhand.", hint)
+    try:
+        return _counts_of(dict(frame.iter_rows()))
+    except ValueError as error:
+        raise DataError(f"{path} holds no counts of evenhand: {_said(error)}.", hint) from error
+
+
+def _counts_of(held: dict[str, Any]) -> Counts:
+    """Counts of the parts of a file; raises ValueError that says what is wrong with one."""
+    about = parse_json(held[ABOUT] or b"")
+    if not isinstance(about, dict) or not isinstance(about.get("table_hash"), str):
+        raise ValueError("it does not say of which terms")
+    if about.get("format") != FORMAT:
+        told = f"{about.get('format')!r} of evenhand {about.get('version')}"
+        raise ValueError(f"their format is {told}, not {FORMAT}")
+    tables = {name: read_rows(name, held[name] or b"") for name in TABLES}
+    check_rows(tables)
+    return Counts(about["table_hash"], **tables, options=options_of(about.get("options")))
 
 
 def is_counts(path: Path) -> bool:

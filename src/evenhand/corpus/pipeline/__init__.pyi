@@ -36,4 +36,5 @@ from .work import (
     RankDone as RankDone,
     Work as Work,
     broken_documents as broken_documents,
+    lost_documents as lost_documents,
 )

@@ -1,6 +1,10 @@
 """What there is to count, and what is told of a rank: the same wherever that happens."""
 
+from collections import Counter as Tally
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+import polars as pl
 
 from evenhand.corpus.counting import Counter, CountingOptions, Counts, merged
 from evenhand.corpus.matching import Matcher
@@ -70,3 +74,34 @@ def broken_documents(counts: Counts) -> int:
     """Documents that could not be read, as far as they could be told apart."""
     chosen = [str(reason) for reason in CHOSEN]
     return int(counts.skipped.filter(~counts.skipped["reason"].is_in(chosen))["documents"].sum())
+
+
+def lost_documents(counts: Counts, pieces: Iterable[Piece]) -> float:
+    """Documents that damaged files would have held behind their damage, about: as many by the byte as before it.
+
+    pieces: all that were to be read. Of a piece of which nothing was counted, by the byte as in its corpus, or in all.
+    """
+    damaged = counts.sources.filter(pl.col("lost") > 0)
+    if not damaged.height:
+        return 0.0
+    sizes = {(piece.corpus, piece.address, piece.first): piece.size for piece in pieces}
+    whole, lost, documents = Tally[str](), Tally[str](), Tally[str]()
+    for (corpus, *_), size in sizes.items():
+        whole[corpus] += size
+    for corpus, size in damaged.select("corpus", "lost").iter_rows():
+        lost[corpus] += size
+    for corpus, number in counts.totals.select("corpus", "documents").iter_rows():
+        documents[corpus] += number
+    everywhere = documents.total() / max(whole.total() - lost.total(), 1)
+    found = 0.0
+    for row in damaged.iter_rows(named=True):
+        corpus = row["corpus"]
+        there = sizes.get((corpus, row["address"], row["first"]), 0) - row["lost"]
+        if row["documents"] and there > 0:
+            rate = row["documents"] / there
+        elif documents[corpus]:
+            rate = documents[corpus] / max(whole[corpus] - lost[corpus], 1)
+        else:
+            rate = everywhere
+        found += row["lost"] * rate
+    return found

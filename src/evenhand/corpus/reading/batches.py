@@ -57,7 +57,7 @@ def read_batches(
     places: list[int] = []
     skipped: Counter[Reason] = Counter()
     held = counted = 0
-    damage = ""
+    damage, lost = "", 0
     whole = not piece.first and piece.last is None
     with Stored(piece.address, piece.version, hashed=whole) as stored:
         try:
@@ -78,11 +78,14 @@ def read_batches(
             # where a file holds no text, its first piece alone speaks for it
             if found.reason is not None and not (found.reason is Reason.BINARY and piece.first):
                 skipped[found.reason] += 1
-            damage = f"{piece.address}: {found.told}."
+            lost = _lost(piece, found, stored.bytes_read)
+            damage = f"{piece.address}: {found.told}{_lost_told(piece, found, lost)}."
         sha256 = stored.identity()
         stored.check_version()
         batch = _batch(texts, places, skipped, stored.bytes_read - counted)
-    yield Batch(batch.texts, batch.folds, batch.places, batch.skipped, batch.bytes_read, True, sha256, damage)
+    yield Batch(
+        batch.texts, batch.folds, batch.places, batch.skipped, batch.bytes_read, True, sha256, damage, lost
+    )
 
 
 def write_hashes(pieces: Sequence[Piece], options: ReadingOptions, path: Path) -> int:
@@ -111,6 +114,25 @@ def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[boo
     if repeats is None or not len(repeats):
         return [False] * len(places)
     return list(np.isin(np.array(places, dtype=np.int64), repeats).tolist())
+
+
+def _lost(piece: Piece, found: Damaged, read: int) -> int:
+    """Bytes of a piece whose documents are lost, uncounted."""
+    if found.reason is None or piece.kind == "text/file":  # each that is lost was counted
+        return 0
+    if found.reason is Reason.BINARY or piece.kind == "parquet":  # nothing of it could be read
+        return piece.size
+    if found.reason is Reason.TRUNCATED:  # of which nobody knows how long it was: as much again is missing
+        return piece.size // 2
+    return max(0, piece.size - (read if found.at is None else found.at))
+
+
+def _lost_told(piece: Piece, found: Damaged, lost: int) -> str:
+    if not lost:
+        return ""
+    if found.reason is Reason.TRUNCATED and lost < piece.size:
+        return "; how much is missing is not known, and taken to be as much again"
+    return f"; {lost:,} of its {piece.size:,} bytes are lost" if lost < piece.size else "; all of it is lost"
 
 
 def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:

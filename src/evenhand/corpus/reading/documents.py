@@ -67,6 +67,8 @@ class Batch:
     """With the last one: of the file as stored, where all of it was read through; else what the store calls it."""
     damage: str = ""
     """With the last one: what ended reading before the end of the file, in a sentence that names it."""
+    lost: int = 0
+    """With the last one: of the piece's bytes as stored, those behind the damage whose documents nobody could count."""
 
 
 KINDS = ("parquet", "jsonl", "csv", "warc", "text/line", "text/paragraph", "text/file")

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 from evenhand.corpus.reading.documents import Reason
 from evenhand.corpus.reading.stores import EXTRA, Stored
@@ -18,11 +19,14 @@ LARGEST_WINDOW = 1 << 27
 
 
 class Damaged(Exception):
-    """The stream ends before its end: in which words, and as what it is counted (None: all of it already was)."""
+    """The stream ends before its end: in which words, and as what it is counted (None: all of it already was).
 
-    def __init__(self, reason: Reason | None, told: str):
+    at: the byte of the stored file up to which it was read; None: as far as was asked for.
+    """
+
+    def __init__(self, reason: Reason | None, told: str, at: int | None = None):
         super().__init__(told)
-        self.reason, self.told = reason, told
+        self.reason, self.told, self.at = reason, told, at
 
 
 def packing_of(address: str) -> str:
@@ -56,10 +60,15 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
         while not member.eof:
             if not data and not (data := stored.read(GZIP_AT_ONCE)):
                 raise Damaged(Reason.TRUNCATED, "it breaks off within a gzip member")
+            before = member.copy()
             try:
                 block = member.decompress(data, UNPACKED_AT_ONCE)
             except zlib.error as error:
-                raise Damaged(Reason.UNREADABLE, f"its gzip is damaged ({error})") from error
+                block, good = _before_damage(before, data)
+                if block:
+                    yield block
+                at = stored.bytes_read - len(data) + good
+                raise Damaged(Reason.UNREADABLE, f"its gzip is damaged ({error})", at) from error
             data = member.unconsumed_tail
             if block:
                 yield block
@@ -69,7 +78,19 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
         if len(data) == 1:
             data += stored.read(1)
         if data and not data.startswith(b"\x1f\x8b"):
-            raise Damaged(Reason.UNREADABLE, "behind its last gzip member stands what is no gzip")
+            at = stored.bytes_read - len(data)
+            raise Damaged(Reason.UNREADABLE, "behind its last gzip member stands what is no gzip", at)
+
+
+def _before_damage(member: Any, data: bytes) -> tuple[bytes, int]:
+    """What can be unpacked of data that cannot to its end, and of how many bytes that is."""
+    blocks = []
+    for place in range(len(data)):
+        try:
+            blocks.append(member.decompress(data[place : place + 1]))
+        except zlib.error:
+            return b"".join(blocks), place
+    return b"".join(blocks), len(data)
 
 
 def _zstd(stored: Stored) -> Iterator[bytes]:
@@ -92,7 +113,8 @@ def _zstd(stored: Stored) -> Iterator[bytes]:
                 except zstandard.ZstdError as error:
                     if gathered:
                         yield b"".join(gathered)
-                    raise Damaged(Reason.UNREADABLE, _zstd_damage(str(error))) from error
+                    at = stored.bytes_read - len(data) + start
+                    raise Damaged(Reason.UNREADABLE, _zstd_damage(str(error)), at) from error
                 gathered.append(block)
                 size += len(block)
                 within, fed = not frame.eof, frame.unused_data if frame.eof else b""

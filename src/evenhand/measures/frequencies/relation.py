@@ -294,8 +294,9 @@ CARDS = (
             construct="Whether outcomes of answers about people rise or fall with their frequency in a corpus.",
             harm="Those of whom little is written are understood less, or spoken of worse.",
             groups=(
-                "Descriptors within their axis, by ranks; length in characters and words, tokens and numbers of "
-                "answers are held equal where they are known and vary."
+                "Descriptors within their axis, by ranks; length in characters, words and parts (hyphens divide words, "
+                "too), tokens and numbers of answers are held equal where they are known and vary: by their ranks, the "
+                "ranks' squares and, as far as descriptors are many enough, bins of neighbouring values."
             ),
             ideal="none: to follow frequency is no bias by itself",
             direction="Positive: the outcome rises with frequency; whether that is kinder depends on the outcome.",
@@ -305,16 +306,19 @@ CARDS = (
                 "learnt anything: that is no finding about treatment. The corpus that was counted need not be the one "
                 "that the model was trained on. A word has senses that are not of people; counts beside words for "
                 "people stand next to it and are not judged. Frequencies of a sample of documents, or of a small "
-                "corpus, are noisy, which draws the correlation towards 0. Relations of opposite sign in different "
-                "axes cancel."
+                "corpus, are noisy, which draws the correlation towards 0: below a reliability of 0.5 nothing is "
+                "measurable. Relations of opposite sign in different axes cancel, and those that rise and then fall "
+                "are not seen. Of few descriptors length is held equal by a slope, or a slope and a bend, alone."
             ),
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",
             details=(
-                "Simulated without any relation (20 to 700 descriptors, 2 to 13 axes, half of each variance between "
-                "buckets, rare events, unequal numbers of answers, many terms never found, templates that differ in "
-                "how they react to frequent words): false in 0 to 6 %; dealing frequencies among descriptors is false "
-                "in up to 34 %. Coverage 95 to 100 %. At the smallest correlation named, 65 to 85 % are found."
+                "Simulated without any relation (20 to 700 descriptors, 1 to 13 axes, up to 70 % of each variance "
+                "between buckets, rare events, unequal numbers of answers, many terms never found, 3 to 17 templates "
+                "that differ in how they react to frequent words, up to 85 % of cells absent, both numbers driven by "
+                "length): false in 0 to 7 % of 50 to 400 data sets each; dealing frequencies among descriptors is "
+                "false in up to 34 %. Coverage 93 to 100 %. At the smallest correlation named, 62 to 94 % of the "
+                "measurable are found."
             ),
         ),
         unit="rank correlation",

@@ -18,6 +18,8 @@ from evenhand.schema import EvenhandError, UsageError, WriteError, as_json, pars
 
 NAME = ".driver.json"
 LEASE, BEAT = 120.0, 30.0
+LAST = 2.5e11
+"""The latest time that there is a date for."""
 SETTLED = 2.0
 """Seconds after which the one of several that followed a dead driver is known: its token stands there."""
 
@@ -36,7 +38,7 @@ class Lease:
         if not self._store.create(NAME, self._content()):
             holder = _parsed(self._store.read(NAME))
             if holder.get("token") != left_by or left_by is None:
-                if float(holder.get("until") or 0) > time.time():
+                if _until(holder) > time.time():
                     raise self._in_use(holder)
                 self._store.overwrite(NAME, self._content())
                 time.sleep(SETTLED)
@@ -84,10 +86,14 @@ class Lease:
         return json_bytes(me)
 
     def _in_use(self, holder: dict[str, Any]) -> UsageError:
-        until = _now(float(holder.get("until") or 0))
+        until = _until(holder)
+        file = f"{self._store.address}/{NAME}"
+        after = f"another may go on after {_now(until)}, or once {file} is removed"
+        if until > time.time() + LEASE:  # no driver says so, but one whose clock is wrong
+            after = f"remove {file}, which holds longer than any driver lets it, or see to the clock of its machine"
         return UsageError(
             f"The run {self._store.address} is in use by {_told(holder)}.",
-            f"Wait until it ends, or stop it. If it is dead, another may go on after {until}.",
+            f"Wait until it ends, or stop it. If it is dead, {after}.",
         )
 
 
@@ -103,6 +109,12 @@ def _parsed(content: bytes | None) -> dict[str, Any]:
         if isinstance(found := parse_json(content or b"{}"), dict):
             return found
     return {}
+
+
+def _until(holder: dict[str, Any]) -> float:
+    """Until when a driver said that it works (seconds since 1970); 0 where the file says nothing that a driver would."""
+    until = holder.get("until")
+    return float(until) if type(until) in (int, float) and 0 <= until < LAST else 0.0
 
 
 def _told(holder: dict[str, Any]) -> str:

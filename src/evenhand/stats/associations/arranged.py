@@ -36,12 +36,12 @@ class Arranged:
     @property
     def held(self) -> int:
         """Columns that are held equal."""
-        return self.columns.shape[1] - 2
+        return int(self.columns.shape[1]) - 2
 
     @property
     def groups(self) -> int:
         """Number of clusters."""
-        return int(self.clusters.max()) + 1 if len(self.clusters) else 0
+        return len(np.unique(self.clusters))
 
     @property
     def residuals(self) -> Floats:

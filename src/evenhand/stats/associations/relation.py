@@ -47,7 +47,7 @@ class RankRelation:
     chance: float
     """95 % of the sizes that the estimate has where each cluster's share may as well point the other way."""
     minimum_detectable: float
-    """Size of a correlation, with numbers free of noise, that is found at `level` in 80 % of samples like this."""
+    """Size of a correlation, of numbers free of noise and ties, found at `level` in 80 % of samples like this."""
     rows: int
     clusters: int
     effective: float
@@ -86,7 +86,7 @@ def rank_relation(
     cells is added, from the jackknife over them (rows that were seen in one alone go when it does). t has the smaller
     of two degrees of freedom: templates less one, and one less than the effective number of clusters, (sum of
     h)² / sum of h², h what is left of the first number's ranks in each, squared and summed. The smallest correlation is
-    divided by the root of the reliability, as one between true frequencies would be drawn towards 0.
+    divided by the root of the reliability, or by the largest that ties leave possible if this is smaller.
     Not measurable are: fewer clusters than signs can tell at `level` (six at 0.05) or worth fewer than five of one
     size; fewer than three templates that can be left out, unless there is one only, of which alone it then speaks;
     numbers that do not vary; a reliability below 0.5; and samples that find correlations alone that are above 0.9, or
@@ -119,22 +119,26 @@ def _related(data: Arranged, levels: tuple[float, float], reliability: float, se
     if found is None:
         empty = float("nan")
         obstacle = obstacle or TOO_FEW_TEMPLATES.format(templates)
-        return RankRelation(estimate, *[empty] * 5, rows, groups, effective, templates, obstacle)
+        return RankRelation(
+            estimate, empty, empty, empty, empty, empty, rows, groups, effective, templates, obstacle
+        )
     error, freedom = found
     half = float(stdtrit(freedom, 0.975)) * error
     seen = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
+    attainable = data.attainable()
+    drawn = max(1e-6, min(math.sqrt(reliability), attainable))  # towards 0, by noise or ties
     return RankRelation(
         estimate=estimate,
         low=math.tanh(z - half),
         high=math.tanh(z + half),
         p=float(2 * stdtr(freedom, -abs(z) / error)),
         chance=_chance(residuals, data.clusters, seed),
-        minimum_detectable=min(1.0, seen / math.sqrt(reliability)),
+        minimum_detectable=min(1.0, seen / drawn),
         rows=rows,
         clusters=groups,
         effective=effective,
         templates=templates,
-        obstacle=_too_coarse(seen, reliability, data.attainable()),
+        obstacle=_too_coarse(seen, attainable, drawn),
     )
 
 
@@ -167,13 +171,13 @@ def _obstacle(
     return None
 
 
-def _too_coarse(seen: float, reliability: float, attainable: float) -> str | None:
+def _too_coarse(seen: float, attainable: float, drawn: float) -> str | None:
     if seen > attainable:
         return (
             f"So many things share a value that no correlation above {attainable:.2f} can be seen, and one of "
             f"{seen:.2f} would be needed to be found."
         )
-    if seen / math.sqrt(reliability) <= LARGEST_MISSED:
+    if seen / drawn <= LARGEST_MISSED:
         return None
     return f"Even a correlation of {LARGEST_MISSED:g} would be missed in more than one of five samples like this."
 

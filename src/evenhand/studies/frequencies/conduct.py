@@ -29,6 +29,7 @@ from evenhand.corpus.pipeline import (
     dealt,
     do_ranks,
     find_all_repeats,
+    lost_documents,
     merged_ranks,
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
@@ -41,6 +42,7 @@ from evenhand.studies.frequencies.record import (
     HERE,
     LOGS,
     RANKS,
+    TERMS,
     Plan,
     begin,
     stored_plan,
@@ -68,8 +70,8 @@ class Counted:
 
     @property
     def broken_share(self) -> float:
-        """Of documents, those that could not be read."""
-        broken = broken_documents(self.counts)
+        """Of documents, those that could not be read; behind damage in a file, as many by the byte as before it."""
+        broken = broken_documents(self.counts) + lost_documents(self.counts, self.plan.pieces)
         return broken / max(broken + self.documents, 1)
 
 
@@ -163,6 +165,12 @@ def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
     if counts.table_hash != plan.table.content_hash:
         raise DataError(
             f"{folder / COUNTS} was counted by another table of terms than {folder} was begun with.",
+            "Remove it to count again, or start another count with -o.",
+        )
+    named = [counts.terms["term"], counts.pairs["first"], counts.pairs["second"], counts.published["term"]]
+    if any((terms >= len(plan.table)).any() for terms in (*named, counts.contexts["term"])):
+        raise DataError(
+            f"{folder / COUNTS} holds no counts of evenhand: it counts terms that {folder / TERMS} does not have.",
             "Remove it to count again, or start another count with -o.",
         )
     return Counted(folder, plan, counts)

@@ -274,3 +274,28 @@ def test_gzip_of_any_kind_is_unpacked_whole(tmp_path: Path, read: Read, level: i
     text = "line of some length\n" * 20_000
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode(), level))
     assert len(read(tmp_path / "a.txt.gz").texts) == 20_000
+
+
+def test_complete_lines_count_though_the_checksum_behind_them_is_wrong(tmp_path: Path, read: Read) -> None:
+    texts = [f"document {number}" for number in range(3000)]
+    content = bytearray(gzip.compress("".join(f'{{"text": "{text}"}}\n' for text in texts).encode()))
+    content[-8] ^= 1
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(content)
+    found = read(str(path))
+    assert found.texts == texts
+    assert found.skipped == {"unreadable": 1} and "incorrect data check" in found.damage[0]
+
+
+def test_a_quotation_mark_that_is_never_closed_is_damage(tmp_path: Path, read: Read) -> None:
+    path = tmp_path / "a.csv"
+    rows = "".join(f'"number, {number}"\n' for number in range(100))
+    for ending in ("", "\n"):
+        path.write_text("text\n" + rows + '"never closed\n' + "swallowed\n" * 99 + "swallowed" + ending)
+        found = read(str(path))
+        assert found.texts == [f"number, {number}" for number in range(100)]
+        assert found.skipped == {"unreadable": 1}
+        size = path.stat().st_size
+        assert f"is never closed; {size - 5 - len(rows):,} of its {size:,} bytes are lost" in found.damage[0]
+        path.write_text("text\n" + rows.removesuffix("\n") + ending)
+        assert len(read(str(path)).texts) == 100 and read(str(path)).damage == []

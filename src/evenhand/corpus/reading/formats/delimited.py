@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.formats.lines import BOM, lines_of
+from evenhand.corpus.reading.formats.lines import BOM, Lines, lines_of
 from evenhand.corpus.reading.options import ReadingOptions
 from evenhand.corpus.reading.sources import ending_of
 from evenhand.corpus.reading.stores import Stored
 from evenhand.corpus.reading.unpacking import Damaged
 
 ROWS_AT_ONCE = 512
+END = "\x1eend of rows\x1e"
+"""Behind the last line."""
 
 
 def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
@@ -22,19 +24,51 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
     """
     csv.field_size_limit(LONGEST)
     separator = "\t" if ending_of(piece.address) == ".tsv" else ","
+    lines = _Lines(stored, piece)
+    reader = csv.reader(lines, delimiter=separator, strict=False)
+    behind = 0
     try:
-        yield from csv.reader(_lines(stored, piece), delimiter=separator, strict=False)
+        for row in reader:
+            if row and END in row[-1]:
+                if row == [END]:
+                    return
+                told = f"a quotation mark in its row before line {reader.line_num:,} is never closed"
+                raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind))
+            behind = lines.read
+            yield row
     except csv.Error as error:
-        raise Damaged(Reason.UNREADABLE, f"its rows cannot be told apart any further ({error})") from error
+        told = f"its rows cannot be told apart any further ({error})"
+        raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind)) from error
 
 
-def _lines(stored: Stored, piece: Piece) -> Iterator[str]:
-    for lines in lines_of(stored, piece):
-        content = lines.content.removeprefix(BOM) if lines.place == 0 else lines.content
-        if lines.too_long:
-            raise Damaged(Reason.TOO_LONG, f"it has a line of more than {LONGEST:,} bytes")
-        for line in content.splitlines(keepends=True):
-            yield line.decode("utf-8", "surrogateescape")
+class _Lines:
+    """Lines of a file as text, and behind them one more, by which it shows whether a quotation mark is still open."""
+
+    def __init__(self, stored: Stored, piece: Piece):
+        self._stored, self._lines = stored, self._read(lines_of(stored, piece))
+        self.read = 0
+        """Bytes of the unpacked file that were handed on."""
+        self._unpacked = 0
+
+    def stored_at(self, place: int) -> int:
+        """About where a byte of the unpacked file lies in the stored one."""
+        return self._stored.bytes_read * place // max(self._unpacked, 1)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def _read(self, blocks: Iterator[Lines]) -> Iterator[str]:
+        for lines in blocks:
+            if lines.too_long:
+                told = f"it has a line of more than {LONGEST:,} bytes"
+                raise Damaged(Reason.TOO_LONG, told, self.stored_at(self.read))
+            self._unpacked = lines.place + len(lines.content)
+            content = lines.content.removeprefix(BOM) if lines.place == 0 else lines.content
+            for line in content.splitlines(keepends=True):
+                self.read += len(line)
+                yield line.decode("utf-8", "surrogateescape")
+        if self._unpacked:
+            yield END
 
 
 def read_rows(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:

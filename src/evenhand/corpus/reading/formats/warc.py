@@ -23,6 +23,8 @@ class _Stream:
         self._blocks, self._rest = blocks, b""
         self.damage: Damaged | None = None
         self.ended = False
+        self.given = 0
+        """Bytes that were read of it."""
         self.tail = b""
         """The last bytes that were read: of a whole file, the blank lines that end a record."""
 
@@ -39,6 +41,7 @@ class _Stream:
             self.ended = not self._rest
             self.tail = (self.tail + self._rest[-4:])[-4:]
         data, self._rest = self._rest[:size], self._rest[size:]
+        self.given += len(data)
         return data
 
 
@@ -55,7 +58,7 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     stream = _Stream(unpacked(stored))
     records = iter(ArchiveIterator(stream))
     held: Chunk | None = None  # whether a record is whole shows when the next one begins, or the file ends
-    whole, arc, place = True, False, 0
+    whole, arc, place, good = True, False, 0, 0
     while True:
         chunk = Chunk()
         try:
@@ -77,8 +80,11 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
                 raise Damaged(Reason.TRUNCATED, f"it breaks off behind record {place - 1}") from error
             told = " ".join(str(error).split())[:100]
             where = f"behind record {place - 1}" if place else "at its beginning"
-            raise Damaged(Reason.UNREADABLE, f"{where} stands what is no record ({told})") from error
-        held = chunk
+            told = f"{where} stands what is no record ({told})"
+            raise Damaged(
+                Reason.UNREADABLE, told, stored.bytes_read * good // max(stream.given, 1)
+            ) from error
+        held, good = chunk, stream.given
         place += 1
     if held and whole and (stream.ends_with_a_record or (arc and stream.tail.endswith(b"\n"))):
         yield held

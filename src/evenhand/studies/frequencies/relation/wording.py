@@ -96,7 +96,7 @@ def said(outcome: Outcome, row: Mapping[str, Any]) -> str:
         apart = known(row["low"]) and (row["low"] > 0 or row["high"] < 0)
         within_chance = "; with all outcomes looked at, that is within chance" if apart else ""
         found = (
-            f"{name}: no relation with frequency was detected (rank correlation {_r(row['estimate'])}, "
+            f"{name}: no rise or fall with frequency was detected (rank correlation {_r(row['estimate'])}, "
             f"{_r(row['low'])} to {_r(row['high'])}{within_chance})"
         )
         return f"{found}; one of {number(smallest, 2)} would probably have been found."
@@ -109,7 +109,10 @@ def _meaning(outcome: Outcome, direction: str) -> str:
     if not outcome.kinder:
         return "Neither way is the kinder one."
     kinder = (outcome.kinder > 0) == (direction == "rises")
-    return "Here more talk is kinder talk." if kinder else "Here more talk is less kind talk."
+    return (
+        f"Descriptors that stand more often in this corpus are treated {'more' if kinder else 'less'} kindly by the "
+        "model; what causes what is not said."
+    )
 
 
 def _beside(one: JoinedBenchmark, row: Mapping[str, Any]) -> str:
@@ -146,9 +149,8 @@ def notes(relation: Joined) -> list[str]:
     for one in relation.benchmarks:
         found += _matching_notes(one)
     found += [
-        "Correlations are of ranks within axes, at equal length in characters and words, and at equal tokens and "
-        "numbers of answers where these are known and vary. Descriptors of one bucket are alike: buckets, not "
-        "descriptors, are what intervals rest on. Templates count as a sample.",
+        "Correlations are of ranks within axes and see what rises or falls throughout: a U, or a rise that turns into "
+        "a fall, is not seen. Descriptors of one bucket are alike: intervals rest on buckets, not on descriptors.",
         "A correlation over descriptors is no cause: what is written often is also written about differently.",
         f"In each benchmark the chance that any outcome is falsely called related is at most {relation.alpha:g}.",
     ]
@@ -168,6 +170,7 @@ def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
             f"{one.asked.name}: {len(names):,} descriptors of the run were not counted and are left out: "
             f"{', '.join(names[:LISTED])}{more}."
         )
+    yield f"{one.asked.name}: {_held(one)} {_templates(one)}"
     reliability = match.reliability
     if reliability is not None and reliability < 0.95:
         yield (
@@ -175,6 +178,40 @@ def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
             f"{reliability:.2f} with those of another like it, which draws correlations towards 0 by a factor of about "
             f"{reliability**0.5:.2f}."
         )
+
+
+HELD = {
+    "characters": "characters",
+    "words": "words",
+    "parts": "parts (hyphens divide words, too)",
+    "tokens": "tokens",
+    "answers": "numbers of answers",
+}
+
+
+def _held(one: JoinedBenchmark) -> str:
+    """What is held equal, how, and what is not."""
+    names: list[str] = next((row["controls"].split(", ") for row in whole_rows(one) if row["controls"]), [])
+    tokens = (
+        ""
+        if "tokens" in names
+        else (" Tokens of the descriptors are not known or do not vary and are not held equal by themselves.")
+    )
+    if not names:
+        return f"nothing else is held equal.{tokens}"
+    said_of = listing([HELD[name] for name in names])
+    return (
+        f"held equal are {said_of}: of each its rank within the axis, the rank's square and, as far as descriptors are "
+        f"many enough, bins of neighbouring values.{tokens}"
+    )
+
+
+def _templates(one: JoinedBenchmark) -> str:
+    """How many templates there are, and what they are worth."""
+    number = max((int(row["n_templates"]) for row in whole_rows(one)), default=0)
+    if number < 2:
+        return "All answers are of one template, or of none: what is found holds for these prompts alone."
+    return f"The {number:,} templates count as a sample of templates."
 
 
 def _never(number: int) -> str:
@@ -198,6 +235,7 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
+        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_null())
@@ -205,8 +243,9 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
             f"{one.asked.name}: frequency and treatment",
             heads,
             [_cells(one, row) for row in rows.to_dicts()],
-            ("Rank correlations with the number of documents that a descriptor stands in; finds: the smallest that is "
-             "found in four of five samples like this.",),
+            ("Rank correlations with the number of documents that a descriptor stands in; finds: the smallest, of "
+             "numbers without noise and shared ranks, found in about four of five samples like this that are "
+             "measurable.",),
         )  # fmt: skip
 
 
@@ -224,6 +263,7 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
+        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_not_null() & (pl.col("counted") == "documents"))
@@ -270,6 +310,7 @@ def _judged_cells(row: Mapping[str, Any]) -> list[str]:
         number(row["minimum_detectable"], 2),
         f"{row['n']:,}",
         f"{row['n_units']:,}",
+        f"{row['n_templates']:,}",
     ]
 
 

@@ -1,0 +1,73 @@
+"""Whether what a file holds can be counts: a file may be of another program, or of somebody who changed it."""
+
+import io
+from dataclasses import fields
+from typing import Any
+
+import polars as pl
+
+from evenhand.corpus.counting.counts import TABLES
+from evenhand.corpus.counting.options import CountingOptions
+from evenhand.corpus.reading import FOLDS
+from evenhand.schema import UNREADABLE, UsageError
+
+MOST = 1 << 53
+"""No count is larger: sums of a thousand such are still integers of 64 bits."""
+MAY_BE_NULL = frozenset({"group", "last", "sha256", "damage"})
+COUNTED = ("terms", "groups", "pairs")
+"""Tables of which each row is of documents of a corpus and fold."""
+
+
+def options_of(stored: Any) -> CountingOptions:
+    """Options as a file has them. Raises ValueError for others than there are, and of other types."""
+    known = {field.name: field.default for field in fields(CountingOptions)}
+    if not isinstance(stored, dict) or set(stored) != set(known):
+        raise ValueError("it does not say how it was counted")
+    pairs = stored["pairs"]
+    if not isinstance(pairs, list) or not all(isinstance(word, str) for word in pairs):
+        raise ValueError("its pairs are no words")
+    for name, usual in known.items():
+        if name != "pairs" and type(stored[name]) is not type(usual):
+            raise ValueError(f"its {name} is {stored[name]!r}")
+    try:
+        return CountingOptions(**stored | {"pairs": tuple(pairs)})
+    except UsageError as error:
+        raise ValueError(str(error).split("\n")[0].rstrip(".")) from error
+
+
+def read_rows(name: str, content: bytes) -> pl.DataFrame:
+    """One of TABLES from Parquet. Raises ValueError for other columns and types, nulls, negative and huge numbers."""
+    schema = TABLES[name]
+    try:
+        frame = pl.read_parquet(io.BytesIO(content))
+    except UNREADABLE as error:
+        raise ValueError(f"its table {name} cannot be read") from error
+    if dict(frame.schema) != schema:
+        raise ValueError(f"its table {name} has other columns: {', '.join(frame.columns)}")
+    for column, kind in schema.items():
+        values = frame[column]
+        if column not in MAY_BE_NULL and values.null_count():
+            raise ValueError(f"its table {name} has rows without {column}")
+        if kind == pl.Int64 and ((values < 0) | (values > MOST)).any():
+            raise ValueError(f"its table {name} has a {column} that is no count")
+        if column == "fold" and (values >= FOLDS).any():
+            raise ValueError(f"its table {name} has a fold of more than {FOLDS}")
+    return frame.select(*schema)
+
+
+def check_rows(tables: dict[str, pl.DataFrame]) -> None:
+    """Raise ValueError where more documents are said to hold something than there are."""
+    totals = tables["totals"].select("corpus", "fold", there="documents")
+    if totals.select("corpus", "fold").is_duplicated().any():
+        raise ValueError("its table totals has a corpus and fold twice")
+    for name in COUNTED:
+        most = tables[name].group_by("corpus", "fold").agg(pl.col("documents").max())
+        _refuse_more(name, most.join(totals, on=["corpus", "fold"], how="left"))
+    corpora = totals.group_by("corpus").agg(pl.col("there").sum())
+    for name in ("published", "published_groups"):
+        _refuse_more(name, tables[name].join(corpora, on="corpus", how="left"))
+
+
+def _refuse_more(name: str, rows: pl.DataFrame) -> None:
+    if (rows["documents"] > rows["there"].fill_null(0)).any():
+        raise ValueError(f"its table {name} counts more documents than there are")
