@@ -49,7 +49,7 @@ def _sentences(rng: np.random.Generator, name: str) -> Iterator[str]:
         elif drawn < 0.4:
             words[5:5] = ["elderly", "man", "he" if rng.random() < 0.8 else "she"]
         elif drawn < 0.6:
-            words[5:5] = [str(rng.choice(["deaf", "young", "Jewish", "tall", "gay"])), "person"]
+            words[5:5] = [str(rng.choice(["deaf", "young", "Jewish", "tall", "gay", "Kenyan"])), "person"]
         elif drawn < 0.75:
             words[5:5] = ["white", "wall"]
         elif drawn < (0.9 if name == "web" else 0.8):
@@ -87,7 +87,10 @@ def listed_twice(*, damage: str = "") -> FrequencyView:
     faiths = [("all", "Buddhist"), ("all", "buddhist"), ("all", "Wiccan"), ("all", "Jain")]
     phrases = [(None, "Buddhist"), (None, "nun")]
     rows = [("descriptor", "religion", *each) for each in faiths + phrases]
-    terms = [(i, row[3], *row[:3], "holisticbias-v1.1", False) for i, row in enumerate(rows)]
+    terms = [
+        (i, row[3], *row[:3], f"holisticbias-v1.1{'' if row[2] else '-nouns'}", False)
+        for i, row in enumerate(rows)
+    ]
     spelt = [(i, i, row[3].lower(), False) for i, row in enumerate(rows)]
     table = TermTable(
         pl.DataFrame(terms, schema=TERM_COLUMNS, orient="row"),

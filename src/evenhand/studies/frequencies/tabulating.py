@@ -148,7 +148,7 @@ def _named(table: TermTable) -> pl.DataFrame:
         *NAMED,
         "ambiguous",
         repeats=pl.col("term") != standing.first().over("kind", "axis", "spelling"),
-        noun_phrase=pl.col("source").str.starts_with("holisticbias") & pl.col("group").is_null(),
+        noun_phrase=pl.col("source").str.contains(r"^holisticbias-.*-nouns$"),
     )
 
 
