@@ -28,8 +28,8 @@ def frequencies(
         [],
         "--terms",
         "-t",
-        help="A list of terms: descriptors, holisticbias, pronouns, names, births, or a CSV with columns term, axis, "
-        "group; repeatable, or with commas. Default: descriptors,pronouns.",
+        help="A list of terms: descriptors, holisticbias, holisticbias-nouns, pronouns, names, births, or a CSV "
+        "with columns term, axis, group; repeatable, or with commas. Default: descriptors,pronouns.",
         autocompletion=lists_of_terms,
     ),
     column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),

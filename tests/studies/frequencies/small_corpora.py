@@ -72,7 +72,14 @@ def small_view(
         folds = [hashlib.sha256(text.encode()).digest()[0] % 20 for text in documents]
         piece = Piece(shown, f"/data/{shown}\u202e.jsonl", "jsonl", 1000)
         counter.add(
-            Batch(documents, folds, list(range(n)), {Reason.EMPTY: 2, Reason.NOT_JSON: 1}, 900), piece
+            Batch(
+                documents,
+                folds,
+                list(range(n)),
+                {Reason.EMPTY: 2, Reason.NOT_JSON: 1, Reason.NOT_SAMPLED: 7, Reason.OTHER_RECORD: 5},
+                900,
+            ),
+            piece,
         )
         parts.append(counter.counts())
     counts = merged(parts)

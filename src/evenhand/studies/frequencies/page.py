@@ -19,6 +19,7 @@ from evenhand.studies.frequencies.sections import (
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     REASONS,
+    besides,
     damaged,
     headline,
     left_out,
@@ -96,6 +97,7 @@ def _corpora(view: FrequencyView) -> list[tuple[str, ...]]:
             f"{row['words'] / row['documents']:,.0f}",
             f"{row['left_out']:,}",
             left_out(view, row["corpus"]),
+            besides(view, row["corpus"]),
         )
         for row in view.tables.corpora.iter_rows(named=True)
     ]

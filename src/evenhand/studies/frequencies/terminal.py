@@ -11,6 +11,7 @@ from evenhand.studies.frequencies.as_published import most_different, pronouns_b
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     axis_title,
+    besides,
     damaged,
     factor,
     figures,
@@ -56,6 +57,9 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
     out.show(table)
     for row in view.tables.corpora.filter(pl.col("left_out") > 0).to_dicts():
         out.line(f"{row['corpus']}: left out {left_out(view, row['corpus'])}", "dim")
+    for corpus in view.tables.corpora["corpus"]:
+        if apart := besides(view, corpus):
+            out.line(f"{corpus}: besides, {apart}", "dim")
     wrong = damaged(view)
     if wrong:
         out.line("Damaged files (what could be read of them counts):", "bold")

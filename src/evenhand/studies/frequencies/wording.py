@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import known, label, listing, number
+from evenhand.studies.frequencies.tabulating import APART
 from evenhand.studies.frequencies.view import FrequencyView
 
 HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
-SAMPLED = "not_sampled"
 REASONS = {
     "not_json": "no JSON",
     "no_text": "without the column of text",
@@ -20,10 +20,11 @@ REASONS = {
     "invalid_utf8": "invalid UTF-8",
     "binary": "binary",
     "truncated": "cut off",
+    "too_long": "too long (more than 64 MiB)",
     "unreadable": "unreadable",
     "other_record": "WARC records without text",
     "duplicate": "copies of a document counted before",
-    SAMPLED: "not drawn",
+    "not_sampled": "documents not drawn",
 }
 
 
@@ -118,8 +119,17 @@ def copies(view: FrequencyView) -> str:
 
 
 def left_out(view: FrequencyView, corpus: str) -> str:
-    """Documents of a corpus that were not counted, by reason, most first."""
-    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
+    """Documents of a corpus that were not counted, by reason, most first; empty where there are none."""
+    return _by_reason(view, corpus, ~pl.col("reason").is_in(list(APART.values())))
+
+
+def besides(view: FrequencyView, corpus: str) -> str:
+    """What a corpus holds besides: documents that were not drawn, and records that are no document."""
+    return _by_reason(view, corpus, pl.col("reason").is_in(list(APART.values())))
+
+
+def _by_reason(view: FrequencyView, corpus: str, wanted: pl.Expr) -> str:
+    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0) & wanted)
     by_reason = (
         rows.group_by("reason")
         .agg(pl.col("documents").sum())
