@@ -32,6 +32,7 @@ FILLER = [
 ]
 HOSTILE = "</script><script>alert(1)</script> <img src=x onerror=alert(2)> \u202ewhite\u202c \x1b[31m wall "
 SIZES = {"web": 900, "news": 300}
+SKIPPED = {Reason.EMPTY: 2, Reason.NOT_JSON: 1, Reason.NOT_SAMPLED: 7, Reason.OTHER_RECORD: 5}
 
 
 def texts(name: str, n: int, *, hostile: bool = False) -> list[str]:
