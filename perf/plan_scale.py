@@ -6,7 +6,7 @@
 
 Every number that goes in is a flag. Its source is "measured" (by a script of this folder, read from perf/results),
 "published" (a paper, a vendor's data sheet, a list price) or "assumed": replace those by what you know. Nothing here
-was run on a cluster or a large card. Times are of work that never waits; add what queues and failures cost you.
+was run on a cluster or a large card. Times hold a tenth of waiting (`--idle`, `--idle-gpus`); add what queues cost you.
 """
 
 import argparse
@@ -80,7 +80,12 @@ def counting_givens() -> list[Given]:
             ),
         ),
         Given("packed", 2.5, "times smaller when packed", "assumed: zstd on web text"),
-        Given("unpack-speed", 400, "MB of text/s, one core", "assumed: zstd"),
+        Given(
+            "unpack-speed",
+            400,
+            "MB of text/s, one core",
+            "assumed: zstd alone, without finding lines or parsing",
+        ),
         Given("cores", 256, "cores at work", "assumed"),
         Given("node-cores", 16, "cores a machine", "assumed"),
         Given("node-network", 1250, "MB/s a machine", "assumed: 10 Gbit/s, nothing else on it"),
@@ -196,10 +201,11 @@ def plan_counting(a) -> dict:
         text = a.documents * a.document_bytes
         packed = text / a.packed
         counted = text * share / (a.count_speed * 1e6)
-        unpacked = text / (a.unpack_speed * 1e6)  # a sample is drawn by document: all of it is read
+        unpacked = text / (a.unpack_speed * 1e6)  # also of what is not drawn
         core_hours = (counted + unpacked) / HOUR / (1 - a.idle)
         nodes = a.cores / a.node_cores
-        by_cores, by_network = core_hours / a.cores, packed / (a.node_network * 1e6 * nodes) / HOUR
+        by_cores = core_hours / a.cores
+        by_network = packed / (a.node_network * 1e6 * nodes) / HOUR / (1 - a.idle)
         reads = packed / a.request_bytes
         money = {
             "cores": max(core_hours, by_network * a.cores) * a.core_price,
@@ -229,7 +235,8 @@ def plan_audit(a) -> dict:
             f"{weights / 1e9:.0f} GB of weights do not fit on {a.replica_gpus:g} GPUs: raise --replica-gpus."
         )
     read_speed = a.gpu_flops * a.reading_use * a.replica_gpus / (2 * a.parameters)
-    # A step reads all weights once and computes a token of every continuation: the slower of both.
+    # A step reads all weights once and computes a token of every continuation: the slower of both. Keys and values
+    # are not counted: of texts as short as these they are a few percent of the weights.
     step = max(
         weights / (a.gpu_bandwidth * a.bandwidth_use * a.replica_gpus),
         2 * a.parameters * a.written_at_once / (a.gpu_flops * a.writing_use * a.replica_gpus),

@@ -77,7 +77,7 @@ def small_view(
                 documents,
                 folds,
                 list(range(n)),
-                {Reason.EMPTY: 2, Reason.NOT_JSON: 1, Reason.NOT_SAMPLED: 7, Reason.OTHER_RECORD: 5},
+                SKIPPED,
                 900,
             ),
             piece,
@@ -108,6 +108,18 @@ def listed_twice(*, damage: str = "") -> FrequencyView:
     n = len(FAITHS)
     batch = Batch(FAITHS, list(range(n)), list(range(n)), {}, 90, True, None, damage)
     counter.add(batch, Piece("faiths", "/data/faiths.jsonl", "jsonl", 90))
+    counts = counter.counts()
+    return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
+
+
+@cache
+def speaking_of_men(lists: tuple[str, ...] = ("pronouns",)) -> FrequencyView:
+    """Twenty documents, all but one of which say he."""
+    table = build_terms(lists)
+    counter = Counter(table, Matcher(table), corpus="men")
+    documents = [f"He has {place}." for place in range(19)] + ["Nobody has any."]
+    places = list(range(20))
+    counter.add(Batch(documents, places, places, {}, 90), Piece("men", "/data/men.jsonl", "jsonl", 90))
     counts = counter.counts()
     return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
 

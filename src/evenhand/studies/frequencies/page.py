@@ -24,8 +24,7 @@ from evenhand.studies.frequencies.wording import (
     headline,
     left_out,
     notes,
-    percent,
-    ratio,
+    pronoun_rows,
 )
 from evenhand.studies.provenance import citations, provenance
 
@@ -104,15 +103,9 @@ def _corpora(view: FrequencyView) -> list[tuple[str, ...]]:
 
 
 def _pronouns(view: FrequencyView) -> list[tuple[str, ...]]:
-    """As the paper's Table 24: documents with pronouns of each group, and He:She."""
-    groups = view.tables.groups.filter((pl.col("kind") == "pronoun") & pl.col("group").is_not_null())
+    """Corpus, documents, those with pronouns of each group, and He:She."""
     documents = dict(view.tables.corpora.select("corpus", "documents").iter_rows())
-    rows = []
-    for row in view.tables.ratios.iter_rows(named=True):
-        mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
-        shares = tuple(percent(mine.get(name)) for name in ("she", "he", "they"))
-        rows.append((row["corpus"], f"{documents[row['corpus']]:,}", *shares, ratio(row)))
-    return rows if groups.height else []
+    return [(corpus, f"{documents[corpus]:,}", *told) for corpus, *told in pronoun_rows(view)]
 
 
 def _source(row: dict[str, object]) -> tuple[str, ...]:

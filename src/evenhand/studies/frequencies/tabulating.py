@@ -59,7 +59,7 @@ class FrequencyTables:
     axes: pl.DataFrame
     """One row a kind and axis: `axis_spread` of its descriptors, each spelling once, without noun phrases."""
     groups: pl.DataFrame
-    """One row a corpus and group: `group_shares`."""
+    """One row a corpus and group: `group_shares`; groups of pronouns also where none was found."""
     ratios: pl.DataFrame
     """One row a corpus: documents with he-pronouns for each with she-pronouns (`share_ratios`)."""
     associations: pl.DataFrame
@@ -129,7 +129,7 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
         ),
         means=_first(means.sort("weighted_mean", "term", descending=[True, False])),
         axes=_axes(means),
-        groups=group_shares(totals, counts.groups),
+        groups=group_shares(totals, _with_pronouns(counts, table)),
         ratios=share_ratios(totals, counts.groups, of="he", to="she", kind=PRONOUN),
         associations=_associations(counts, marked),
         leans=_leans(counts, table, marked),
@@ -141,6 +141,20 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
         ),
         published_groups=counting_differences(totals, counts.published_groups),
     )
+
+
+def _with_pronouns(counts: Counts, table: TermTable) -> pl.DataFrame:
+    """Counts of groups with a row of zeros for each group of pronouns that was looked for and is in no document."""
+    key = ["kind", "axis", "group"]
+    looked_for = table.terms.filter(pl.col("kind") == PRONOUN).select(key).unique().sort(key)
+    missing = looked_for.cast({name: counts.groups.schema[name] for name in key}).join(
+        counts.groups, on=key, how="anti"
+    )
+    there = counts.totals.filter(pl.col("documents") > 0).select("corpus", "fold").head(1)
+    zeros = missing.join(there, how="cross").with_columns(
+        pl.lit(0).alias(name) for name in counts.groups.columns if name not in (*key, *there.columns)
+    )
+    return pl.concat([counts.groups, zeros.select(counts.groups.columns).cast(dict(counts.groups.schema))])
 
 
 def _named(table: TermTable) -> pl.DataFrame:

@@ -21,8 +21,8 @@ from evenhand.studies.frequencies.wording import (
     limits,
     notes,
     percent,
+    pronoun_rows,
     rarely_of_people,
-    ratio,
     shown_axes,
     terms_of,
 )
@@ -70,7 +70,7 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
 
 
 def _pronouns(view: FrequencyView, out: Printer) -> None:
-    rows = view.tables.ratios.filter(pl.col("documents_of") + pl.col("documents_to") > 0).to_dicts()
+    rows = pronoun_rows(view)
     if not rows:
         return
     out.gap()
@@ -78,12 +78,8 @@ def _pronouns(view: FrequencyView, out: Printer) -> None:
     table = out.table(
         ("corpus", "left"), ("she", "right"), ("he", "right"), ("they", "right"), ("He:She (95 %)", "right")
     )
-    groups = view.tables.groups.filter(pl.col("kind") == "pronoun")
     for row in rows:
-        mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
-        out.row(
-            table, row["corpus"], *(percent(mine.get(name)) for name in ("she", "he", "they")), ratio(row)
-        )
+        out.row(table, *row)
     out.show(table)
 
 

@@ -13,6 +13,7 @@ from evenhand.studies.frequencies.view import FrequencyView
 HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
+NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
 REASONS = {
     "not_json": "no JSON",
     "no_text": "without the column of text",
@@ -71,11 +72,32 @@ def factor(log_odds: float | None) -> str:
 
 
 def ratio(row: Mapping[str, Any]) -> str:
-    """He:She of a corpus with its interval."""
-    if not known(row["ratio"]):
-        return "–"
+    """He:She of a corpus with its interval; in words where only one of them is there."""
+    if not row["documents_of"] or not row["documents_to"]:
+        return "only he" if row["documents_of"] else "only she" if row["documents_to"] else "–"
     told = f"{row['ratio']:.2f}"
     return f"{told} ({row['ratio_low']:.2f}–{row['ratio_high']:.2f})" if known(row["ratio_low"]) else told
+
+
+def pronoun_rows(view: FrequencyView) -> list[tuple[str, ...]]:
+    """As the paper's Table 24: corpus, documents with pronouns of each group (of none how many there may be), He:She.
+
+    Without rows where pronouns were not looked for.
+    """
+    groups = view.tables.groups.filter((pl.col("kind") == PRONOUN) & pl.col("group").is_not_null())
+    if groups.is_empty():
+        return []
+    rows = []
+    for row in view.tables.ratios.iter_rows(named=True):
+        mine = groups.filter(pl.col("corpus") == row["corpus"])
+        shares = dict(mine.select("group", pl.struct("share", "share_high")).iter_rows())
+        told = (_with_most(**shares[name]) if name in shares else "–" for name in ("she", "he", "they"))
+        rows.append((row["corpus"], *told, ratio(row)))
+    return rows
+
+
+def _with_most(share: float, share_high: float | None) -> str:
+    return f"0 % (≤ {percent(share_high)})" if share == 0 and known(share_high) else percent(share)
 
 
 def headline(view: FrequencyView) -> str:
@@ -111,10 +133,10 @@ def standing(view: FrequencyView) -> str:
 def copies(view: FrequencyView) -> str:
     """Whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
-        return "Of documents with the same text one was counted."
+        return f"Of documents with the same text one was counted. {NEAR}"
     return (
         "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
-        "fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop)."
+        f"fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop). {NEAR}"
     )
 
 
@@ -196,11 +218,9 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 def notes(view: FrequencyView) -> list[str]:
     """What to beware of."""
     leans = view.tables.leans
-    told = [standing(view), copies(view)]
-    if not view.tables.ratios["ratio"].drop_nulls().len():
-        told.append(
-            "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
-        )
+    told = [standing(view), *_without_intervals(view), copies(view)]
+    if missing := _missing_pronouns(view):
+        told.append(f"{missing}: no He:She ratio, and nothing leans.")
     elif leans.height and not leans["p"].drop_nulls().len():
         told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
     told.append(
@@ -208,6 +228,29 @@ def notes(view: FrequencyView) -> list[str]:
         "of people. It is no verdict on a corpus."
     )
     return told
+
+
+def _without_intervals(view: FrequencyView) -> list[str]:
+    told = view.tables.frequencies.group_by("corpus", maintain_order=True).agg(
+        pl.col("share_high").is_not_null().any()
+    )
+    few = told.filter(~pl.col("share_high"))["corpus"].to_list()
+    if not few:
+        return []
+    return [f"No intervals of {listing(few)}: so few documents do not tell how far a share would move."]
+
+
+def _missing_pronouns(view: FrequencyView) -> str:
+    """Why there are not both, she and he; empty where both were found somewhere."""
+    groups = set(view.table.terms.filter(pl.col("kind") == PRONOUN)["group"])
+    ratios = view.tables.ratios
+    if not groups:
+        return "Pronouns were not among the terms"
+    missing = [
+        name for name, column in (("she", "documents_to"), ("he", "documents_of")) if not ratios[column].sum()
+    ]
+    told = " and no ".join(f"{name}-pronoun" for name in missing)
+    return f"No {told} was found" if told else ""
 
 
 def named(rows: Iterable[Mapping[str, Any]], what: str) -> str:
