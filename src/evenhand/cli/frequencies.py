@@ -108,8 +108,9 @@ def frequencies(
     """Count how often people are spoken of in a corpus: descriptors, pronouns, names, or lists of your own.
 
     Says of every term in how many documents it stands, how often, beside which others, and whether it is of people at
-    all, with intervals; tables as the papers have them. What cannot be read is counted by reason. Press Ctrl-C at any
-    time: `evenhand frequencies DIR` goes on.
+    all (near a noun for a person, a she-, he- or they-pronoun, or a first name if names are among the terms; not near
+    I, we, you or an occupation), with intervals; tables as the papers have them. What cannot be read is counted by
+    reason. Press Ctrl-C at any time: `evenhand frequencies DIR` goes on.
     """
     asked = options_of(
         locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"
@@ -164,13 +165,13 @@ def _print_plan(options: "FrequencyOptions") -> None:
     found = planned(options)
     told = probe(found)
     rows = {
-        "Files": f"{told['files']:,} ({told['bytes'] / 1e6:,.1f} MB as stored)",
+        "Files": f"{told['files']:,} ({wording.bytes_of(told['bytes'])} as stored)",
         "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
         "Terms": f"{told['terms']:,}",
         "Processes": f"{told['workers']:,}",
         "Time": "not known: nothing was read"
         if told["seconds"] is None
-        else f"{wording.duration(told['seconds'])}, by {told['probe_bytes'] / 1e6:,.1f} MB counted in "
+        else f"{wording.duration(told['seconds'])}, by {wording.bytes_of(told['probe_bytes'])} counted in "
         f"{told['probe_seconds']:.1f} s by one process",
     }
     console = Console()

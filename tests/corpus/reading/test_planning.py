@@ -29,6 +29,10 @@ def write(folder: Path, *names: str) -> None:
         ("data/c4/en/*.json.gz", "en", "data/c4/en/*.json.gz"),
         ("data/c4/**/x.jsonl", "c4", "data/c4/**/x.jsonl"),
         ("books/", "books", "books/"),
+        ("data/tiny20.jsonl", "tiny20", "data/tiny20.jsonl"),
+        ("data/news-2019.jsonl", "news-2019", "data/news-2019.jsonl"),
+        ("data/0007.txt", "data", "data/0007.txt"),
+        ("web_shard_3.csv", "web", "web_shard_3.csv"),
         ("train-00000-of-00002.parquet", "train", "train-00000-of-00002.parquet"),
         ("hf://datasets/allenai/c4@main/en/*.json.gz", "c4", "hf://datasets/allenai/c4@main/en/*.json.gz"),
         ("https://x.org/pile.jsonl.zst?download=true", "pile", "https://x.org/pile.jsonl.zst?download=true"),
@@ -99,6 +103,10 @@ def test_sources_of_one_name_are_one_corpus(tmp_path: Path) -> None:
     assert {
         piece.corpus for piece in pieces([f"{tmp_path}/a/part-0.jsonl", f"{tmp_path}/a/part-1.jsonl"])
     } == {"a"}
+    write(tmp_path, "a/web-1.jsonl", "a/web-2.jsonl", "b/web-1.jsonl")
+    shards = [f"{tmp_path}/a/web-1.jsonl", f"{tmp_path}/a/web-2.jsonl"]
+    assert [piece.corpus for piece in pieces(shards)] == ["web", "web"]
+    assert [piece.corpus for piece in pieces(shards[:1])] == ["web-1"]
     write(tmp_path, "a/train.jsonl", "b/train.jsonl")
     with pytest.raises(UsageError, match="would both be the corpus 'train'"):
         pieces([f"{tmp_path}/a/train.jsonl", f"{tmp_path}/b/train.jsonl"])

@@ -62,7 +62,7 @@ def test_a_corpus_without_her_says_so_with_a_limit() -> None:
 def test_a_name_is_printed_once_and_files_that_break_off_are_named() -> None:
     what = "/data/faiths.jsonl.gz: its gzip is damaged (CRC check failed)."
     text = printed(listed_twice(damage=what), width=120)
-    religion = text.partition("religion (4 terms, 1 never found)")[2]
+    religion = text.partition("religion (4 terms of 2 lists, 1 never found)")[2]
     assert religion.count("Buddhist") == 1 and "nun* 20.0" in religion and "* a noun phrase" in religion
     assert f"Damaged files (what could be read of them counts):\n{what}" in text
     assert "Damaged" not in printed(listed_twice())

@@ -10,7 +10,7 @@ from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
 from evenhand.corpus.reading.formats import opened
 from evenhand.corpus.reading.options import Documents
-from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_source
+from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_sources
 from evenhand.corpus.reading.stores import Stored, local, scheme_of
 from evenhand.corpus.reading.unpacking import Damaged, packing_of
 from evenhand.schema import DataError, UsageError, unknown_name
@@ -71,8 +71,7 @@ def survey(
         raise unknown_name("unit of documents", documents, ["auto", *_UNIT_TOLD])
     if not sources:
         raise UsageError("No source is named.", "Name files, folders or patterns: [NAME=]ADDRESS ...")
-    for given in sources:
-        source = parse_source(given)
+    for given, source in zip(sources, parse_sources(sources), strict=True):
         _check_name(source, named)
         files = files_of(source, kind, notes)
         for entry in files:

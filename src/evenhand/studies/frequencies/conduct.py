@@ -6,6 +6,7 @@ import shutil
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from evenhand.studies.frequencies.record import (
     stored_plan,
 )
 
-MB = 1_000_000
+KB, MB = 1_000, 1_000_000
 PROBE_SECONDS = 3.0
 
 
@@ -163,14 +164,16 @@ def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) 
     if len(kept) == len(work.ranks):
         return
     total, there = plan.size, sum(piece.size for rank in kept for piece in work.ranks[rank])
+    small = total < 10 * MB
+    size = KB if small else MB
     place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
     with (
-        shown(progress, round(total / MB), round(there / MB), "MB"),
+        shown(progress, ceil(total / size), ceil(there / size), "kB" if small else "MB"),
         closing(do_ranks(place, work, stage, os.cpu_count() or 1, progress.note)) as doing,
     ):
         for done in doing:
             before, there = there, there + done.bytes
-            progress.advance(round(there / MB) - round(before / MB), 0, done.broken)
+            progress.advance(ceil(there / size) - ceil(before / size), 0, done.broken)
     if missing := len(work.ranks) - len(stage.kept(work)):
         raise DataError(
             f"{missing:,} of {len(work.ranks):,} ranks have ended, and what they gave is not in {work.folder}.",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.corpus.counting import NEAR
 from evenhand.measures import MEASURES
 from evenhand.reports import bytes_of, rendered
 from evenhand.schema import VERSION
@@ -24,6 +25,7 @@ from evenhand.studies.frequencies.wording import (
     headline,
     left_out,
     notes,
+    person_words,
     pronoun_rows,
 )
 from evenhand.studies.provenance import citations, provenance
@@ -58,6 +60,8 @@ def render_html(view: FrequencyView) -> str:
         lean_axis=lean_axis,
         tested=view.tables.leans["p"].drop_nulls().len(),
         window=view.counts.options.window,
+        near=NEAR,
+        person_words=person_words(view),
         together=together_rows(view),
         doubtful=doubtful_terms(view),
         as_published=view.counts.options.published,

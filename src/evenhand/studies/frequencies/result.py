@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.corpus import Counts, TermTable
-from evenhand.corpus.reading import parse_source
+from evenhand.corpus.reading import parse_sources
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import VERSION, UsageError, as_json, checked_kinds
 from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
@@ -251,4 +251,4 @@ def _reported(counted: Counted) -> Frequencies:
 
 
 def _called(options: FrequencyOptions) -> str:
-    return parse_source(options.sources[0]).corpus
+    return parse_sources(options.sources)[0].corpus

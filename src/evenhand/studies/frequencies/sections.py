@@ -13,6 +13,7 @@ from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     HIDDEN,
     PRONOUN,
+    axis_summary,
     axis_title,
     factor,
     figures,
@@ -98,7 +99,7 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
             AxisSection(
                 axis_title(kind, axis),
                 f"axis-{place}",
-                f"{mine.height:,} terms" + (f", {len(never):,} never found" if never else ""),
+                axis_summary(view, kind, axis),
                 _spread(view, kind, axis),
                 rows[0],
                 rows[1],

@@ -10,6 +10,7 @@ from evenhand.reports import Printer
 from evenhand.studies.frequencies.as_published import most_different, pronouns_both_ways
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
+    axis_summary,
     axis_title,
     besides,
     damaged,
@@ -91,9 +92,7 @@ def _axes(view: FrequencyView, out: Printer) -> None:
     for kind, axis in axes[:AXES]:
         mine = terms_of(view, kind, axis)
         found = mine.filter(pl.col("weighted_mean") > 0)
-        never = mine.height - found.height
-        told = f", {never} never found" if never else ""
-        out.line(f"{axis_title(kind, axis)} ({mine.height} terms{told})", "bold")
+        out.line(f"{axis_title(kind, axis)} ({axis_summary(view, kind, axis)})", "bold")
         if found.is_empty():
             continue
         out.line(_terms(found.head(TOP)))

@@ -54,12 +54,14 @@ def figures(share: float | None) -> str:
 
 
 def limits(low: float | None, high: float | None) -> str:
-    """An interval of shares; empty where it is not known.
+    """An interval of shares; empty where it is not known. A lower limit below a thousandth of the other is told as 0.
 
-    >>> limits(0.031, 0.052), limits(None, 1.0)
-    ('0.031–0.052', '')
+    >>> limits(0.031, 0.052), limits(None, 1.0), limits(1e-16, 100.0)
+    ('0.031–0.052', '', '0–100')
     """
-    return f"{figures(low)}–{figures(high)}" if known(low) and known(high) else ""
+    if low is None or high is None or not (known(low) and known(high)):
+        return ""
+    return f"{figures(low if low >= high / 1000 else 0.0)}–{figures(high)}"
 
 
 def factor(log_odds: float | None) -> str:
@@ -175,6 +177,24 @@ def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
 def terms_of(view: FrequencyView, kind: str, axis: str) -> pl.DataFrame:
     """The means of an axis, most frequent first, each spelling once."""
     return view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis) & ~pl.col("repeats"))
+
+
+def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
+    """How many terms an axis has, of how many lists, and how many were never found."""
+    mine = terms_of(view, kind, axis)
+    never = mine.filter(pl.col("weighted_mean") == 0).height
+    lists = view.table.terms.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))["source"].n_unique()
+    told = f"{mine.height:,} terms" + (f" of {lists} lists" if lists > 1 else "")
+    return told + (f", {never:,} never found" if never else "")
+
+
+def person_words(view: FrequencyView) -> str:
+    """What counts as another word for a person: nouns always, pronouns and names where they are among the terms."""
+    kinds = set(view.table.terms["kind"])
+    told = ["a noun for a person (woman, father, colleague; no occupation)"]
+    told += ["a she-, he- or they-pronoun (not I, we, you)"] * (PRONOUN in kinds)
+    told += ["a first name"] * ("name" in kinds)
+    return " or ".join(told)
 
 
 def axis_title(kind: str, axis: str) -> str:
