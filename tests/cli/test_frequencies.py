@@ -1,10 +1,13 @@
 """`evenhand frequencies`: a corpus counted and shown, gone on with, planned, and refused in words."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+from evenhand.schema import write_table
 
 
 @pytest.fixture
@@ -85,22 +88,55 @@ def unfinished(folder: str, **changed: object) -> None:
     record.write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize(
-    ("changed", "parts"),
-    [
-        ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
-        (
-            {"on": "slurm", "slurm": {"env_command": "touch evil"}},
-            ("made elsewhere", "--on slurm --set slurm.env_command=..."),
-        ),
-        ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
-        ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
-    ],
-)
-def test_a_stranger_s_folder_asks_no_machine_elsewhere(
-    evenhand, talk: Path, changed: dict[str, object], parts: tuple[str, ...]
-) -> None:
+ELSEWHERE = [
+    ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
+    (
+        {"on": "slurm", "slurm": {"env_command": "touch evil"}},
+        ("made elsewhere", "--on slurm --set slurm.env_command=..."),
+    ),
+    ({"on": "datatrove"}, ("made elsewhere", "--on datatrove")),
+    ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
+    ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
+]
+
+
+def test_a_stranger_s_folder_asks_no_machine_elsewhere(evenhand, talk: Path) -> None:
     assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
-    unfinished("counts", **changed)
-    evenhand("frequencies", "counts").refused(2, *parts)
+    for number, (changed, parts) in enumerate(ELSEWHERE):
+        shutil.copytree("counts", f"counts-{number}")
+        unfinished(f"counts-{number}", **changed)
+        evenhand("frequencies", f"counts-{number}").refused(2, *parts)
+    assert evenhand("frequencies", talk, "-o", "counts-0", "--terms", "pronouns").code == 0
+
+
+UNDIVIDED = [
+    ({"sources": ["s3://evil/x.txt"]}, "s3://evil/x.txt"),
+    ({"sources": ["one=http://evil/x.txt"]}, "http://evil/x.txt"),
+    ({"sources": ["one=//evil/x.txt"]}, "//evil/x.txt"),
+    ({"terms": ["https://evil/terms.csv"]}, "https://evil/terms.csv"),
+    ({"data": {"holisticbias": "\\\\evil\\share"}}, "evil"),
+]
+
+
+def test_nor_does_one_whose_division_was_taken_out(evenhand, talk: Path, monkeypatch) -> None:
+    """A sum says that nothing is read; without the division beside it all would be planned anew."""
     assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    total = Path("counts/counts.parquet").read_bytes()
+    monkeypatch.setattr(
+        "evenhand.studies.frequencies.conduct.planned", lambda *_: pytest.fail("it was asked")
+    )
+    for number, (changed, address) in enumerate(UNDIVIDED):
+        here = Path(f"counts-{number}")
+        shutil.copytree("counts", here)
+        unfinished(str(here), **changed)
+        (here / "counts.parquet").write_bytes(total)
+        (here / "pieces.parquet").unlink()
+        evenhand("frequencies", here).refused(2, address, "--trust-addresses")
+
+
+def test_a_division_of_other_files_than_the_record_names_is_refused(evenhand, talk: Path) -> None:
+    assert evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").code == 0
+    unfinished("counts")
+    pieces = pl.read_parquet("counts/pieces.parquet")
+    write_table(Path("counts/pieces.parquet"), pieces.with_columns(address=pl.lit("http://evil/x.jsonl")))
+    evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").refused(1, "divides other files")

@@ -1,6 +1,7 @@
 """The record of every kind of study: the same rules for versions, damage and folders of something else."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,17 @@ def test_a_study_whose_folders_lead_out_of_it_is_not_gone_on_with(tmp_path: Path
     (study / "levels" / "one").symlink_to(outside)
     with pytest.raises(DataError, match="one leads out of"):
         record.stored(study)
-    (tmp_path / "link").symlink_to(study)
+    deep = study / "levels" / "two" / "three"
     (study / "levels" / "one").unlink()
+    deep.mkdir(parents=True)
+    (deep / "four").symlink_to(tmp_path / "nothing")
+    with pytest.raises(DataError, match="four leads out of"):
+        record.stored(study)
+    (deep / "four").unlink()
+    if hasattr(os, "mkfifo"):  # reading it would wait for ever
+        os.mkfifo(deep / "pipe")
+        with pytest.raises(DataError, match="pipe is neither a file nor a folder"):
+            record.stored(study)
+        (deep / "pipe").unlink()
+    (tmp_path / "link").symlink_to(study)
     assert record.stored(tmp_path / "link") == {"seed": 0}

@@ -41,7 +41,8 @@ def frequencies(
     documents: str | None = typer.Option(
         None,
         metavar="line|paragraph|file",
-        help="What a document of plain text is. Default: a file in folders of several small ones, else a line.",
+        help="What a document of plain text is. Default: a file in folders of several of at "
+        "most 100 kB on average, else a line.",
     ),
     sample: str | None = typer.Option(
         None,

@@ -106,12 +106,18 @@ class StudyRecord:
     def _refuse_links(self, folder: Path) -> None:
         """A link in a study that somebody else made would have files elsewhere rewritten by going on with it."""
         whole = folder.resolve()
-        for inner in (*folder.glob("*"), *folder.glob("*/*")):
-            if inner.is_symlink() and not inner.resolve().is_relative_to(whole):
-                raise DataError(
-                    f"{inner} leads out of {folder}, to {inner.resolve()}.",
-                    "Put the folder itself in the place of the link if you trust it.",
-                )
+        for here, folders, files in os.walk(folder):
+            for inner in (Path(here, name) for name in (*folders, *files)):
+                there = Path(os.path.realpath(inner))
+                if inner.is_symlink() and not there.is_relative_to(whole):
+                    raise DataError(
+                        f"{inner} leads out of {folder}, to {there}.",
+                        "Put the folder itself in the place of the link if you trust it.",
+                    )
+                if not (inner.is_symlink() or inner.is_file() or inner.is_dir()):
+                    raise DataError(
+                        f"{inner} is neither a file nor a folder.", "Remove it if you trust the rest."
+                    )
 
     def _is_empty(self, folder: Path) -> bool:
         # A start that was killed while it wrote the record leaves a temporary: nothing of value.

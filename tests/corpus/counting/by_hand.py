@@ -31,7 +31,7 @@ TERMS = [  # name, kind, axis, group, surfaces (inflected ones behind /)
 def table() -> TermTable:
     terms, surfaces = [], []
     for number, (name, kind, axis, group, spelt) in enumerate(TERMS):
-        terms.append((number, name, kind, axis, group, "test", False))
+        terms.append((number, name, kind, axis, group, "test", "(" in name))
         listed, _, inflected = spelt.partition("/")
         for text in listed.split():
             surfaces.append((len(surfaces), number, text.replace("_", " "), False))
@@ -112,7 +112,9 @@ def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int)
             )
         ]
         for hit in hits:
-            hit["near"] = any(
+            of = terms[hit["term"]]
+            plural = not hit["exact"] and of["kind"] == "descriptor" and not of["ambiguous"]
+            hit["near"] = plural or any(
                 terms[other["term"]]["kind"] in ("person_noun", "pronoun", "name")
                 and 1 <= abs(other["word"] - hit["word"]) <= 5
                 for other in hits

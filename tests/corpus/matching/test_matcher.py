@@ -227,7 +227,7 @@ def test_every_hit_on_real_text_is_nested_and_numbered_as_loops_say(shared: Path
 
 @pytest.mark.parity
 def test_some_real_documents_in_all_as_written_slowly(shared: Path) -> None:
-    texts = [text[:400] for text in _real_text(shared)[::480]]
+    texts = [text[:400] for text in _real_text(shared)[::960]]
     table = build_terms()
     words = table.surfaces["text"].to_list()
     often = [w for w in words if len(w) < 8][:150]

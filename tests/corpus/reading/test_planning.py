@@ -166,7 +166,9 @@ def test_text_of_folders_is_taken_by_file_where_files_are_books(tmp_path: Path) 
         (tmp_path / "wikitext" / name).write_text(" = Title = \n \n A line .\n")
     assert {piece.kind for piece in pieces([str(tmp_path / "books")])} == {"text/file"}
     assert {piece.kind for piece in pieces([str(tmp_path / "wikitext")])} == {"text/line"}
-    (tmp_path / "books" / "c.txt").write_bytes(b"x" * (9 << 20))
+    with pytest.raises(UsageError, match="documents of two kinds: each file of plain text"):
+        pieces([f"one={tmp_path / 'books'}", f"one={tmp_path / 'wikitext'}"])
+    (tmp_path / "books" / "c.txt").write_bytes(b"x" * 400_000)
     assert {piece.kind for piece in pieces([str(tmp_path / "books")])} == {"text/line"}
     assert any("each line" in note for note in survey([str(tmp_path / "books")]).notes)
 

@@ -35,6 +35,7 @@ SIZES = {"web": 900, "news": 300}
 SKIPPED = {Reason.EMPTY: 2, Reason.NOT_JSON: 1, Reason.NOT_SAMPLED: 7, Reason.OTHER_RECORD: 5}
 
 
+@cache
 def texts(name: str, n: int, *, hostile: bool = False) -> list[str]:
     """Documents: blind people stand with she, old ones with he; white is a wall."""
     rng = np.random.default_rng(len(name))
@@ -59,27 +60,19 @@ def _sentences(rng: np.random.Generator, name: str) -> Iterator[str]:
 
 
 @cache
-def small_view(
-    *, hostile: bool = False, lists: tuple[str, ...] = ("descriptors", "pronouns")
-) -> FrequencyView:
-    """A view of both corpora."""
-    table = build_terms(lists)
+def small_view(*, hostile: bool = False) -> FrequencyView:
+    """A view of both corpora; a third of them where they are hostile."""
+    table = build_terms()
     matcher = Matcher(table)
     parts = []
     for name, n in SIZES.items():
         shown = f"<b>{name}</b>" if hostile else name
         counter = Counter(table, matcher, corpus=shown)
-        documents = texts(name, n, hostile=hostile)
+        documents = texts(name, n // 3 if hostile else n, hostile=hostile)
         folds = [hashlib.sha256(text.encode()).digest()[0] % 20 for text in documents]
         piece = Piece(shown, f"/data/{shown}\u202e.jsonl", "jsonl", 1000)
         counter.add(
-            Batch(
-                documents,
-                folds,
-                list(range(n)),
-                SKIPPED,
-                900,
-            ),
+            Batch(documents, folds, list(range(len(documents))), SKIPPED, 900),
             piece,
         )
         parts.append(counter.counts())

@@ -71,7 +71,7 @@ def test_a_count_in_which_nothing_was_found_is_drawn(view) -> None:
 
 
 def test_a_list_without_pronouns_is_drawn() -> None:
-    page = render_html(small_view(lists=("descriptors",)))
+    page = render_html(listed_twice())
     assert 'id="pronouns"' not in page and "often enough to be tested" in page
 
 

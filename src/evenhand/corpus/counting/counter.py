@@ -112,7 +112,7 @@ class Counter:
             np.cumsum(hits.words + 2 * NEAR) - hits.words
         )  # so far apart that none is near to the next one's
         position = first_words[document] + hits.word
-        near = near_person(position, order.person[rank])
+        near = near_person(position, order.person[rank]) | order.names_people[hits.surface]
         flags = order.exact[hits.surface] | (~hits.nested).view(np.uint8) << 1 | near.view(np.uint8) << 2
         self._hits.add((fold * order.size + rank) << FLAGS | flags)
         self._add_again(hits.surface, rank, fold)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.corpus.counting.options import PERSON_KINDS
+from evenhand.corpus.counting.options import DESCRIPTOR, PERSON_KINDS
 from evenhand.corpus.terms import TermTable
 
 
@@ -31,6 +31,9 @@ class Order:
         """(size,) place among `kinds` of each rank."""
         self.person = terms["kind"].is_in(PERSON_KINDS).to_numpy()
         """(size,) whether a hit of it speaks of a person."""
+        naming = (terms["kind"] == DESCRIPTOR) & ~terms["ambiguous"]
+        self.names_people = table.surfaces["inflected"].to_numpy() & naming.to_numpy()[self.of_surface]
+        """(surfaces,) whether it names people itself: "Californians", made of a descriptor without other senses."""
         self.groups = terms.select("kind", "axis", "group").unique(maintain_order=True)
         self.axes = terms.select("kind", "axis").unique(maintain_order=True)
         self.group = _numbered(terms.select("kind", "axis", "group"))

@@ -161,7 +161,8 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
     try:
         for path in begun:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
+            path.unlink(missing_ok=True)  # never through a link that lies there
+            path.open("xb").close()
         for share in range(SHARES):
             for rank, repeats in enumerate(_repeats_in([file.share(share) for file in files])):
                 if len(repeats):

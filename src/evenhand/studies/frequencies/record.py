@@ -1,6 +1,7 @@
 """The folder of a count: what it was begun with, which files and terms those were, and how they were divided."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count"
 is_count = RECORD.is_in
 TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.json", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
 """What else lies in the folder: the table of terms, the division, the sum, and the counts of ranks until then."""
-HERE = ("local", "datatrove", "ray")
-"""Places of this machine alone."""
+HERE = ("local", "ray")
+"""Places that a folder may decide: this machine alone, and nothing of it that reads what others may have written."""
+LEADS_OUT = re.compile(r"://|(?:^|=)[/\\]{2}")
+"""In an address of a store or a server, or a path to another machine's folders."""
 MOST_LISTED = 20
 """Files that an error lists."""
 PIECE_COLUMNS = {
@@ -84,7 +87,13 @@ def begin(folder: Path, plan: Plan) -> Plan:
     }
     RECORD.begin(folder, content, compared)
     if is_file(folder / PIECES):
-        plan = replace(plan, ranks=_read_ranks(folder))
+        divided = replace(plan, ranks=_read_ranks(folder))
+        if _files(divided) != _files(plan):
+            raise DataError(
+                f"{folder / PIECES} divides other files than the count was begun with.",
+                "It was changed by hand or by another program: start another count with -o.",
+            )
+        plan = divided
     else:
         plan.table.write(folder / TERMS)
         write_table(folder / PIECES, _piece_frame(plan.ranks))
@@ -103,7 +112,7 @@ def check_trust(
 
     stored: what the folder says. named: what the user says now. trusted: whether what it names may be asked.
     """
-    if trusted or is_file(folder / COUNTS):
+    if trusted or (is_file(folder / COUNTS) and is_file(folder / PIECES)):  # what is shown is in the folder
         return
     flags = []
     if stored.on not in HERE and "on" not in named:
@@ -116,12 +125,20 @@ def check_trust(
             f"The count {folder} is made elsewhere, which a folder alone cannot decide.",
             f"If you trust it, say so again: evenhand frequencies {folder} {' '.join(flags)}",
         )
-    read = [*stored.sources, *(read_kept(folder / PIECES)["address"] if is_file(folder / PIECES) else ())]
-    if there := [address for address in read if "://" in address]:
+    if there := next(filter(LEADS_OUT.search, _named_to_read(folder, stored)), None):
         raise ResumeRefused(
-            f"The count {folder} reads {there[0]}, which only the folder names.",
+            f"The count {folder} reads {there}, which only the folder names.",
             "If you trust it, add --trust-addresses, or name all sources again, with -o and the folder.",
         )
+
+
+def _named_to_read(folder: Path, stored: FrequencyOptions) -> Iterator[str]:
+    """All that a folder names to be read: files as they were divided, else sources, lists of terms and data sets."""
+    yield from stored.sources
+    yield from stored.terms
+    yield from stored.data.values()
+    if is_file(folder / PIECES):
+        yield from (piece.address for rank in _read_ranks(folder) for piece in rank)
 
 
 def stored_plan(folder: Path, options: FrequencyOptions) -> Plan | None:

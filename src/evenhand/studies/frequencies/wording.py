@@ -29,6 +29,9 @@ REASONS = {
 }
 
 
+UNITS = {"text/line": "each line", "text/paragraph": "each paragraph", "text/file": "each file"}
+
+
 def percent(share: float | None) -> str:
     """A share in percent with two figures that count; never 0 for something.
 
@@ -142,6 +145,19 @@ def copies(view: FrequencyView) -> str:
     )
 
 
+def units(view: FrequencyView) -> str:
+    """What a document of plain text was; empty where none was read."""
+    texts = view.counts.sources.filter(pl.col("kind").str.starts_with("text/")).select("corpus", "kind")
+    found = texts.unique(maintain_order=True).rows()
+    kinds = {kind for _, kind in found}
+    if not found:
+        return ""
+    if len(kinds) == 1:
+        return f"Of plain text {UNITS[kinds.pop()]} is a document (--documents)."
+    told = listing([f"{UNITS[kind]} in {corpus}" for corpus, kind in found])
+    return f"Of plain text a document is {told} (--documents): shares of these do not compare."
+
+
 def left_out(view: FrequencyView, corpus: str) -> str:
     """Documents of a corpus that were not counted, by reason, most first; empty where there are none."""
     return _by_reason(view, corpus, ~pl.col("reason").is_in(list(APART.values())))
@@ -238,7 +254,7 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 def notes(view: FrequencyView) -> list[str]:
     """What to beware of."""
     leans = view.tables.leans
-    told = [standing(view), *_without_intervals(view), copies(view)]
+    told = [*filter(None, [units(view)]), standing(view), *_without_intervals(view), copies(view)]
     if missing := _missing_pronouns(view):
         told.append(f"{missing}: no He:She ratio, and nothing leans.")
     elif leans.height and not leans["p"].drop_nulls().len():
