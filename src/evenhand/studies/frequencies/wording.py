@@ -258,7 +258,9 @@ def notes(view: FrequencyView) -> list[str]:
     if missing := _missing_pronouns(view):
         told.append(f"{missing}: no He:She ratio, and nothing leans.")
     elif leans.height and not leans["p"].drop_nulls().len():
-        told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
+        told.append(
+            "No term stands near pronouns often enough, and in enough documents, to say whether it leans to she or he."
+        )
     told.append(
         "A frequency says how often a word stands there, not of whom or how it is said: see the terms that are rarely "
         "of people. It is no verdict on a corpus."
