@@ -197,6 +197,8 @@ def main() -> None:
     except SystemExit as ended:
         if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word
             raise KeyboardInterrupt from ended
+        if isinstance(ended.__context__, BrokenPipeError):  # rich and typer end with 1 at what is said below
+            sys.exit(0)
         raise
     except FileNotFoundError:
         if _is_working_folder_there():
