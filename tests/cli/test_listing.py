@@ -106,6 +106,7 @@ def test_a_reader_who_has_seen_enough_is_no_error():
     command = f"{sys.executable} -m evenhand list measures | head -n 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
+    assert done.returncode == 0
     assert done.stdout.count("\n") == 1
 
 

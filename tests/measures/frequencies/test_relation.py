@@ -150,3 +150,28 @@ def test_what_is_not_a_table_of_frequencies_is_refused() -> None:
         frequency_relation(often.drop("near_person"), outcomes(often, 0.0), total=N)
     with pytest.raises(DataError, match="twice"):
         frequency_relation(pl.concat([often, often]), outcomes(often, 0.0), total=N)
+
+
+def test_few_descriptors_beside_people_give_no_number() -> None:
+    people = {
+        "axis": "age",
+        "descriptor": [f"d{i}" for i in range(24)],
+        "bucket": [f"b{i}" for i in range(24)],
+    }
+    for beside, known in ((3, False), (12, True)):
+        near = [i + 1 if i < beside else 0 for i in range(24)]
+        often = pl.DataFrame(
+            people | {"documents": [30 + i for i in range(24)], "near_person": near, "tokens": None}
+        )
+        kind = often.select(
+            "axis",
+            "descriptor",
+            outcome=pl.lit("valence"),
+            template=pl.lit("t"),
+            answers=1,
+            value=pl.int_range(24) * 7 % 11,
+        )
+        rows = frequency_relation(often, kind, total=1000).relations
+        row = rows.filter((pl.col("counted") == "near_person") & pl.col("axis").is_null()).to_dicts()[0]
+        assert (row["estimate"] is not None) == known
+        assert known or row["note"].startswith("Too few: 3 of 24")

@@ -19,6 +19,7 @@ import pytest
 from evenhand.corpus import read_counts
 from evenhand.runs import Silence, locked
 from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError
+from evenhand.studies.audit import audit
 from evenhand.studies.frequencies import FrequencyOptions
 from evenhand.studies.frequencies.conduct import conduct, go_on, planned, probe
 from evenhand.studies.frequencies.record import stored_options
@@ -259,3 +260,13 @@ def test_a_driver_killed_at_any_moment_goes_on_to_the_same_counts(corpus: Path, 
     counts = read_counts(folder / "counts.parquet")
     for name in ("totals", "terms", "groups", "pairs", "contexts", "skipped", "sources"):
         assert getattr(counts, name).equals(getattr(whole.counts, name)), name
+
+
+def test_what_evenhand_wrote_is_no_corpus(corpus: Path, tmp_path: Path) -> None:
+    conduct(options(corpus), tmp_path / "count")
+    with pytest.raises(UsageError, match="holds counts, and no documents"):
+        planned(options(tmp_path / "count" / "counts.parquet"))
+    run = audit("puppet/random", benchmarks=["evenhand-likelihood"], limit=4, output=tmp_path / "run")
+    with pytest.raises(UsageError, match="is the run of an audit") as refused:
+        planned(options(run.path))
+    assert "--join" in str(refused.value.hint)
