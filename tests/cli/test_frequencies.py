@@ -29,7 +29,7 @@ def test_a_corpus_is_counted_shown_and_shown_again(evenhand, talk: Path) -> None
     for name in ("report.html", "frequencies.json", "terms.json", "tables/frequencies.parquet"):
         assert Path("counts", name).is_file(), name
     frequencies = pl.read_csv("counts/tables/frequencies.csv")
-    assert frequencies.filter(name="deaf")["documents"].to_list() == [10]
+    assert frequencies.filter(name="Deaf")["documents"].to_list() == [10]
     numbers = json.loads(Path("counts/frequencies.json").read_text())
     assert numbers["corpora"][0]["documents"] == 40 and numbers["broken_share"] == pytest.approx(1 / 41)
     talk.unlink()

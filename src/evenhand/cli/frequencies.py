@@ -28,8 +28,8 @@ def frequencies(
         [],
         "--terms",
         "-t",
-        help="A list of terms: descriptors, holisticbias, pronouns, names, births, or a CSV with columns term, axis, "
-        "group; repeatable, or with commas. Default: descriptors,pronouns.",
+        help="A list of terms: descriptors, holisticbias, holisticbias-nouns, pronouns, names, births, or a CSV "
+        "with columns term, axis, group; repeatable, or with commas. Default: descriptors,pronouns.",
         autocompletion=lists_of_terms,
     ),
     column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),
@@ -110,8 +110,9 @@ def frequencies(
     """Count how often people are spoken of in a corpus: descriptors, pronouns, names, or lists of your own.
 
     Says of every term in how many documents it stands, how often, beside which others, and whether it is of people at
-    all, with intervals; tables as the papers have them. What cannot be read is counted by reason. Press Ctrl-C at any
-    time: `evenhand frequencies DIR` goes on.
+    all (near a noun for a person, a she-, he- or they-pronoun, or a first name if names are among the terms; not near
+    I, we, you or an occupation), with intervals; tables as the papers have them. What cannot be read is counted by
+    reason. Press Ctrl-C at any time: `evenhand frequencies DIR` goes on.
     """
     asked = options_of(
         locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"

@@ -110,11 +110,13 @@ def test_what_no_fold_changes_is_not_certain() -> None:
     assert found.estimate[0] == 0 and np.isnan(found.low[0])
 
 
-def test_one_fold_alone_says_nothing_of_ratios_and_what_is_exact_of_shares() -> None:
-    found = clustered_shares(np.array([[3.0]]), np.array([10.0]))
-    exact = binomtest(3, 10).proportion_ci(method="exact")
-    assert (found.low[0], found.high[0]) == pytest.approx((exact.low, exact.high))
-    assert np.isnan(jackknifed(lambda a: a, np.array([[3.0]])).low[0])
+@pytest.mark.parametrize("folds", [1, 2])
+def test_few_folds_say_nothing_of_how_far_numbers_would_move(folds: int) -> None:
+    part = np.arange(3.0, 3.0 + folds)[None]
+    shares = clustered_shares(part, np.full(folds, 10.0))
+    assert shares.estimate[0] == part.mean() / 10 and np.isnan([shares.low, shares.high]).all()
+    ratios = jackknifed(lambda a: a, part)
+    assert ratios.estimate[0] == part.sum() and np.isnan(ratios.low[0])
 
 
 def test_tables_that_do_not_belong_together_are_refused() -> None:

@@ -117,7 +117,7 @@ def test_a_name_of_an_axis_is_shown_once() -> None:
         ("Wiccan", False),
         ("nun", True),
     ]
-    assert axis.summary == "4 terms, 1 never found" and axis.never == ("Jain",)
+    assert axis.summary == "4 terms of 2 lists, 1 never found" and axis.never == ("Jain",)
     assert "over all 3 " in axis.spread and "Noun phrases (1) are not" in axis.spread
 
 

@@ -32,6 +32,7 @@ def test_it_says_what_was_counted_in_80_columns(view) -> None:
     assert max(map(len, text.splitlines())) <= 80
     words = " ".join(text.split())
     assert "1,200 documents of 2 corpora" in words and "left out 2 empty and 1 no JSON" in words
+    assert "besides, 7 documents not drawn and 5 WARC records without text" in words
     assert "never found)" in words and "white" in words.partition("Rarely of people")[2]
     assert "blind" in words.partition("Nearer to she")[2].partition("Nearer to he")[0]
 
@@ -61,7 +62,7 @@ def test_a_corpus_without_her_says_so_with_a_limit() -> None:
 def test_a_name_is_printed_once_and_files_that_break_off_are_named() -> None:
     what = "/data/faiths.jsonl.gz: its gzip is damaged (CRC check failed)."
     text = printed(listed_twice(damage=what), width=120)
-    religion = text.partition("religion (4 terms, 1 never found)")[2]
+    religion = text.partition("religion (4 terms of 2 lists, 1 never found)")[2]
     assert religion.count("Buddhist") == 1 and "nun* 20.0" in religion and "* a noun phrase" in religion
     assert f"Damaged files (what could be read of them counts):\n{what}" in text
     assert "Damaged" not in printed(listed_twice())

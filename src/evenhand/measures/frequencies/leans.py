@@ -66,11 +66,11 @@ def pronoun_leans(
     Raises UsageError for a group without terms. Source: a difference of log odds as Bordia & Bowman 2019 take of
     gendered words near others.
 
-    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 500, "words": 9000})
-    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 3, "term": [0, 0, 1, 1, 2, 2],
-    ...     "hits_alone": [2000, 2000, 4000, 4000, 900, 900]})
-    >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "first": [0, 0, 1, 1], "second": 2,
-    ...     "windows": [80, 82, 40, 42]})
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2], "documents": 500, "words": 9000})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2] * 3, "term": [0, 0, 0, 1, 1, 1, 2, 2, 2],
+    ...     "hits_alone": [2000] * 3 + [4000] * 3 + [900] * 3})
+    >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2] * 2, "first": [0, 0, 0, 1, 1, 1], "second": 2,
+    ...     "windows": [54, 55, 53, 27, 28, 27]})
     >>> pronoun_leans(totals, found, both, first=[0], second=[1], of=[2]).select(
     ...     "with_first", "expected_first", pl.col("estimate").round(2), "leaning").row(0)
     (162, 81.33333333333333, 1.37, 'with she')

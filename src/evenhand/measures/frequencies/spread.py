@@ -108,8 +108,8 @@ CARDS = (
             "tried the weighted, unbiased weighted and unweighted deviation, about its mean and ours, its standard "
             "error, weights of roots and logarithms, and p (1 - p), in percent and in fractions; none fits more than 3 "
             "of 40 rows. Seven printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
-            "2.50; also feminine, stud, black, religious, older and younger), so that corpora that are not printed must "
-            "have entered both. Ours are 0.15 points or less from the printed means.",
+            "2.50; also feminine, stud, black, religious, older and younger), so that corpora that are not printed "
+            "must have entered both. Ours are 0.15 points or less from the printed means.",
         ),
         unit="percent of documents",
     ),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.corpus.counting import NEAR
 from evenhand.measures import MEASURES
 from evenhand.reports import bytes_of, rendered
 from evenhand.schema import VERSION
@@ -19,10 +20,12 @@ from evenhand.studies.frequencies.sections import (
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     REASONS,
+    besides,
     damaged,
     headline,
     left_out,
     notes,
+    person_words,
     pronoun_rows,
 )
 from evenhand.studies.provenance import citations, provenance
@@ -57,6 +60,8 @@ def render_html(view: FrequencyView) -> str:
         lean_axis=lean_axis,
         tested=view.tables.leans["p"].drop_nulls().len(),
         window=view.counts.options.window,
+        near=NEAR,
+        person_words=person_words(view),
         together=together_rows(view),
         doubtful=doubtful_terms(view),
         as_published=view.counts.options.published,
@@ -95,6 +100,7 @@ def _corpora(view: FrequencyView) -> list[tuple[str, ...]]:
             f"{row['words'] / row['documents']:,.0f}",
             f"{row['left_out']:,}",
             left_out(view, row["corpus"]),
+            besides(view, row["corpus"]),
         )
         for row in view.tables.corpora.iter_rows(named=True)
     ]

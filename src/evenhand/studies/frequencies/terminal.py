@@ -12,6 +12,7 @@ from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     axis_summary,
     axis_title,
+    besides,
     damaged,
     factor,
     figures,
@@ -57,6 +58,9 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
     out.show(table)
     for row in view.tables.corpora.filter(pl.col("left_out") > 0).to_dicts():
         out.line(f"{row['corpus']}: left out {left_out(view, row['corpus'])}", "dim")
+    for corpus in view.tables.corpora["corpus"]:
+        if apart := besides(view, corpus):
+            out.line(f"{corpus}: besides, {apart}", "dim")
     wrong = damaged(view)
     if wrong:
         out.line("Damaged files (what could be read of them counts):", "bold")

@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import known, label, listing, number
+from evenhand.studies.frequencies.tabulating import APART
 from evenhand.studies.frequencies.view import FrequencyView
 
 HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
-SAMPLED = "not_sampled"
 NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
 REASONS = {
     "not_json": "no JSON",
@@ -21,10 +21,11 @@ REASONS = {
     "invalid_utf8": "invalid UTF-8",
     "binary": "binary",
     "truncated": "cut off",
+    "too_long": "too long (more than 64 MiB)",
     "unreadable": "unreadable",
     "other_record": "WARC records without text",
     "duplicate": "copies of a document counted before",
-    SAMPLED: "not drawn",
+    "not_sampled": "documents not drawn",
 }
 
 
@@ -158,8 +159,17 @@ def units(view: FrequencyView) -> str:
 
 
 def left_out(view: FrequencyView, corpus: str) -> str:
-    """Documents of a corpus that were not counted, by reason, most first."""
-    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
+    """Documents of a corpus that were not counted, by reason, most first; empty where there are none."""
+    return _by_reason(view, corpus, ~pl.col("reason").is_in(list(APART.values())))
+
+
+def besides(view: FrequencyView, corpus: str) -> str:
+    """What a corpus holds besides: documents that were not drawn, and records that are no document."""
+    return _by_reason(view, corpus, pl.col("reason").is_in(list(APART.values())))
+
+
+def _by_reason(view: FrequencyView, corpus: str, wanted: pl.Expr) -> str:
+    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0) & wanted)
     by_reason = (
         rows.group_by("reason")
         .agg(pl.col("documents").sum())
@@ -192,6 +202,15 @@ def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
     lists = view.table.terms.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))["source"].n_unique()
     told = f"{mine.height:,} terms" + (f" of {lists} lists" if lists > 1 else "")
     return told + (f", {never:,} never found" if never else "")
+
+
+def person_words(view: FrequencyView) -> str:
+    """What counts as another word for a person: nouns always, pronouns and names where they are among the terms."""
+    kinds = set(view.table.terms["kind"])
+    told = ["a noun for a person (woman, father, colleague; no occupation)"]
+    told += ["a she-, he- or they-pronoun (not I, we, you)"] * (PRONOUN in kinds)
+    told += ["a first name"] * ("name" in kinds)
+    return " or ".join(told)
 
 
 def axis_title(kind: str, axis: str) -> str:
@@ -235,7 +254,7 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 def notes(view: FrequencyView) -> list[str]:
     """What to beware of."""
     leans = view.tables.leans
-    told = [*filter(None, [units(view)]), standing(view), copies(view)]
+    told = [*filter(None, [units(view)]), standing(view), *_without_intervals(view), copies(view)]
     if missing := _missing_pronouns(view):
         told.append(f"{missing}: no He:She ratio, and nothing leans.")
     elif leans.height and not leans["p"].drop_nulls().len():
@@ -247,6 +266,16 @@ def notes(view: FrequencyView) -> list[str]:
         "of people. It is no verdict on a corpus."
     )
     return told
+
+
+def _without_intervals(view: FrequencyView) -> list[str]:
+    told = view.tables.frequencies.group_by("corpus", maintain_order=True).agg(
+        pl.col("share_high").is_not_null().any()
+    )
+    few = told.filter(~pl.col("share_high"))["corpus"].to_list()
+    if not few:
+        return []
+    return [f"No intervals of {listing(few)}: so few documents do not tell how far a share would move."]
 
 
 def _missing_pronouns(view: FrequencyView) -> str:

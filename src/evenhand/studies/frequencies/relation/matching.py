@@ -64,7 +64,8 @@ def matched(
     if known.is_empty():
         raise DataError(
             f"None of the run's {joined.height} descriptors was counted ({', '.join(missing['descriptor'][:5])}, ...).",
-            "Count the list that the run asks about: --terms descriptors (our sentences) or --terms holisticbias.",
+            "Count the list that the run asks about: --terms descriptors (our sentences) or "
+            "--terms holisticbias,holisticbias-nouns.",
         )
     columns = ("documents", "near_person", "even", "odd")
     return Matched(
