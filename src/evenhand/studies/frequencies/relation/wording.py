@@ -235,7 +235,6 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
-        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_null())
@@ -263,7 +262,6 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
-        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_not_null() & (pl.col("counted") == "documents"))
@@ -310,7 +308,6 @@ def _judged_cells(row: Mapping[str, Any]) -> list[str]:
         number(row["minimum_detectable"], 2),
         f"{row['n']:,}",
         f"{row['n_units']:,}",
-        f"{row['n_templates']:,}",
     ]
 
 
