@@ -36,12 +36,12 @@ class Arranged:
     @property
     def held(self) -> int:
         """Columns that are held equal."""
-        return self.columns.shape[1] - 2
+        return int(self.columns.shape[1]) - 2
 
     @property
     def groups(self) -> int:
         """Number of clusters."""
-        return 1 + int(self.clusters.max(initial=-1))
+        return len(np.unique(self.clusters))
 
     @property
     def residuals(self) -> Floats:

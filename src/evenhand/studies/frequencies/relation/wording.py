@@ -235,7 +235,6 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
-        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_null())
@@ -244,7 +243,8 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
             heads,
             [_cells(one, row) for row in rows.to_dicts()],
             ("Rank correlations with the number of documents that a descriptor stands in; finds: the smallest, of "
-             "frequencies free of noise, that is found in about four of five samples like this that are measurable.",),
+             "numbers without noise and shared ranks, found in about four of five samples like this that are "
+             "measurable.",),
         )  # fmt: skip
 
 
@@ -262,7 +262,6 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
-        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_not_null() & (pl.col("counted") == "documents"))
@@ -309,7 +308,6 @@ def _judged_cells(row: Mapping[str, Any]) -> list[str]:
         number(row["minimum_detectable"], 2),
         f"{row['n']:,}",
         f"{row['n_units']:,}",
-        f"{row['n_templates']:,}",
     ]
 
 
