@@ -99,7 +99,13 @@ def counting_givens() -> list[Given]:
         Given(
             "rank-bytes", 5e6, "bytes of counts a rank", "assumed: a file of counts of 5,000 terms with pairs"
         ),
-        Given("rank-growth", 0.6, "power of the sampled share by which such a file shrinks", "GROWTH"),
+        Given(
+            "rank-growth",
+            0.75,
+            "power of the sampled share by which it shrinks",
+            "assumed: seen in 2 MB of text",
+        ),
+        Given("rank-least", 20e3, "bytes of counts a rank at least", "assumed: seen in 2 MB of text"),
         Given("rank-read", 256 * 2**20, "bytes as stored a rank", "set: evenhand frequencies divides so"),
         Given("sample", 0.001, "of the documents, with --sample", "assumed"),
     ]
@@ -222,7 +228,10 @@ def plan_counting(a) -> dict:
             "requests": reads,
             "dollars": sum(money.values()),
             "dollars_by": money,
-            "stored_gigabytes": packed / a.rank_read * a.rank_bytes * share**a.rank_growth / 1e9,
+            "stored_gigabytes": packed
+            / a.rank_read
+            * max(a.rank_bytes * share**a.rank_growth, a.rank_least)
+            / 1e9,
             "ranks": packed / a.rank_read,
         }
     return found
@@ -358,9 +367,9 @@ def markdown(values, givens, counting, audit) -> None:
     rows(
         ("", "core-hours", f"on {values.cores:,.0f} cores", "read", "reads", "money", "counts kept"),
         [
-            f"| {name} | {found['core_hours']:,.0f} | {60 * found['hours']:,.1f} min (bound by {found['bound_by']}) | "
+            f"| {name} | {found['core_hours']:,.0f} | {found['hours']:,.2f} h (bound by {found['bound_by']}) | "
             f"{found['read_terabytes']:.2f} TB | {found['requests']:,.0f} | ${found['dollars']:,.2f} | "
-            f"{found['stored_gigabytes']:.0f} GB in {found['ranks']:,.0f} ranks |"
+            f"{found['stored_gigabytes']:.1f} GB in {found['ranks']:,.0f} ranks |"
             for name, found in counting.items()
         ],
     )
@@ -386,7 +395,7 @@ def markdown(values, givens, counting, audit) -> None:
             f"| {row['benchmark']}{' (not in the sum)' if row['aside'] else ''} | "
             f"{row['requests'] if row['requests'] == '' else format(row['requests'], ',')} | {row['answers']:,} | "
             f"{row['tokens_read'] / 1e6:,.1f} | {row['tokens_written'] / 1e6:,.1f} | {row['gpu_hours']:.2f} | "
-            f"${row['dollars']:.2f} | {row['stored_gigabytes'] * 1000:.0f} MB |"
+            f"${row['dollars']:.2f} | {row['stored_gigabytes']:.3f} GB |"
             for row in [*audit["benchmarks"], total]
         ],
     )

@@ -65,7 +65,7 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
         (("talk.jsonl", "--column", "body"), 1, ("text under 'body'", "--column text")),
         (("talk.jsonl", "--terms", "pronoun"), 2, ("Did you mean 'pronouns'",)),
         (("talk.jsonl", "--terms", "pronouns,"), 2, ("--terms was given without a name",)),
-        (("talk.jsonl", "--sample", "2"), 2, ("sample: Input should be less than or equal to 1",)),
+        (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than all: write 2%",)),
         (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
         (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
         (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),

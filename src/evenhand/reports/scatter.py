@@ -70,7 +70,13 @@ def scatter_svg(
     ticks = tuple(float(power) for power in range(first, last + 1, step))
     scale = replace(scale_over([first, last]), low=float(first), high=float(last), ticks=())
     area = PlotArea(
-        scale, scale_over([one.up for one in drawn], ticks=5), left=11.0, right=97.0, height=380, bottom=48
+        scale,
+        scale_over([one.up for one in drawn], ticks=5),
+        left=11.0,
+        right=97.0,
+        height=392,
+        bottom=48,
+        top=28,
     )
     parts = area.grid()
     for tick in ticks:
@@ -93,9 +99,9 @@ def scatter_svg(
             parts.append(line("link", x, y, label.x, label.y + (3 if label.y < y else -LINKED)))
     if never := [x for (x, _), one in zip(places, drawn, strict=True) if one.never]:
         parts.append(line("null", never[0], area.top, never[0], area.floor))
-        parts.append(text(never[0] + 0.7, area.floor - 4, "never found", anchor="start"))
+        parts.append(text(never[0], area.top - 4, "never found"))
     if unit:
-        parts.append(text(0, area.top - 4, unit, anchor="start"))
+        parts.append(text(0, 10, unit, anchor="start"))
     return area.drawn([*parts, *(label.svg for label in labels)], described=described)
 
 

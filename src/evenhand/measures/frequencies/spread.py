@@ -127,8 +127,9 @@ CARDS = (
             "Depends on which terms a list has. The paper found no relation with models' bias.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 23",
-            details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four numbers of the top ten from its "
-            "own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the rounding of these.",
+            details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four "
+            "numbers of the top ten from its own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the "
+            "rounding of these.",
         ),
         unit="percentage points of documents (standard deviation)",
     ),

@@ -265,8 +265,9 @@ def _folder(options: FrequencyOptions, name: str) -> Path | None:
 def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
     """How long counting would take, by counting for some seconds what is then forgotten.
 
-    Returns `files`, `bytes`, `ranks`, `terms`, `person_nouns` (counted to tell senses), `workers`, and `seconds` by what was read in `probe_seconds`
-    (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be read.
+    Returns `files`, `bytes`, `ranks`, `terms`, `person_nouns` (counted to tell senses), `workers`, and `seconds` by
+    what was read in `probe_seconds` (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be
+    read.
     """
     work = _work(plan, Path())
     counters = Counters(plan.table, work.counting)

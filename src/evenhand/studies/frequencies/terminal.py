@@ -102,6 +102,8 @@ def _axes(view: FrequencyView, out: Printer) -> None:
             )
     if len(axes) > AXES:
         out.line(f"and {len(axes) - AXES} more axes on the page", "dim")
+    if view.tables.corpora.height > 1:
+        out.line("Each corpus by itself: on the page, and in tables/frequencies.csv", "dim")
     if view.tables.means["noun_phrase"].any():
         out.line(f"{PHRASE} a noun phrase that HolisticBias lists beside its descriptors", "dim")
 

@@ -219,6 +219,8 @@ def axis_title(kind: str, axis: str) -> str:
     >>> axis_title("descriptor", "race_ethnicity"), axis_title("name", "names"), axis_title("mine", "teams")
     ('race ethnicity', 'names', 'mine: teams')
     """
+    if (kind, axis) == ("descriptor", "nonce"):
+        return "nonce: invented words, of nobody"
     return label(axis) if kind in ("descriptor", "name") else f"{label(kind)}: {label(axis)}"
 
 
