@@ -111,7 +111,7 @@ def _refuse_results(sources: Sequence[str]) -> None:
                 f"{source} is the run of an audit, and no corpus.",
                 f"To hold it against a count: evenhand frequencies COUNTS --join {source}",
             )
-        if source.suffix == ".parquet" and is_file(source) and is_counts(str(source)):
+        if source.suffix == ".parquet" and is_file(source) and is_counts(source):
             raise UsageError(
                 f"{source} holds counts, and no documents.",
                 "Show the folder of a count, or in Python: frequency_tables(read_counts(FILE), TABLE, sampled=1.0) of "
