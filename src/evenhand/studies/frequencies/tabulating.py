@@ -154,7 +154,7 @@ def _with_pronouns(counts: Counts, table: TermTable) -> pl.DataFrame:
     zeros = missing.join(there, how="cross").with_columns(
         pl.lit(0).alias(name) for name in counts.groups.columns if name not in (*key, *there.columns)
     )
-    return pl.concat([counts.groups, zeros.select(counts.groups.columns).cast(dict(counts.groups.schema))])
+    return pl.concat([counts.groups, zeros.select(counts.groups.columns).cast(counts.groups.schema)])
 
 
 def _named(table: TermTable) -> pl.DataFrame:
