@@ -112,7 +112,7 @@ def _parsed(content: bytes | None) -> dict[str, Any]:
 
 
 def _until(holder: dict[str, Any]) -> float:
-    """Until when a driver said that it works (seconds since 1970); 0 where the file says nothing that a driver would."""
+    """Until when a driver works (seconds since 1970), as it says; 0 where nothing is said that a driver would say."""
     until = holder.get("until")
     return float(until) if type(until) in (int, float) and 0 <= until < LAST else 0.0
 
