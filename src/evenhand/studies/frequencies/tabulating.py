@@ -19,7 +19,7 @@ from evenhand.measures import (
     share_ratios,
     term_frequencies,
 )
-from evenhand.schema import DataError, UsageError, write_table
+from evenhand.schema import DataError, UsageError, for_spreadsheets, write_table
 
 PRONOUN = "pronoun"
 APART = {"not_drawn": str(Reason.NOT_SAMPLED), "without_text": str(Reason.OTHER_RECORD)}
@@ -82,7 +82,10 @@ class FrequencyTables:
             if isinstance(table, pl.DataFrame):
                 yield f"{field.name}.parquet", write_table(folder / f"{field.name}.parquet", table)
                 if field.name in SPREADSHEETS:
-                    yield f"{field.name}.csv", write_table(folder / f"{field.name}.csv", table)
+                    yield (
+                        f"{field.name}.csv",
+                        write_table(folder / f"{field.name}.csv", for_spreadsheets(table)),
+                    )
 
 
 def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> FrequencyTables:

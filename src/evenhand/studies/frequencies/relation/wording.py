@@ -306,8 +306,7 @@ def _judged_cells(row: Mapping[str, Any]) -> list[str]:
         probability(row["p"]),
         probability(row["q"]),
         number(row["minimum_detectable"], 2),
-        f"{row['n']:,}",
-        f"{row['n_units']:,}",
+        *("–" if row[name] is None else f"{row[name]:,}" for name in ("n", "n_units")),
     ]
 
 
