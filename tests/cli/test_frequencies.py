@@ -199,3 +199,13 @@ def test_counts_of_terms_that_the_table_lacks_are_refused(evenhand, talk: Path) 
     evenhand("frequencies", "counts").refused(
         1, "counts/counts.parquet holds no counts of evenhand", "terms.json"
     )
+
+
+def test_a_corpus_s_name_is_no_formula_in_a_spreadsheet(evenhand, talk: Path) -> None:
+    talk.rename("=1+1.jsonl")
+    assert evenhand("frequencies", "./=1+1.jsonl", "-o", "counts", "--terms", "pronouns").code == 0
+    corpora = [
+        pl.read_csv(path)["corpus"].unique().to_list() for path in Path("counts/tables").glob("[cfg]*.csv")
+    ]
+    assert corpora and all(name.startswith("'=1") for names in corpora for name in names)
+    assert pl.read_parquet("counts/tables/frequencies.parquet")["corpus"][0].startswith("=1")

@@ -27,6 +27,7 @@ from .errors import (
 from .files import (
     as_json as as_json,
     atomic_write as atomic_write,
+    for_spreadsheets as for_spreadsheets,
     is_file as is_file,
     is_folder as is_folder,
     parse_json as parse_json,

@@ -25,6 +25,8 @@ HIDDEN = re.compile(
     "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 """What a terminal or an editor obeys and does not show; JSON can say it in plain letters."""
+CONTROL = r"[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+"""Characters that are obeyed and not shown, in the words of polars."""
 TableKind = Literal["parquet", "csv", "jsonl"]
 
 
@@ -78,6 +80,21 @@ def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None 
     with atomic_write(path) as handle:
         handle.write(content)
     return path
+
+
+def for_spreadsheets(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """A table whose texts no spreadsheet takes for formulas: an apostrophe before = + - and @, no control characters.
+
+    >>> import polars as pl
+    >>> names = pl.DataFrame({"name": ["=1+1", "-ish", "a\\x1bb", "deaf"], "number": [-1, 2, 3, 4]})
+    >>> for_spreadsheets(names)["name"].to_list()
+    ["'=1+1", "'-ish", 'a\ufffdb', 'deaf']
+    """
+    import polars as pl
+
+    shown = pl.col(pl.String).str.replace_all(CONTROL, "\ufffd")
+    formula = shown.str.contains(r"^\s*[=+\-@\ufffd]").fill_null(value=False)
+    return frame.with_columns(pl.when(formula).then(pl.lit("'") + shown).otherwise(shown).name.keep())
 
 
 def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) -> memoryview:

@@ -1,6 +1,8 @@
 """What users name is found: names of corpora, folders, patterns; clashes and empty sources are errors."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -194,3 +196,38 @@ def test_any_division_gives_every_document_once(
 
 def test_windows_paths_are_no_scheme() -> None:
     assert scheme_of(r"C:\data\a.jsonl") == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")
+def test_files_whose_names_are_no_utf8_are_named_and_left_out(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    odd = os.fsdecode(os.fsencode(tmp_path / "corpus") + b"/a\xff.jsonl")
+    Path(odd).write_text('{"text": "a"}\n')
+    with pytest.raises(DataError, match="1 files have names that are no UTF-8"):
+        survey([odd])
+    with pytest.raises(DataError, match="no UTF-8"):
+        survey([str(tmp_path / "corpus")])
+    (tmp_path / "corpus" / "b.jsonl").write_text('{"text": "b"}\n')
+    found = survey([str(tmp_path / "corpus")])
+    assert [Path(piece.address).name for piece in found.pieces] == ["b.jsonl"]
+    assert "no UTF-8" in found.notes[0] and found.notes[0].encode()
+
+
+def test_a_file_that_vanishes_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a"}\n')
+    (piece,) = survey([str(path)]).pieces
+    path.unlink()
+    with pytest.raises(
+        DataError, match=r"a\.jsonl was there when the work was planned, and is no longer"
+    ) as told:
+        list(read_batches(piece))
+    assert "goes on" in str(told.value.hint)
+
+
+def test_a_mark_of_byte_order_before_any_line_is_passed_over(tmp_path: Path) -> None:
+    """Shards that were put one behind another have such marks within."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"text": "a"}\n{"text": "b"}\n\xef\xbb\xbf{"text": "c"}\n')
+    (piece,) = survey([str(path)]).pieces
+    assert [text for batch in read_batches(piece) for text in batch.texts] == ["a", "b", "c"]

@@ -197,6 +197,7 @@ def test_holisticbias_in_both_versions(shared: Path) -> None:
     table = build_terms(["holisticbias"], holisticbias=folder)
     rows = table.terms.filter(source="holisticbias-v1.1").select("axis", "group", "name").rows()
     assert set(rows) == expected
+    assert surfaces(table, "immigrant") == ["immigrant", "immigrants"]  # by the noun phrase of that name
     nouns = build_terms(["holisticbias-nouns"], holisticbias=folder)
     assert set(nouns.terms["source"]) == {"evenhand", "holisticbias-v1.1-nouns"}
     assert surfaces(nouns, "with a disability") == ["with a disability", "with disabilities"]

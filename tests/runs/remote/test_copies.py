@@ -367,3 +367,23 @@ def test_a_lock_that_holds_too_long_names_its_file(memory):
     files.rm_file(f"{address}/.driver.json")
     with working_copy(address):
         pass
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["manifest.json", "/abs"], "no file can have: '/?/?abs'|leads out of it"),
+        (["manifest.json", "a//b"], "no file can have: 'a//b'"),
+        (["manifest.json", "x" * 300], "no file can have: 'xxx"),
+        (["manifest.json", "a", "a/b"], "an object 'a' that is a folder, too, of 'a/b'"),
+        (["holiday.jpg", "films/one.mov"], "holds no run, but 2 other objects, such as 'films/one.mov'"),
+    ],
+)
+def test_what_no_run_has_is_refused_before_anything_is_fetched(memory, monkeypatch, names, told):
+    address, files = memory
+    root = address.split(":/")[1]
+    found = {f"{root}/{name}": {"size": 1 << 40, "created": 1, "type": "file"} for name in names}
+    monkeypatch.setattr(type(files), "find", lambda *_, **__: found)
+    monkeypatch.setattr(stores.Store, "fetch", lambda *_: pytest.fail("fetched"))
+    with pytest.raises(DataError, match=told), working_copy(address):
+        pytest.fail("entered")

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from evenhand.corpus.reading.stores import Found, clear_errors, described, found, local, scheme_of, store_of
 from evenhand.corpus.reading.unpacking import PACKINGS
-from evenhand.schema import DataError, UsageError, is_file, is_folder, unknown_name
+from evenhand.schema import DataError, UsageError, is_file, is_folder, unknown_name, without_surrogates
 
 KIND_BY_ENDING = {
     ".parquet": "parquet",
@@ -158,14 +158,23 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
         where = "The folder holds no files" if folder else "There are no files"
         raise DataError(f"{where}: {address}", "Look at the path, and put patterns in quotation marks.")
     passed: Counter[str] = Counter()
+    odd = []
     files = []
     for file, name in listed:
+        if file.address != without_surrogates(file.address):  # what keeps the division could not hold it
+            odd.append(without_surrogates(name))
+            continue
         ending = ending_of(name)
         # in folders, .json is mostly what describes the data; lists of rows there end in .jsonl or .json.gz
         if kind is None and (not ending or (folder and name.lower().endswith(".json"))):
             passed[PurePosixPath(name).suffix or "no ending"] += 1
             continue
         files.append(SourceFile(file, name, kind or KIND_BY_ENDING[ending]))
+    if odd:
+        told = f"{without_surrogates(address)}: {len(odd):,} files have names that are no UTF-8, such as {odd[0]!r}"
+        if not files and not passed:
+            raise DataError(f"{told}.", "Rename them, or the folder that they are in.")
+        notes.append(f"{told}: left out. Rename them to have them counted.")
     endings = ", ".join(f"{ending} ({number:,})" for ending, number in passed.most_common(8))
     if not files:
         raise UsageError(

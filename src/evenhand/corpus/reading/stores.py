@@ -170,10 +170,23 @@ class Stored:
 
     def check_version(self) -> None:
         """Raises DataError where the file is not the one that was found when the work was planned."""
-        if self.version and found(self.address).version != self.version:
+        if not self.version:
+            return
+        hint = (
+            "Put back the file as it was, then run the same again: it goes on. Or begin anew in another folder (-o) to "
+            "count what is there now, and let the corpus rest while it is read."
+        )
+        try:
+            version = found(self.address).version
+        except DataError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            told = f"{self.address} was there when the work was planned, and is no longer (or cannot be reached)."
+            raise DataError(told, hint) from error
+        if version != self.version:
             raise DataError(
                 f"{self.address} is not the file it was when the work was planned: it was changed or replaced.",
-                "Let the corpus rest while it is read; begin anew in another folder to count it as it is now.",
+                hint,
             )
 
     def read(self, size: int = -1) -> bytes:

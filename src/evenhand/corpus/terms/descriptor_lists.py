@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from evenhand.corpus.normalising import normalised
 from evenhand.corpus.terms.ambiguity import is_ambiguous
 from evenhand.corpus.terms.candidates import Candidate
 from evenhand.prompts import HolisticBias, load_lexicon
@@ -49,12 +50,13 @@ def holisticbias_descriptors(
     else:
         sentences = HolisticBias.load(dataset_folder("holisticbias", version, folder), version)
     source = f"holisticbias-{sentences.version}{NOUNS * nouns}"
-    for phrase in sentences.phrases:
-        found = _descriptor_of(phrase)
-        if found is not None and (phrase.bucket == NONE) == nouns:
-            name, plural = found
+    shown = [(phrase, found) for phrase in sentences.phrases if (found := _descriptor_of(phrase)) is not None]
+    # "immigrant" is a descriptor without a plural, and a noun phrase with one
+    written = {normalised(name): plural for _, (name, plural) in shown if plural is not None}
+    for phrase, (name, plural) in shown:
+        if (phrase.bucket == NONE) == nouns:
             group = "" if nouns else phrase.bucket
-            plurals = plurals_of(phrase.axis, name, plural)
+            plurals = plurals_of(phrase.axis, name, plural or written.get(normalised(name)))
             yield Candidate(KIND, phrase.axis, group, name, source, plurals, is_ambiguous(name))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.runs.directory import MANIFEST
 from evenhand.runs.remote.lease import NAME as LEASE_NAME, Lease
 from evenhand.runs.remote.store import Store
-from evenhand.schema import is_file, is_temporary, parse_json, write_json
+from evenhand.schema import DataError, is_file, is_temporary, parse_json, write_json
 
 AT_ONCE = 8
 """Files that are fetched beside each other."""
@@ -28,12 +28,17 @@ class Mirror:
         self.notes: list[str] = []
 
     def pull(self) -> None:
-        """Make the working copy equal to the store.
+        """Make the working copy equal to the store. Raises DataError where other things than a run lie there.
 
         Files of which the store has another version are replaced. What the store never had is kept where it is of the
         same run: a driver that was killed, or lost its connection, had not put it there yet.
         """
         stored = {name: mark for name, mark in self.store.files().items() if not _is_own(name)}
+        if stored and MANIFEST not in stored:  # it is put there before anything else
+            raise DataError(
+                f"{self.store.address} holds no run, but {len(stored):,} other objects, such as {min(stored)!r}.",
+                "Give the address of a run, or one that nothing lies at.",
+            )
         self._part_with_another_run(stored)
         lacking = [
             name for name in stored if self._known.get(name) != [stored[name], _stat(self.folder / name)]

@@ -1,6 +1,7 @@
 """One folder on a store: its files listed, read and written, with errors that say what to do."""
 
 import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
@@ -8,12 +9,16 @@ from secrets import token_hex
 from typing import Any, TypeVar
 
 from evenhand.runs.remote.addresses import kind_of
-from evenhand.schema import DataError, EvenhandError, UsageError, WriteError, write_bytes
+from evenhand.schema import DataError, EvenhandError, UsageError, WriteError, atomic_write
 
 Result = TypeVar("Result")
 TRIES = 5
 WAIT = 1.0
 """Seconds before the second try; twice as long before each further one."""
+AT_ONCE = 1 << 20
+"""Bytes that are fetched of a file before they are written."""
+LONGEST = 255
+"""Bytes of the longest name that a file has on usual disks."""
 WHOLE_OR_ABSENT = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory", "oss", "r2", "hf"})
 """Stores that show an object only once all of it is there; elsewhere a file is renamed when it is whole."""
 S3 = "'evenhand[s3]'"
@@ -53,7 +58,7 @@ class Store:
     def files(self) -> dict[str, str]:
         """All files by their names below the folder, each with a mark that changes with its content.
 
-        Raises DataError for a name that leads out of the folder.
+        Raises DataError for names that lead out of the folder, or that no folder of this machine could have.
         """
 
         def listed() -> Mapping[str, Any]:
@@ -63,17 +68,25 @@ class Store:
 
         found = {}
         for path, facts in self._asked("read", self.address, listed).items():
-            name = str(path).lstrip("/").removeprefix(self._root.lstrip("/")).lstrip("/")
+            name = str(path).lstrip("/").removeprefix(self._root.lstrip("/")).removeprefix("/")
             if not name or facts.get("type") == "directory":
                 continue  # of a folder some programs leave an empty object
             inner = PurePosixPath(name)
             if inner.is_absolute() or ".." in inner.parts or "\\" in name or "\0" in name:
-                raise DataError(
-                    f"{self.address} holds an object whose name leads out of it: {name!r}.",
-                    "evenhand did not write it. Remove it, or give another folder.",
-                )
+                raise self._not_ours(f"an object whose name leads out of it: {name!r}")
+            if str(inner) != name or any(len(part.encode()) > LONGEST for part in inner.parts):
+                raise self._not_ours(f"an object whose name no file can have: {name[:100]!r}")
             found[name] = _mark(facts)
+        for name in found:
+            if above := next(
+                (str(folder) for folder in PurePosixPath(name).parents if str(folder) in found), None
+            ):
+                raise self._not_ours(f"an object {above!r} that is a folder, too, of {name!r}")
         return found
+
+    def _not_ours(self, what: str) -> DataError:
+        hint = "evenhand did not write it. Remove it, or give another folder."
+        return DataError(f"{self.address} holds {what}.", hint)
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; None where there is none."""
@@ -90,13 +103,18 @@ class Store:
 
     def fetch(self, name: str, path: Path) -> None:
         """Write a file here, whole or not at all."""
-        content = self.read(name)
-        if content is None:
-            raise DataError(
-                f"{self.address}/{name} was removed while it was being read.",
-                "Somebody else works in that folder. Run again.",
-            )
-        write_bytes(path, content)
+
+        def fetched() -> None:
+            try:
+                with self._files.open(self._path(name), "rb") as there, atomic_write(path) as here:
+                    shutil.copyfileobj(there, here, AT_ONCE)
+            except FileNotFoundError as error:
+                raise DataError(
+                    f"{self.address}/{name} was removed while it was being read.",
+                    "Somebody else works in that folder. Run again.",
+                ) from error
+
+        self._asked("read", name, fetched)
 
     def put(self, path: Path, name: str) -> str:
         """Store a file of this machine under a name; returns its mark. What is there under that name is whole."""

@@ -19,7 +19,7 @@ from evenhand.measures import (
     share_ratios,
     term_frequencies,
 )
-from evenhand.schema import DataError, UsageError, write_table
+from evenhand.schema import DataError, UsageError, for_spreadsheets, write_table
 
 PRONOUN = "pronoun"
 APART = {"not_drawn": str(Reason.NOT_SAMPLED), "without_text": str(Reason.OTHER_RECORD)}
@@ -82,7 +82,10 @@ class FrequencyTables:
             if isinstance(table, pl.DataFrame):
                 yield f"{field.name}.parquet", write_table(folder / f"{field.name}.parquet", table)
                 if field.name in SPREADSHEETS:
-                    yield f"{field.name}.csv", write_table(folder / f"{field.name}.csv", table)
+                    yield (
+                        f"{field.name}.csv",
+                        write_table(folder / f"{field.name}.csv", for_spreadsheets(table)),
+                    )
 
 
 def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> FrequencyTables:
@@ -154,7 +157,7 @@ def _with_pronouns(counts: Counts, table: TermTable) -> pl.DataFrame:
     zeros = missing.join(there, how="cross").with_columns(
         pl.lit(0).alias(name) for name in counts.groups.columns if name not in (*key, *there.columns)
     )
-    return pl.concat([counts.groups, zeros.select(counts.groups.columns).cast(dict(counts.groups.schema))])
+    return pl.concat([counts.groups, zeros.select(counts.groups.columns).cast(counts.groups.schema)])
 
 
 def _named(table: TermTable) -> pl.DataFrame:

@@ -34,7 +34,7 @@ def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterato
             try:
                 row = loads(line)
             except JSONDecodeError:
-                row, by_python = _otherwise(line.removeprefix(BOM) if place == 0 else line), True
+                row, by_python = _otherwise(line.removeprefix(BOM)), True
             if isinstance(row, Reason):
                 chunk.skipped[row] += 1
                 continue

@@ -235,7 +235,6 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
-        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_null())
@@ -263,7 +262,6 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("finds", "right"),
         ("descriptors", "right"),
         ("buckets", "right"),
-        ("templates", "right"),
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_not_null() & (pl.col("counted") == "documents"))
@@ -308,9 +306,7 @@ def _judged_cells(row: Mapping[str, Any]) -> list[str]:
         probability(row["p"]),
         probability(row["q"]),
         number(row["minimum_detectable"], 2),
-        f"{row['n']:,}",
-        f"{row['n_units']:,}",
-        f"{row['n_templates']:,}",
+        *("–" if row[name] is None else f"{row[name]:,}" for name in ("n", "n_units")),
     ]
 
 
