@@ -37,7 +37,7 @@ def test_cells_are_means_over_answers_and_descriptors_keep_their_own_bucket() ->
 
 
 def test_what_never_varies_within_an_axis_is_not_held_equal() -> None:
-    known = {"words": [1, 2, 1], "tokens": [0.5, 0.1, 0.2], "answers": [9, 9, 9]}
+    known = {"words": [1, 2, 1], "parts": [1, 1, 2], "tokens": [0.5, 0.1, 0.2], "answers": [9, 9, 9]}
     points = pl.DataFrame({"axis": ["a", "a", "b"], "characters": [3, 3, 9]} | known)
     numbers, names = controls_of(points)
     assert names == ["words", "tokens"]
