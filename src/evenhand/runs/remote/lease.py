@@ -114,7 +114,9 @@ def _parsed(content: bytes | None) -> dict[str, Any]:
 def _until(holder: dict[str, Any]) -> float:
     """Until when a driver works (seconds since 1970), as it says; 0 where nothing is said that a driver would say."""
     until = holder.get("until")
-    return float(until) if type(until) in (int, float) and 0 <= until < LAST else 0.0
+    if isinstance(until, bool) or not isinstance(until, int | float):
+        return 0.0
+    return float(until) if 0 <= until < LAST else 0.0
 
 
 def _told(holder: dict[str, Any]) -> str:
