@@ -6,7 +6,7 @@
 
 Every number that goes in is a flag. Its source is "measured" (by a script of this folder, read from perf/results),
 "published" (a paper, a vendor's data sheet, a list price) or "assumed": replace those by what you know. Nothing here
-was run on a cluster or a large card. Times are of work that never waits; add what queues and failures cost you.
+was run on a cluster or a large card. Times hold a tenth of waiting (`--idle`, `--idle-gpus`); add what queues cost you.
 """
 
 import argparse
@@ -85,7 +85,12 @@ def counting_givens() -> list[Given]:
             ),
         ),
         Given("packed", 2.5, "times smaller when packed", "assumed: zstd on web text"),
-        Given("unpack-speed", 400, "MB of text/s, one core", "assumed: zstd"),
+        Given(
+            "unpack-speed",
+            400,
+            "MB of text/s, one core",
+            "assumed: zstd alone, without finding lines or parsing",
+        ),
         Given("cores", 256, "cores at work", "assumed"),
         Given("node-cores", 16, "cores a machine", "assumed"),
         Given("node-network", 1250, "MB/s a machine", "assumed: 10 Gbit/s, nothing else on it"),
@@ -99,6 +104,13 @@ def counting_givens() -> list[Given]:
         Given(
             "rank-bytes", 5e6, "bytes of counts a rank", "assumed: a file of counts of 5,000 terms with pairs"
         ),
+        Given(
+            "rank-growth",
+            0.75,
+            "power of the sampled share by which it shrinks",
+            "assumed: seen in 2 MB of text",
+        ),
+        Given("rank-least", 20e3, "bytes of counts a rank at least", "assumed: seen in 2 MB of text"),
         Given("rank-read", 256 * 2**20, "bytes as stored a rank", "set: evenhand frequencies divides so"),
         Given("sample", 0.001, "of the documents, with --sample", "assumed"),
     ]
@@ -201,10 +213,11 @@ def plan_counting(a) -> dict:
         text = a.documents * a.document_bytes
         packed = text / a.packed
         counted = text * share / (a.count_speed * 1e6)
-        unpacked = text / (a.unpack_speed * 1e6)  # a sample is drawn by document: all of it is read
+        unpacked = text / (a.unpack_speed * 1e6)  # also of what is not drawn
         core_hours = (counted + unpacked) / HOUR / (1 - a.idle)
         nodes = a.cores / a.node_cores
-        by_cores, by_network = core_hours / a.cores, packed / (a.node_network * 1e6 * nodes) / HOUR
+        by_cores = core_hours / a.cores
+        by_network = packed / (a.node_network * 1e6 * nodes) / HOUR / (1 - a.idle)
         reads = packed / a.request_bytes
         money = {
             "cores": max(core_hours, by_network * a.cores) * a.core_price,
@@ -220,7 +233,10 @@ def plan_counting(a) -> dict:
             "requests": reads,
             "dollars": sum(money.values()),
             "dollars_by": money,
-            "stored_gigabytes": packed / a.rank_read * a.rank_bytes / 1e9,
+            "stored_gigabytes": packed
+            / a.rank_read
+            * max(a.rank_bytes * share**a.rank_growth, a.rank_least)
+            / 1e9,
             "ranks": packed / a.rank_read,
         }
     return found
@@ -234,7 +250,8 @@ def plan_audit(a) -> dict:
             f"{weights / 1e9:.0f} GB of weights do not fit on {a.replica_gpus:g} GPUs: raise --replica-gpus."
         )
     read_speed = a.gpu_flops * a.reading_use * a.replica_gpus / (2 * a.parameters)
-    # A step reads all weights once and computes a token of every continuation: the slower of both.
+    # A step reads all weights once and computes a token of every continuation: the slower of both. Keys and values
+    # are not counted: of texts as short as these they are a few percent of the weights.
     step = max(
         weights / (a.gpu_bandwidth * a.bandwidth_use * a.replica_gpus),
         2 * a.parameters * a.written_at_once / (a.gpu_flops * a.writing_use * a.replica_gpus),
@@ -355,9 +372,9 @@ def markdown(values, givens, counting, audit) -> None:
     rows(
         ("", "core-hours", f"on {values.cores:,.0f} cores", "read", "reads", "money", "counts kept"),
         [
-            f"| {name} | {found['core_hours']:,.0f} | {60 * found['hours']:,.1f} min (bound by {found['bound_by']}) | "
+            f"| {name} | {found['core_hours']:,.0f} | {found['hours']:,.2f} h (bound by {found['bound_by']}) | "
             f"{found['read_terabytes']:.2f} TB | {found['requests']:,.0f} | ${found['dollars']:,.2f} | "
-            f"{found['stored_gigabytes']:.0f} GB in {found['ranks']:,.0f} ranks |"
+            f"{found['stored_gigabytes']:.1f} GB in {found['ranks']:,.0f} ranks |"
             for name, found in counting.items()
         ],
     )
@@ -383,7 +400,7 @@ def markdown(values, givens, counting, audit) -> None:
             f"| {row['benchmark']}{' (not in the sum)' if row['aside'] else ''} | "
             f"{row['requests'] if row['requests'] == '' else format(row['requests'], ',')} | {row['answers']:,} | "
             f"{row['tokens_read'] / 1e6:,.1f} | {row['tokens_written'] / 1e6:,.1f} | {row['gpu_hours']:.2f} | "
-            f"${row['dollars']:.2f} | {row['stored_gigabytes'] * 1000:.0f} MB |"
+            f"${row['dollars']:.2f} | {row['stored_gigabytes']:.3f} GB |"
             for row in [*audit["benchmarks"], total]
         ],
     )

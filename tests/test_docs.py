@@ -137,6 +137,8 @@ def run_python(block: Block, names: dict[str, Any], page: Path) -> None:
 
 def why_not_here(call: dict[str, Any]) -> str | None:
     """Why a command cannot be run by a test: it wants the network, minutes, or data that is not on this machine."""
+    if call.get("on") not in (None, "local"):
+        return "a cluster"
     match call["verb"]:
         case "audit":
             model = call["model"]
@@ -177,8 +179,6 @@ def why_not_here(call: dict[str, Any]) -> str | None:
             places = [source.partition("=")[2] or source for source in call["sources"]]
             if any(TO_FILL_IN.fullmatch(str(place)) for place in [*places, call["join"] or "x"]):
                 return "a name to fill in"
-            if call["on"] not in (None, "local"):
-                return "a cluster"
             return None if all(Path(place).exists() for place in places) else "a corpus from elsewhere"
         case "measure" | "data counterfactuals":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None

@@ -68,6 +68,57 @@ HEAVY = {
 }  # fmt: skip
 
 
+CORPUS = ("ahocorasick_rs", "orjson", "pyarrow", "warcio", "zstandard")
+BEYOND_CORPUS = ("datatrove", "ray", "nltk", "s3fs", "pandas", *HIDDEN)
+COUNTED = ("talk.txt", "talk.jsonl", "talk.parquet", "talk.csv")
+
+
+def counted(hidden: tuple[str, ...], lines: list[list[str]], folder: Path) -> list[list]:
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, json.dumps(hidden), json.dumps(lines)],
+        cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answers, loaded = json.loads(done.stdout.splitlines()[-1])
+    assert loaded == []
+    return answers
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import polars as pl
+
+    folder = tmp_path_factory.mktemp("corpora")
+    said = pl.DataFrame({"text": ["She is deaf.", "He sings.", "They sing, and no one hears."]})
+    (folder / "talk.txt").write_text("\n".join(said["text"]), encoding="utf-8")
+    said.write_ndjson(folder / "talk.jsonl")
+    said.write_parquet(folder / "talk.parquet")
+    said.write_csv(folder / "talk.csv")
+    return folder
+
+
+def test_counting_runs_with_the_extra_corpus_alone(corpora: Path) -> None:
+    lines = [["frequencies", name, "-o", f"of {name}", "-t", "pronouns", "-w", "1"] for name in COUNTED]
+    troved = ["frequencies", "talk.txt", "--on", "datatrove", "-w", "1", "-o", "troved"]
+    answers = counted(BEYOND_CORPUS, [*lines, troved], corpora)
+    for code, out, err in answers[: len(lines)]:
+        assert code == 0, err
+        assert "3 documents" in out
+    code, _, err = answers[-1]
+    assert code == 2
+    assert "evenhand[cluster]" in err
+    assert "Traceback" not in err
+
+
+def test_counting_without_extras_names_the_one_that_it_needs(corpora: Path) -> None:
+    lines = [["frequencies", name, "-o", f"bare {name}", "-w", "1"] for name in COUNTED]
+    for code, _, err in counted((*CORPUS, *BEYOND_CORPUS), lines, corpora):
+        assert code == 1
+        assert "evenhand[corpus]" in err
+        assert err.count("not installed") == 1
+        assert "Traceback" not in err
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
     folder = tmp_path_factory.mktemp("light")

@@ -43,6 +43,13 @@ def test_a_plan_is_its_arithmetic():
     assert given["gpu-bandwidth"]["source"].startswith("published")
 
 
+def test_waiting_lengthens_what_the_network_bounds_too():
+    flags = "--documents 1e6 --document-bytes 3600 --unpack-speed 1e12 --cores 16 --packed 1 --node-network 1"
+    sampled = planned(*flags.split(), "--idle", "0.5")["counting"]["--sample 0.10%"]
+    assert sampled["bound_by"] == "the network"
+    assert sampled["hours"] == pytest.approx(2.0)  # 3.6 GB at 1 MB a second, half of it waited
+
+
 def test_a_plan_refuses_what_cannot_be():
     for flags in (["--cores", "0"], ["--parameters", "1e12"]):
         done = subprocess.run(

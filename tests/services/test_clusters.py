@@ -1,6 +1,7 @@
 """Which Ray cluster is joined, by what it is begun, and what is said where there is none. Ray itself is not started."""
 
 import os
+import socket
 import stat
 import sys
 import tempfile
@@ -26,7 +27,9 @@ class FakeRay(SimpleNamespace):
     def init(self, **settings: object) -> None:
         folder = settings.get("_temp_dir")
         if isinstance(folder, str):
-            settings["mode"] = stat.S_IMODE(Path(folder).stat().st_mode)
+            Path(folder).mkdir()
+            Path(folder).chmod(0o777)  # as Ray does
+            settings["mode"] = stat.S_IMODE(Path(folder).parent.stat().st_mode)
         self.asked.append(settings)
         if self.error is not None:
             raise self.error
@@ -41,6 +44,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRay:
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    monkeypatch.setattr(socket, "create_connection", lambda address, timeout: SimpleNamespace(close=int))
     return ray
 
 
@@ -60,7 +64,7 @@ def test_a_cluster_of_ones_own_is_private_quiet_and_ends(begun, monkeypatch, tmp
             assert ray is again is begun
         asked = begun.asked.pop()
         begun.ended = 0
-        assert not begun.asked and not Path(asked["_temp_dir"]).exists()
+        assert not begun.asked and not Path(asked["_temp_dir"]).parent.exists()
         assert asked["address"] == "local" and asked["include_dashboard"] is False
         assert asked["mode"] == 0o700 and len(asked["_temp_dir"]) <= LONGEST
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
@@ -93,8 +97,14 @@ def test_a_file_of_somebody_elses_names_no_cluster(begun, monkeypatch, tmp_path:
 @pytest.mark.parametrize(
     ("error", "message", "hint"),
     [
-        (ConnectionError("nobody\nat all"), "no Ray cluster answers there: nobody", "ray start --head"),
-        (ValueError("install ray[client]"), "needs Ray's client", r"pip install 'ray[client]'"),
+        (
+            ConnectionError("timed\nout."),
+            "listens at .* cannot join it: timed out",
+            "RAY_AUTH_TOKEN_PATH=FILE",
+        ),
+        (ArithmeticError(), "cannot join it: ArithmeticError", "RAY_AUTH_MODE=token"),
+        (RuntimeError("Version mismatch: Ray: 1"), "Version mismatch: Ray: 1", "the same Ray"),
+        (ValueError("install ray[client]"), "needs Ray's client", "pip install 'evenhand[ray]'"),
     ],
 )
 def test_a_cluster_that_does_not_answer_is_said(begun, error: Exception, message: str, hint: str) -> None:
@@ -103,6 +113,42 @@ def test_a_cluster_that_does_not_answer_is_said(begun, error: Exception, message
         raise AssertionError("nothing is entered")
     told.match(message)
     assert hint in told.value.hint and begun.asked[-1]["address"] == "ray://head:10001"
+
+
+def test_a_token_is_shown_where_it_was_named_or_the_cluster_is_ones_own(begun, monkeypatch, tmp_path) -> None:
+    modes = [
+        ("ray://head:10001", {"RAY_AUTH_TOKEN": "secret"}, "token"),
+        ("auto", {"RAY_AUTH_TOKEN_PATH": "file", "RAY_ADDRESS": "head:6379"}, "token"),
+        ("auto", {}, "token"),
+        ("auto", {"RAY_ADDRESS": "head:6379"}, None),
+        ("ray://head:10001", {}, None),
+        ("ray", {"RAY_AUTH_TOKEN": "secret"}, None),
+        ("auto", {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": "secret"}, "disabled"),
+    ]
+    file_of_ray_start(tmp_path)
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray/auth_token").write_text("kept")
+    for on, named, mode in modes:
+        environment = {"HOME": str(tmp_path), "RAY_TMPDIR": str(tmp_path), **named}
+        monkeypatch.setattr(os, "environ", environment)
+        with ray_cluster(on):
+            assert environment.get("RAY_AUTH_MODE") == mode, (on, named)
+
+
+def test_an_address_where_nothing_listens_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        for on, message in (
+            ("auto", "belongs to no Ray cluster"),
+            (f"ray://{address}", "no Ray cluster answers"),
+        ):
+            with pytest.raises(UsageError, match=f"{message}.*{address} cannot be reached"), ray_cluster(on):
+                raise AssertionError("nothing is entered")
+    assert ray.asked == []
 
 
 def test_without_ray_one_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def test_likelihoods_behind_a_mitigation_equal_those_of_one_process(tmp_path, po
     far = eh.audit("puppet/random", output=tmp_path / "far", on="ray", workers=2, **options)
     assert_alike(far, near)
     manifest = RunDirectory.open(far.path).manifest
-    assert manifest.sessions[-1].workers["workers"] == 2 and pools[0].hands.closed
+    assert manifest.sessions[-1].workers["workers"] == 2 and len(pools[0].hands.dead) == 2
     assert manifest.mitigations == RunDirectory.open(near.path).manifest.mitigations
     stored = json.loads((far.path / "manifest.json").read_text())["arguments_resolved"]
     assert not {"on", "workers"} & set(stored)
@@ -116,7 +116,7 @@ def test_rescoring_is_done_by_workers_too(tmp_path, pools, named):
     options = {"benchmarks": ["regard"], "limit": 4, "samples": 2, "classifiers": {"regard": "vader"}}
     run = eh.audit("puppet/blank", output=tmp_path / "run", **options)
     again = eh.rescore(run.path, {"regard": "evenhand/lexicon-toxicity"}, on="ray", workers=2)
-    assert len(pools) == 1 and pools[0].hands.closed
+    assert len(pools) == 1 and len(pools[0].hands.dead) == 2
     assert {label.workers is None for label in again.directory.manifest.labels.values()} == {True, False}
 
 

@@ -28,8 +28,8 @@ def frequencies(
         [],
         "--terms",
         "-t",
-        help="A list of terms: descriptors, holisticbias, pronouns, names, births, or a CSV with columns term, axis, "
-        "group; repeatable, or with commas. Default: descriptors,pronouns.",
+        help="A list of terms: descriptors, holisticbias, holisticbias-nouns, pronouns, names, births, or a CSV "
+        "with columns term, axis, group; repeatable, or with commas. Default: descriptors,pronouns.",
         autocompletion=lists_of_terms,
     ),
     column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),
@@ -41,7 +41,8 @@ def frequencies(
     documents: str | None = typer.Option(
         None,
         metavar="line|paragraph|file",
-        help="What a document of plain text is. Default: a file in folders of several small ones, else a line.",
+        help="What a document of plain text is. Default: a file in folders of several of at "
+        "most 100 kB on average, else a line.",
     ),
     sample: str | None = typer.Option(
         None,
@@ -72,8 +73,8 @@ def frequencies(
         None,
         "--on",
         metavar="PLACE",
-        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray, or "
-        "ray://HOST:PORT.",
+        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray "
+        "(a cluster of its own), ray://HOST:PORT, or auto (the Ray cluster that this machine belongs to).",
     ),
     ranks_at: str | None = typer.Option(
         None,
@@ -98,18 +99,20 @@ def frequencies(
     plan: bool = typer.Option(
         False, "--plan", help="Say what would be read, and how long that takes; write nothing."
     ),
-    join: Path | None = typer.Option(
+    join: str | None = typer.Option(
         None,
         "--join",
         metavar="RUN",
-        help="The folder of an audit: is a group that was seen more often treated otherwise?",
+        help="The folder of an audit, or its address on a store: is a group that was seen more often treated "
+        "otherwise?",
     ),
 ) -> None:
     """Count how often people are spoken of in a corpus: descriptors, pronouns, names, or lists of your own.
 
     Says of every term in how many documents it stands, how often, beside which others, and whether it is of people at
-    all, with intervals; tables as the papers have them. What cannot be read is counted by reason. Press Ctrl-C at any
-    time: `evenhand frequencies DIR` goes on.
+    all (near a noun for a person, a she-, he- or they-pronoun, or a first name if names are among the terms; not near
+    I, we, you or an occupation), with intervals; tables as the papers have them. What cannot be read is counted by
+    reason. Press Ctrl-C at any time: `evenhand frequencies DIR` goes on.
     """
     asked = options_of(
         locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"
@@ -164,13 +167,14 @@ def _print_plan(options: "FrequencyOptions") -> None:
     found = planned(options)
     told = probe(found)
     rows = {
-        "Files": f"{told['files']:,} ({told['bytes'] / 1e6:,.1f} MB as stored)",
+        "Files": f"{told['files']:,} ({wording.bytes_of(told['bytes'])} as stored)",
         "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
-        "Terms": f"{told['terms']:,}",
+        "Terms": f"{told['terms']:,}"
+        + (f", and {told['person_nouns']:,} words for people that tell senses" * (told["person_nouns"] > 0)),
         "Processes": f"{told['workers']:,}",
         "Time": "not known: nothing was read"
         if told["seconds"] is None
-        else f"{wording.duration(told['seconds'])}, by {told['probe_bytes'] / 1e6:,.1f} MB counted in "
+        else f"{wording.duration(told['seconds'])}, by {wording.bytes_of(told['probe_bytes'])} counted in "
         f"{told['probe_seconds']:.1f} s by one process",
     }
     console = Console()

@@ -24,6 +24,8 @@ from evenhand.schema import without_surrogates
 
 OTHER = "\x01"
 """What any sign becomes that is neither a word's nor plain punctuation."""
+GONE = b"\xff"
+"""What stands for a byte that is left out, in no text's UTF-8."""
 SPACE, LINE_END, HYPHEN, COMMA = b" \n-,"
 _OF_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
 _SPACES = frozenset(b" \t\r\v\f\x1c\x1d\x1e\x1f")
@@ -72,8 +74,7 @@ def normalised_bytes(texts: Sequence[str]) -> bytearray:
     """
     content = joined_bytes(texts)
     spelt = folded(content if content.isascii() else with_replacements(content, replacements(content)))
-    kept = single_spaces(spelt)
-    return spelt if kept is None else bytearray(np.frombuffer(spelt, np.uint8)[kept])
+    return spelt.translate(None, GONE) if single_spaces(spelt) else spelt
 
 
 def words_alone(content: bytearray) -> bytearray:
@@ -156,16 +157,16 @@ def folded(content: bytes) -> bytearray:
     return spelt
 
 
-def single_spaces(spelt: bytearray) -> NDArray[np.bool_] | None:
-    """Which bytes stay where runs of spaces and line ends become one space, a line end if they hold one, or two.
+def single_spaces(spelt: bytearray) -> bool:
+    """Change runs of spaces and line ends in place: into one space, a line end if they hold one, or two.
 
-    None if all do. The bytes that stay of a run are changed in place into what they become.
+    The bytes that are left over become `GONE`; returns whether there are any.
     """
     content = np.frombuffer(spelt, np.uint8)
     gap = _is_gap(content)
     seconds = np.flatnonzero(gap[1:] & gap[:-1]) + 1  # all of a run but its first
     if not len(seconds):
-        return None
+        return False
     new = np.ones(len(seconds), bool)
     new[1:] = seconds[1:] != seconds[:-1] + 1
     firsts = seconds[new] - 1
@@ -173,13 +174,9 @@ def single_spaces(spelt: bytearray) -> NDArray[np.bool_] | None:
     line_ends += content[firsts] == LINE_END
     content[firsts[line_ends > 0]] = LINE_END
     parting = firsts[line_ends > 1] + 1
+    content[seconds] = GONE[0]
     content[parting] = LINE_END
-    if len(parting) == len(seconds):
-        return None
-    kept = np.ones(len(content), bool)
-    kept[seconds] = False
-    kept[parting] = True
-    return kept
+    return len(parting) < len(seconds)
 
 
 def _is_gap(content: NDArray[np.uint8]) -> NDArray[np.bool_]:

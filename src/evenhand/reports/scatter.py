@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from evenhand.reports.drawing import PlotArea, dot, line, scale_over
+from evenhand.reports.drawing import PlotArea, cut, dot, line, scale_over, text
 
 HUES = (
     *("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770", "#0f8b8d", "#c2549a"),
@@ -19,20 +19,25 @@ SCATTER_STYLE = Markup(
         f"svg circle.hue{number}{{fill:{colour};stroke:none;opacity:.75}}.key .hue{number}{{color:{colour}}}"
         for number, colour in enumerate(HUES)
     )
+    + "svg line.link{stroke:currentColor;stroke-width:.6;opacity:.45}"
     + ".key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
 )
+LINKED = 12
+"""Pixels from a point, beyond which a line leads to its label."""
 NAMED = 5
 """Points at each end, of either scale, that are named."""
 
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """label: its name. across: natural logarithm of a share. up: its value. kind: number of what it belongs to."""
+    """label: its name. across: natural logarithm of a share. up: its value. kind: number of what it belongs to.
+    never: whether its share is none, and `across` only stands for that."""
 
     label: str
     across: float
     up: float
     kind: int = 0
+    never: bool = False
 
 
 def scatter_key(kinds: Sequence[str]) -> Markup:
@@ -51,7 +56,8 @@ def scatter_key(kinds: Sequence[str]) -> Markup:
 def scatter_svg(
     points: Sequence[ScatterPoint], *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """Values against logarithms of shares, the farthest points named; None where nothing can be drawn.
+    """Values against logarithms of shares, the farthest points named and those of no share marked; None where nothing
+    can be drawn.
 
     across: what the shares are, with their unit percent. unit: of the values.
     """
@@ -64,7 +70,13 @@ def scatter_svg(
     ticks = tuple(float(power) for power in range(first, last + 1, step))
     scale = replace(scale_over([first, last]), low=float(first), high=float(last), ticks=())
     area = PlotArea(
-        scale, scale_over([one.up for one in drawn], ticks=5), left=11.0, right=97.0, height=380, bottom=48
+        scale,
+        scale_over([one.up for one in drawn], ticks=5),
+        left=11.0,
+        right=97.0,
+        height=392,
+        bottom=48,
+        top=28,
     )
     parts = area.grid()
     for tick in ticks:
@@ -80,8 +92,16 @@ def scatter_svg(
         area.label_over(drawn[place].label, places[place][0], places[place][1] - 8) for place in sorted(ends)
     ]
     labels = area.clear_of(wanted, places)
+    of_label = {cut(drawn[place].label): places[place] for place in sorted(ends)}
+    for label in labels:
+        x, y = of_label[label.words]
+        if not y - LINKED < label.y < y + LINKED:
+            parts.append(line("link", x, y, label.x, label.y + (3 if label.y < y else -LINKED)))
+    if never := [x for (x, _), one in zip(places, drawn, strict=True) if one.never]:
+        parts.append(line("null", never[0], area.top, never[0], area.floor))
+        parts.append(text(never[0], area.top - 4, "never found"))
     if unit:
-        parts.append(area.label_over(unit, area.left, area.top - 2).svg)
+        parts.append(text(0, 10, unit, anchor="start"))
     return area.drawn([*parts, *(label.svg for label in labels)], described=described)
 
 

@@ -131,7 +131,7 @@ def execute(
                         bar.advance(there + spared, 0, 0)
                     for group in stage.groups():
                         asked = now.speaker if group["conversing"][0] and now.speaker else model
-                        begin_with = _first(group, first_shard * abreast(asked))
+                        begin_with = _first(group, first_shard) * abreast(asked)
                         first = sizes.get(group["decoding"][0], begin_with)
                         of_kind = _of_kind(plan, group).join(good, on="request_id", how="semi")
                         # Only where replies were good does a conversation go on.

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
-Unit = Literal["requests", "texts", "data sets", "MB"]
+Unit = Literal["requests", "texts", "data sets", "MB", "kB"]
 DONE_TO: dict[Unit, tuple[str, str]] = {
     "requests": ("answer", "answering"),
     "texts": ("judge", "judging"),
     "data sets": ("draw", "drawing"),
     "MB": ("count", "counting"),
+    "kB": ("count", "counting"),
 }
 
 

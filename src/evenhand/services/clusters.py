@@ -4,9 +4,11 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,10 @@ OBJECTS = 200_000_000
 """Bytes that a cluster of this machine's own keeps for what travels between its processes."""
 LONGEST = 40
 """Characters of its folder: Ray adds names of sockets to it, of which systems take 107 in all."""
+REACHED_IN = 10.0
+"""Seconds in which a machine must take a connection."""
+REASON = 500
+"""Characters of Ray's own message that are told."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
@@ -36,6 +42,8 @@ def ray_cluster(on: str) -> Iterator[Any]:
     Raises UsageError where Ray is not installed, no cluster answers, or only another user's file names one.
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    if on != LOCAL and _token_given(on):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray reads it once, when it is imported
     try:
         import ray
     except ImportError as error:
@@ -58,26 +66,66 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
 
 def _folder() -> str:
-    """A new one that this user alone may read: others could reach the cluster by what lies there."""
-    if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678"):
+    """A new one that this user alone may enter: others could reach the cluster by what lies there."""
+    if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678/r"):
         return tempfile.mkdtemp(prefix="ray-")
     return tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+
+
+def _token_given(on: str) -> bool:
+    """Whether a token is to be shown: one that was named, or to a cluster of this user's own the one in its file.
+
+    A cluster at an address is shown the kept one only where RAY_AUTH_MODE=token says so: it may be anybody's.
+    """
+    if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        return True
+    return (
+        on == BELONGS and "RAY_ADDRESS" not in os.environ and Path("~/.ray/auth_token").expanduser().exists()
+    )
 
 
 def _connect(ray: Any, on: str, folder: str | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     if folder is not None:
-        settings = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": folder}
+        within = f"{folder}/r"  # Ray opens the folder it is given to everybody, but not the one around it
+        settings = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": within}
         ray.init(address="local", **settings, **quiet)
         return
+    address = _own_address() if on == BELONGS else on
+    _check_listens(on, address)
     try:
-        ray.init(address=_own_address() if on == BELONGS else on, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-        if "ray[client]" in str(error):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say of a connection, the error says, too
+            ray.init(address=address, **quiet)
+    # Ray raises what it likes here: of its own, of grpc, and built-in ones.
+    except Exception as error:
+        why = " ".join(str(error).split())[:REASON].rstrip(".") or type(error).__name__
+        if "ray[client]" in why:
             raise UsageError(
-                f"--on {on} needs Ray's client, which is not installed.", "pip install 'ray[client]'"
+                f"--on {on} needs Ray's client, which is not installed.", "pip install 'evenhand[ray]'"
             ) from error
-        raise _nobody(on, str(error).strip().splitlines()[0]) from error
+        if "ersion mismatch" in why:
+            raise UsageError(
+                f"--on {on}: {why}.",
+                "Install the same Ray, with the same Python, here and on every machine of the cluster.",
+            ) from error
+        raise UsageError(
+            f"--on {on}: something listens at {address}, but this process cannot join it: {why}.",
+            "Is it the right port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://)? A cluster with tokens (Ray 2.59 "
+            "or later has them unless RAY_AUTH_MODE=disabled) wants its own here, too: in RAY_AUTH_TOKEN_PATH=FILE or "
+            "RAY_AUTH_TOKEN, or in ~/.ray/auth_token with RAY_AUTH_MODE=token.",
+        ) from error
+
+
+def _check_listens(on: str, address: str) -> None:
+    """Refuse an address where nothing listens at once; Ray itself would try for half a minute to several."""
+    host, _, port = address.removeprefix(CLIENT).partition("/")[0].rpartition(":")
+    if not (host and port.isdigit()):
+        return  # a name of Ray's own, or of a service that extends it
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACHED_IN).close()
+    except OSError as error:
+        raise _nobody(on, f"{address} cannot be reached ({error})") from error
 
 
 def _own_address() -> str:

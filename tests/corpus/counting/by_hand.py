@@ -18,6 +18,8 @@ TERMS = [  # name, kind, axis, group, surfaces (inflected ones behind /)
     ("African American", "descriptor", "race", "black", "african_american/african_americans"),
     ("black", "descriptor", "race", "black", "black"),
     ("deaf", "descriptor", "ability", None, "deaf"),
+    ("black (again)", "descriptor", "race", "black", "black"),
+    ("black (color)", "descriptor", "race", "color", "black/blacks"),
     ("woman", "person_noun", "person", None, "woman/women"),
     ("person", "person_noun", "person", None, "person"),
     ("Christian", "descriptor", "religion", "christian", "christian/christians"),
@@ -29,7 +31,7 @@ TERMS = [  # name, kind, axis, group, surfaces (inflected ones behind /)
 def table() -> TermTable:
     terms, surfaces = [], []
     for number, (name, kind, axis, group, spelt) in enumerate(TERMS):
-        terms.append((number, name, kind, axis, group, "test", False))
+        terms.append((number, name, kind, axis, group, "test", "(" in name))
         listed, _, inflected = spelt.partition("/")
         for text in listed.split():
             surfaces.append((len(surfaces), number, text.replace("_", " "), False))
@@ -72,8 +74,12 @@ class SlowMatcher:
             sentences=np.array([text.count(".") + 1 for text in texts], dtype=np.int64),
         )
 
-    def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
-        return start, start + len(self._surfaces[surface])
+    def originals(
+        self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        return [
+            (start, start + len(self._surfaces[row])) for start, row in zip(starts, surfaces, strict=True)
+        ]
 
 
 def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int) -> dict[str, dict]:
@@ -90,13 +96,15 @@ def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int)
         hits = [
             {
                 "term": surfaces[surface]["term"],
+                "place": (start, surfaces[surface]["text"]),
                 "exact": not surfaces[surface]["inflected"],
                 "nested": nested,
                 "sentence": sentence,
                 "word": word,
             }
-            for surface, nested, sentence, word in zip(
+            for surface, start, nested, sentence, word in zip(
                 found.surface.tolist(),
+                found.start.tolist(),
                 found.nested.tolist(),
                 found.sentence.tolist(),
                 found.word.tolist(),
@@ -104,7 +112,9 @@ def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int)
             )
         ]
         for hit in hits:
-            hit["near"] = any(
+            of = terms[hit["term"]]
+            plural = not hit["exact"] and of["kind"] == "descriptor" and not of["ambiguous"]
+            hit["near"] = plural or any(
                 terms[other["term"]]["kind"] in ("person_noun", "pronoun", "name")
                 and 1 <= abs(other["word"] - hit["word"]) <= 5
                 for other in hits
@@ -143,7 +153,9 @@ def counted(documents: Sequence[tuple[int, str]], table: TermTable, window: int)
                 if (t["kind"], t["axis"]) == (kind, axis) and group in (None, t["group"])
             ]
             tables["groups"][fold, kind, axis, group].update(
-                documents=1, hits=len(of_group), sentences=len({hit["sentence"] for hit in of_group})
+                documents=1,
+                hits=len({hit["place"] for hit in of_group}),
+                sentences=len({hit["sentence"] for hit in of_group}),
             )
         together: dict[str, set] = {"documents": set(), "sentences": set()}
         for one, other in itertools.combinations([hit for hit in hits if not hit["nested"]], 2):

@@ -1,5 +1,6 @@
 """Texts in memory count alike however they are handed over."""
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -17,6 +18,8 @@ FORMS = {
     "Arrow column": lambda texts: pa.chunked_array([texts]),
     "stream": lambda texts: pa.table({"text": texts}).to_reader(),
     "frame": lambda texts: pl.DataFrame({"text": texts}),
+    "pandas frame": lambda texts: pd.DataFrame({"n": range(len(texts)), "text": texts}),
+    "pandas series": lambda texts: pd.Series(texts),
     "series": lambda texts: pl.Series(texts),
 }
 
@@ -41,6 +44,8 @@ def test_batches_add_up_to_the_whole() -> None:
 def test_what_holds_no_texts_is_refused() -> None:
     with pytest.raises(UsageError, match="no column 'text'"):
         count_batch(pl.DataFrame({"body": TEXTS}), TABLE)
+    with pytest.raises(UsageError, match="no column 'text'; it has body"):
+        count_batch(pd.DataFrame({"body": TEXTS}), TABLE)
     with pytest.raises(UsageError, match="not of texts"):
         count_batch(pl.DataFrame({"text": [1]}), TABLE)
     with pytest.raises(UsageError, match="other things"):

@@ -10,10 +10,10 @@ from evenhand.corpus.counting import TABLES
 from tests.corpus.counting.by_hand import SlowMatcher, counted, table
 
 TABLE = table()
-WORDS = (
-    "she;him;american;americans;african american;black american;deaf;woman;person;christian;christians;mary"
+PEOPLE = (
+    "she;him;american;americans;african american;black;blacks;black american;deaf;woman;person;christian;mary"
 )
-WORDS = [*WORDS.split(";"), "a", "house", "of", "stone", "."]
+WORDS = [*PEOPLE.split(";"), "christians", "a", "house", "of", "stone", "."]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(st.integers(0, 19), TEXTS), max_size=12)
 KEYS = {

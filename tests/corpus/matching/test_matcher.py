@@ -65,8 +65,9 @@ def test_words_and_sentences_are_as_counted_slowly(texts: list[str]) -> None:
 def test_a_hit_stands_in_the_original_where_it_is_said_to(text: str) -> None:
     matcher = Matcher(SMALL)
     hits = matcher.find([text])
-    for start, surface in zip(hits.start.tolist(), hits.surface.tolist(), strict=True):
-        first, last = matcher.original(text, start, surface)
+    starts, surfaces = hits.start.tolist(), hits.surface.tolist()
+    places = matcher.originals([text] * len(starts), starts, surfaces)
+    for surface, (first, last) in zip(surfaces, places, strict=True):
         there = matcher.normalised(text[first:last]).replace("\n", " ")
         assert there == SURFACES[surface]
 
@@ -248,7 +249,7 @@ def test_places_in_long_originals(pieces: list[str]) -> None:
     hits = matcher.find([text])
     places = [m.start() for m in re.finditer("he", text)]
     for start, surface in list(zip(hits.start.tolist(), hits.surface.tolist(), strict=True))[::40]:
-        first, last = matcher.original(text, start, surface)
+        ((first, last),) = matcher.originals([text], [start], [surface])
         assert matcher.normalised(text[first:last]).replace("\n", " ") == SURFACES[surface]
         assert len(matcher.normalised(text[:first]).rstrip(" \n")) <= start
         assert SURFACES[surface] != "he" or first in places

@@ -31,6 +31,10 @@ def write(folder: Path, *names: str) -> None:
         ("data/c4/en/*.json.gz", "en", "data/c4/en/*.json.gz"),
         ("data/c4/**/x.jsonl", "c4", "data/c4/**/x.jsonl"),
         ("books/", "books", "books/"),
+        ("data/tiny20.jsonl", "tiny20", "data/tiny20.jsonl"),
+        ("data/news-2019.jsonl", "news-2019", "data/news-2019.jsonl"),
+        ("data/0007.txt", "data", "data/0007.txt"),
+        ("web_shard_3.csv", "web", "web_shard_3.csv"),
         ("train-00000-of-00002.parquet", "train", "train-00000-of-00002.parquet"),
         ("hf://datasets/allenai/c4@main/en/*.json.gz", "c4", "hf://datasets/allenai/c4@main/en/*.json.gz"),
         ("https://x.org/pile.jsonl.zst?download=true", "pile", "https://x.org/pile.jsonl.zst?download=true"),
@@ -101,6 +105,10 @@ def test_sources_of_one_name_are_one_corpus(tmp_path: Path) -> None:
     assert {
         piece.corpus for piece in pieces([f"{tmp_path}/a/part-0.jsonl", f"{tmp_path}/a/part-1.jsonl"])
     } == {"a"}
+    write(tmp_path, "a/web-1.jsonl", "a/web-2.jsonl", "b/web-1.jsonl")
+    shards = [f"{tmp_path}/a/web-1.jsonl", f"{tmp_path}/a/web-2.jsonl"]
+    assert [piece.corpus for piece in pieces(shards)] == ["web", "web"]
+    assert [piece.corpus for piece in pieces(shards[:1])] == ["web-1"]
     write(tmp_path, "a/train.jsonl", "b/train.jsonl")
     with pytest.raises(UsageError, match="would both be the corpus 'train'"):
         pieces([f"{tmp_path}/a/train.jsonl", f"{tmp_path}/b/train.jsonl"])
@@ -160,7 +168,9 @@ def test_text_of_folders_is_taken_by_file_where_files_are_books(tmp_path: Path) 
         (tmp_path / "wikitext" / name).write_text(" = Title = \n \n A line .\n")
     assert {piece.kind for piece in pieces([str(tmp_path / "books")])} == {"text/file"}
     assert {piece.kind for piece in pieces([str(tmp_path / "wikitext")])} == {"text/line"}
-    (tmp_path / "books" / "c.txt").write_bytes(b"x" * (9 << 20))
+    with pytest.raises(UsageError, match="documents of two kinds: each file of plain text"):
+        pieces([f"one={tmp_path / 'books'}", f"one={tmp_path / 'wikitext'}"])
+    (tmp_path / "books" / "c.txt").write_bytes(b"x" * 400_000)
     assert {piece.kind for piece in pieces([str(tmp_path / "books")])} == {"text/line"}
     assert any("each line" in note for note in survey([str(tmp_path / "books")]).notes)
 

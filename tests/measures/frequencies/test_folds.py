@@ -110,11 +110,13 @@ def test_what_no_fold_changes_is_not_certain() -> None:
     assert found.estimate[0] == 0 and np.isnan(found.low[0])
 
 
-def test_one_fold_alone_says_nothing_of_ratios_and_what_is_exact_of_shares() -> None:
-    found = clustered_shares(np.array([[3.0]]), np.array([10.0]))
-    exact = binomtest(3, 10).proportion_ci(method="exact")
-    assert (found.low[0], found.high[0]) == pytest.approx((exact.low, exact.high))
-    assert np.isnan(jackknifed(lambda a: a, np.array([[3.0]])).low[0])
+@pytest.mark.parametrize("folds", [1, 2])
+def test_few_folds_say_nothing_of_how_far_numbers_would_move(folds: int) -> None:
+    part = np.arange(3.0, 3.0 + folds)[None]
+    shares = clustered_shares(part, np.full(folds, 10.0))
+    assert shares.estimate[0] == part.mean() / 10 and np.isnan([shares.low, shares.high]).all()
+    ratios = jackknifed(lambda a: a, part)
+    assert ratios.estimate[0] == part.sum() and np.isnan(ratios.low[0])
 
 
 def test_tables_that_do_not_belong_together_are_refused() -> None:
@@ -127,3 +129,27 @@ def test_tables_that_do_not_belong_together_are_refused() -> None:
         folded(totals.with_columns(documents=0), "m")
     with pytest.raises(DataError, match="twice"):
         folded(totals.with_columns(documents=1, fold=0), "m")
+
+
+@pytest.mark.parametrize(
+    ("together", "size", "lowest", "highest"),
+    [(0.0, 1, 0.95, 1.0), (0.1, 10, 0.86, 0.94), (0.3, 3, 0.89, 0.96), (0.3, 10, 0.73, 0.82)],
+)
+def test_limits_where_texts_are_nearly_alike(
+    together: float, size: int, lowest: float, highest: float
+) -> None:
+    """What docs/frequencies.md tells of near copies: each falls into a fold by itself, and nothing widens for them."""
+    documents, terms, share = 1000, 120, 0.02
+    rng = np.random.default_rng(8)
+    texts = round(documents * together / size)
+    alike = np.concatenate([np.arange(documents - texts * size), -1 - np.repeat(np.arange(texts), size)])
+    held = []
+    for _ in range(12):
+        fold = rng.integers(0, 20, documents)
+        has = rng.random((terms, documents)) < share
+        has = has[:, alike]  # each of a group has what its first has; the last columns are groups
+        dealt = np.zeros((terms, 20))
+        np.add.at(dealt.T, fold, has.T.astype(float))
+        found = clustered_shares(dealt, np.bincount(fold, minlength=20).astype(float))
+        held.append((found.low <= share) & (share <= found.high))
+    assert lowest <= np.mean(held) <= highest, np.mean(held)

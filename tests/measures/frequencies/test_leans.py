@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.measures.frequencies.leans import HE, SHE, pronoun_leans
+from evenhand.measures.frequencies.leans import HE, LEAST_PAIRS, SHE, pronoun_leans
 from evenhand.schema import UsageError
 
 FOLDS = 20
@@ -14,17 +14,22 @@ OWN = {0: 6000, 1: 4000, 2: 20_000}  # she, her; he
 TOTALS = pl.DataFrame({"corpus": "a", "fold": range(FOLDS), "documents": 500})
 
 
-def counted(shares: list[float], pairs: int, *, seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Terms (from 3 on) of whose pairs with pronouns a share is with she or her; three pairs a document."""
+def counted(
+    shares: list[float], pairs: int, *, each: int = 3, alike: float = 4, seed: int = 1
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Terms (from 3 on) of whose pairs with pronouns a share is with she or her; so many pairs a document.
+
+    alike: how little documents differ in that share; far below 1 most have pronouns of one group alone.
+    """
     rng = np.random.default_rng(seed)
     own = [("a", fold, term, n // FOLDS) for term, n in OWN.items() for fold in range(FOLDS)]
     rows = []
     for term, share in enumerate(shares, start=3):
         for fold in range(FOLDS):
-            documents = rng.poisson(pairs / 3 / FOLDS)
-            with_she = int(rng.binomial(3, rng.beta(4 * share, 4 * (1 - share), documents)).sum())
+            documents = rng.poisson(pairs / each / FOLDS)
+            with_she = int(rng.binomial(each, rng.beta(alike * share, alike * (1 - share), documents)).sum())
             she = int(rng.binomial(with_she, 0.6))
-            for pronoun, n in ((0, she), (1, with_she - she), (2, 3 * documents - with_she)):
+            for pronoun, n in ((0, she), (1, with_she - she), (2, each * documents - with_she)):
                 rows.append(("a", fold, pronoun, term, n))
     terms = pl.DataFrame(own, schema=["corpus", "fold", "term", "hits_alone"], orient="row")
     return terms, pl.DataFrame(rows, schema=["corpus", "fold", "first", "second", "windows"], orient="row")
@@ -75,6 +80,16 @@ def test_where_nothing_leans_hardly_a_corpus_has_a_term_that_is_said_to() -> Non
         covered.append(found.select((pl.col("low") <= 0) & (pl.col("high") >= 0)).to_series().mean())
     assert sum(named) <= 3  # of 12 at 5 %: more come once in 500
     assert 0.93 <= np.mean(covered) <= 0.97
+
+
+def test_pairs_of_a_few_documents_are_not_judged() -> None:
+    """Of 12 documents with 20 pairs each half a percent say "he" alone, and then nothing seems to vary."""
+    terms, pairs = counted([1 / 3] * 200, 240, each=20, alike=0.3)
+    found = leans(terms, pairs, 200)
+    few = found.filter(pl.col("with_first") + pl.col("with_second") >= LEAST_PAIRS)
+    assert few.height > 100 and few["documents"].median() < 20
+    assert few["q"].drop_nulls().len() < 0.1 * few.height and not (few["leaning"] != "").any()
+    assert few.select((pl.col("low") <= 0) & (pl.col("high") >= 0)).to_series().mean() > 0.94
 
 
 def test_a_group_without_terms_is_refused() -> None:

@@ -50,7 +50,7 @@ def test_pmi_and_odds_are_those_of_a_loop(counted) -> None:
         assert row["positive_pmi"] == pytest.approx(max(pmi, 0.0))
         theirs = Table2x2(np.array(cells))
         assert row["log_odds"] == pytest.approx(theirs.log_oddsratio)
-        if both < LEAST_TOGETHER:
+        if row["expected"] < LEAST_EXPECTED and both < LEAST_TOGETHER:
             assert row["log_odds_low"] is None
             continue
         width = (row["log_odds_high"] - row["log_odds_low"]) / np.ptp(theirs.log_oddsratio_confint())
@@ -109,48 +109,56 @@ def test_rare_pairs_are_shown_and_not_tested() -> None:
     assert rare["pmi_low"] is None and rare["p"] is None and rare["q"] is None
 
 
-@pytest.mark.parametrize("expected", [6, 20, 200])
-def test_limits_of_pmi_hold_its_truth(expected: int) -> None:
+def dealt_pairs(
+    both: float, first: float, second: float, *, n: int = 20_000, rows: int = 800
+) -> pl.DataFrame:
+    """Associations of many pairs of which so many documents hold both, on average, and each alone."""
     rng = np.random.default_rng(5)
-    rows, n = 800, 20_000
-    sums = {}
-    for name, mean in (("both", expected), ("first", 400), ("second", 800)):
-        sums[name] = rng.poisson(mean / 20, (rows, 20))
+    together, *alone = (rng.poisson(mean / 20, (rows, 20)) for mean in (both, first - both, second - both))
     fold, pair = np.tile(np.arange(20), rows), np.repeat(np.arange(rows), 20)
     totals = pl.DataFrame(
         {"corpus": "a", "fold": range(20), "documents": n // 20, "sentences": n, "words": n}
     )
-    alone = [
-        pl.DataFrame(
-            {
-                "corpus": "a",
-                "fold": fold,
-                "term": 2 * pair + side,
-                "documents_alone": (sums[name] + sums["both"]).ravel(),
-            }
-        )
-        for side, name in enumerate(("first", "second"))
+    terms = [
+        pl.DataFrame({"fold": fold, "term": 2 * pair + side, "documents_alone": (own + together).ravel()})
+        for side, own in enumerate(alone)
     ]
-    terms = pl.concat(alone).with_columns(sentences_alone=0, hits_alone=0)
     pairs = pl.DataFrame(
-        {
-            "corpus": "a",
-            "fold": fold,
-            "first": 2 * pair,
-            "second": 2 * pair + 1,
-            "documents": sums["both"].ravel(),
-            "sentences": 0,
-            "windows": 0,
-        }
+        {"fold": fold, "first": 2 * pair, "second": 2 * pair + 1, "documents": together.ravel()}
+    ).with_columns(corpus=pl.lit("a"), sentences=0, windows=0)
+    named = pl.concat(terms).with_columns(corpus=pl.lit("a"), sentences_alone=0, hits_alone=0)
+    return associations(totals, named, pairs, window=1, levels=("documents",))
+
+
+@pytest.mark.parametrize("both", [6, 20, 200])
+def test_limits_of_pmi_hold_its_truth(both: int) -> None:
+    told = dealt_pairs(both, 400 + both, 800 + both).drop_nulls("pmi_low")
+    truth = math.log2(both * 20_000 / (400 + both) / (800 + both))
+    assert told.height > 0.9 * 800
+    assert 0.93 <= told.select(pl.lit(truth).is_between("pmi_low", "pmi_high")).to_series().mean() <= 0.985
+
+
+@pytest.mark.parametrize("expected", [3, 7])
+def test_independent_pairs_do_not_look_tied(expected: int) -> None:
+    told = dealt_pairs(expected, 400, 50 * expected).drop_nulls("pmi_low")
+    assert told.height < 10 if expected < LEAST_EXPECTED else told.height > 0.9 * 800
+    assert (told["pmi_low"] > 0).sum() <= 0.05 * 800
+
+
+def test_pairs_that_hardly_ever_should_and_often_do_have_limits() -> None:
+    rng = np.random.default_rng(7)
+    folds = rng.integers(0, 20, 4000).tolist()
+    documents = [[0, 1] if place < 40 else [] for place in range(4000)]  # 0.4 expected
+    tables = totals_of(documents, folds, words=9), terms_of(documents, folds), pairs_of(documents, folds)
+    row = associations(*tables, window=1, levels=("documents",)).row(0, named=True)
+    assert row["expected"] == pytest.approx(0.4) and row["pmi_low"] > 3 and row["p"] is None
+    in_three = [0 if place < 15 else 1 if place < 30 else 2 for place in range(4000)]
+    heaped = (
+        totals_of(documents, folds, words=9),
+        terms_of(documents, in_three),
+        pairs_of(documents, in_three),
     )
-    found = associations(totals, terms, pairs, window=1, levels=("documents",))
-    truth = math.log2(expected * n / (400 + expected) / (800 + expected))
-    covered = found.select(
-        ((pl.col("pmi_low") <= truth) & (truth <= pl.col("pmi_high"))).drop_nulls()
-    ).to_series()
-    # of pairs that are rare only those that came often are told: 10 or more of 6 expected are above the truth
-    assert expected == 6 or 0.93 <= covered.mean() <= 0.98
-    assert covered.len() > 0.9 * rows or expected == 6
+    assert associations(*heaped, window=1, levels=("documents",)).row(0, named=True)["pmi_low"] is None
 
 
 def test_unknown_levels_are_refused(counted) -> None:

@@ -24,7 +24,7 @@ MOST_DIFFERENT = 1e-4
 
 def audit_command(path, *more):
     return [sys.executable, "-m", "evenhand", "audit", "evenhand/reference", "-b", "regard", "--classifier", "vader",
-            "--device", "cpu", "--samples", "1500", "-o", str(path), *more]  # fmt: skip
+            "--device", "cpu", "--samples", "600", "-o", str(path), *more]  # fmt: skip
 
 
 def child(path, *more):

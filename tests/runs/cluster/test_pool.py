@@ -36,12 +36,12 @@ def test_pieces_shrink_towards_the_end_and_none_is_tiny():
         spans.append(span)
     sizes = [span.last - span.first for span in spans]
     assert sum(sizes) == 3200 and [span.first for span in spans[1:]] == [span.last for span in spans[:-1]]
-    assert sizes[0] == 3200 // 8 and sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == 600 and sizes == sorted(sizes, reverse=True)
     assert min(sizes[:-1]) >= 3200 // 4 // 16
 
 
-@pytest.mark.parametrize(("rate", "pieces"), [(None, 4), (1e9, 4), (800.0, 4), (100.0, 19), (1e-9, 24)])
-def test_a_piece_takes_about_a_second_where_there_is_so_much_to_do(rate, pieces):
+@pytest.mark.parametrize(("rate", "pieces"), [(None, 4), (1e9, 4), (800.0, 4), (100.0, 11), (1e-9, 18)])
+def test_a_piece_takes_about_two_seconds_where_there_is_so_much_to_do(rate, pieces):
     work = Work(Recipe(int), int, lambda first, last: (), 3200, workers=4, rate=rate)
     assert sum(1 for _ in iter(work.next, None)) == pieces
 

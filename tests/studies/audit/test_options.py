@@ -170,3 +170,10 @@ def test_axes_of_own_prompts_may_be_one_text_and_name_the_benchmark():
 def test_axes_of_own_prompts_need_a_file_and_no_other_benchmark(others, told):
     with pytest.raises(UsageError, match=told):
         read_config(None, [], {"model": "m", "counterfactual": ("gender",), **others})
+
+
+def test_the_option_on_is_a_name_in_a_file_not_true(tmp_path):
+    file = tmp_path / "options.yaml"
+    file.write_text("model: gpt2\non: ray\nretry_errors: on\n")
+    config = read_config(file, [], {})
+    assert config.on == "ray" and config.retry_errors is True

@@ -32,8 +32,10 @@ FILLER = [
 ]
 HOSTILE = "</script><script>alert(1)</script> <img src=x onerror=alert(2)> \u202ewhite\u202c \x1b[31m wall "
 SIZES = {"web": 900, "news": 300}
+SKIPPED = {Reason.EMPTY: 2, Reason.NOT_JSON: 1, Reason.NOT_SAMPLED: 7, Reason.OTHER_RECORD: 5}
 
 
+@cache
 def texts(name: str, n: int, *, hostile: bool = False) -> list[str]:
     """Documents: blind people stand with she, old ones with he; white is a wall."""
     rng = np.random.default_rng(len(name))
@@ -49,7 +51,7 @@ def _sentences(rng: np.random.Generator, name: str) -> Iterator[str]:
         elif drawn < 0.4:
             words[5:5] = ["elderly", "man", "he" if rng.random() < 0.8 else "she"]
         elif drawn < 0.6:
-            words[5:5] = [str(rng.choice(["deaf", "young", "Jewish", "tall", "gay"])), "person"]
+            words[5:5] = [str(rng.choice(["deaf", "young", "Jewish", "tall", "gay", "Kenyan"])), "person"]
         elif drawn < 0.75:
             words[5:5] = ["white", "wall"]
         elif drawn < (0.9 if name == "web" else 0.8):
@@ -70,7 +72,7 @@ def small_view(*, hostile: bool = False) -> FrequencyView:
         folds = [hashlib.sha256(text.encode()).digest()[0] % 20 for text in documents]
         piece = Piece(shown, f"/data/{shown}\u202e.jsonl", "jsonl", 1000)
         counter.add(
-            Batch(documents, folds, list(range(len(documents))), {Reason.EMPTY: 2, Reason.NOT_JSON: 1}, 900),
+            Batch(documents, folds, list(range(len(documents))), SKIPPED, 900),
             piece,
         )
         parts.append(counter.counts())
@@ -86,7 +88,10 @@ def listed_twice(*, damage: str = "") -> FrequencyView:
     faiths = [("all", "Buddhist"), ("all", "buddhist"), ("all", "Wiccan"), ("all", "Jain")]
     phrases = [(None, "Buddhist"), (None, "nun")]
     rows = [("descriptor", "religion", *each) for each in faiths + phrases]
-    terms = [(i, row[3], *row[:3], "holisticbias-v1.1", False) for i, row in enumerate(rows)]
+    terms = [
+        (i, row[3], *row[:3], f"holisticbias-v1.1{'' if row[2] else '-nouns'}", False)
+        for i, row in enumerate(rows)
+    ]
     spelt = [(i, i, row[3].lower(), False) for i, row in enumerate(rows)]
     table = TermTable(
         pl.DataFrame(terms, schema=TERM_COLUMNS, orient="row"),
@@ -96,6 +101,18 @@ def listed_twice(*, damage: str = "") -> FrequencyView:
     n = len(FAITHS)
     batch = Batch(FAITHS, list(range(n)), list(range(n)), {}, 90, True, None, damage)
     counter.add(batch, Piece("faiths", "/data/faiths.jsonl", "jsonl", 90))
+    counts = counter.counts()
+    return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
+
+
+@cache
+def speaking_of_men(lists: tuple[str, ...] = ("pronouns",)) -> FrequencyView:
+    """Twenty documents, all but one of which say he."""
+    table = build_terms(lists)
+    counter = Counter(table, Matcher(table), corpus="men")
+    documents = [f"He has {place}." for place in range(19)] + ["Nobody has any."]
+    places = list(range(20))
+    counter.add(Batch(documents, places, places, {}, 90), Piece("men", "/data/men.jsonl", "jsonl", 90))
     counts = counter.counts()
     return FrequencyView(counts, table, frequency_tables(counts, table, sampled=1.0), {"duplicates": "keep"})
 

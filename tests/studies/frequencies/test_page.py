@@ -67,12 +67,12 @@ def test_the_page_loads_nothing(hostile: str) -> None:
 
 def test_a_count_in_which_nothing_was_found_is_drawn(view) -> None:
     page = render_html(without_hits(view))
-    assert "None of the terms was found" in page and "Pronouns were not among the terms" in page
+    assert "None of the terms was found" in page and "No she-pronoun and no he-pronoun was found" in page
 
 
 def test_a_list_without_pronouns_is_drawn() -> None:
     page = render_html(listed_twice())
-    assert 'id="pronouns"' not in page and "often enough to be tested" in page
+    assert 'id="pronouns"' not in page and "often enough, and in enough documents, to be tested" in page
 
 
 def test_what_the_papers_way_of_counting_changes_is_shown(view) -> None:
@@ -117,7 +117,7 @@ def test_a_name_of_an_axis_is_shown_once() -> None:
         ("Wiccan", False),
         ("nun", True),
     ]
-    assert axis.summary == "4 terms, 1 never found" and axis.never == ("Jain",)
+    assert axis.summary == "4 terms of 2 lists, 1 never found" and axis.never == ("Jain",)
     assert "over all 3 " in axis.spread and "Noun phrases (1) are not" in axis.spread
 
 

@@ -29,6 +29,7 @@ from .options import (
     CountingOptions as CountingOptions,
 )
 from .storing import (
+    is_counts as is_counts,
     read_counts as read_counts,
     write_counts as write_counts,
 )

@@ -28,8 +28,8 @@ def count_batch(
     """Count the terms of a table in some texts.
 
     batch: texts in a list, or what speaks Arrow: a record batch, table or column of pyarrow, a frame or series of
-    Polars, a result of DuckDB; null and blank texts are counted as skipped. column: the texts of a table. corpus: its
-    name in the counts. matcher: `Matcher(table)`, given where there are many batches. pairs, window: see
+    Polars or pandas, a result of DuckDB; null and blank texts are counted as skipped. column: the texts of a table.
+    corpus: its name in the counts. matcher: `Matcher(table)`, given where there are many batches. pairs, window: see
     `CountingOptions`.
 
     Returns counts that `merged` adds to those of other batches. They keep no contexts and no sources, so that nobody
@@ -62,14 +62,11 @@ def _texts(batch: Any, column: str) -> list[str | None]:
     if isinstance(batch, pl.Series):
         series = batch
     elif isinstance(batch, pl.DataFrame) or hasattr(batch, "schema"):
-        frame = pl.DataFrame(batch)
-        if column not in frame.columns:
-            raise UsageError(
-                f"The batch has no column {column!r}.", f"Name one that it has: {', '.join(frame.columns)}."
-            )
-        series = frame[column]
+        series = _column(pl.DataFrame(batch), column)
     elif hasattr(batch, "__arrow_c_array__") or hasattr(batch, "__arrow_c_stream__"):
         series = pl.Series(batch)
+        if isinstance(series.dtype, pl.Struct):  # a table that does not say so, as of pandas
+            series = _column(series.struct.unnest(), column)
     else:
         several = list(batch)
         if not all(text is None or isinstance(text, str) for text in several):
@@ -83,3 +80,12 @@ def _texts(batch: Any, column: str) -> list[str | None]:
         )
     found: list[str | None] = series.cast(pl.String).to_list()
     return found
+
+
+def _column(frame: pl.DataFrame, column: str) -> pl.Series:
+    if column not in frame.columns:
+        raise UsageError(
+            f"The batch has no column {column!r}; it has {', '.join(frame.columns)}.",
+            "Name the one that holds the texts: column=...",
+        )
+    return frame[column]

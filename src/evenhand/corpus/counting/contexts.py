@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 import polars as pl
@@ -19,12 +21,16 @@ from evenhand.schema import without_surrogates
 
 AROUND = 60
 """Characters shown before and after a hit, at most."""
-HELD = 1 << 25
+HELD = 1 << 24
 """Characters of documents that wait to be cut, at most: what is drawn out again by then need not be cut."""
 BEGUN_WORD = re.compile(r"^\S+\s+(?=\S)")
 UNFINISHED_WORD = re.compile(r"(?<=\S)\s+\S+$")
 LARGEST = np.iinfo(np.uint64).max
 STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+Originals = Callable[[Sequence[str], Sequence[int], Sequence[int]], list[tuple[int, int]]]
+"""Texts, starts and surfaces of hits to their first characters and one past their last (`Matcher.originals`)."""
 
 
 @dataclass
@@ -44,10 +50,8 @@ class _Drawn:
 class ContextSample:
     """The `most` hits of the smallest keys of each term."""
 
-    def __init__(
-        self, order: Order, original: Callable[[str, int, int], tuple[int, int]], most: int, seed: int
-    ):
-        self._order, self._original, self._most, self._seed = order, original, most, seed
+    def __init__(self, order: Order, originals: Originals, most: int, seed: int):
+        self._order, self._originals, self._most, self._seed = order, originals, most, seed
         self._limit = np.full(order.size, LARGEST, dtype=np.uint64)
         self._drawn: dict[int, list[_Drawn]] = {}
         self._held = 0
@@ -103,17 +107,17 @@ class ContextSample:
 
     def _draw(self, rank: int, drawn: _Drawn) -> None:
         several = self._drawn.setdefault(rank, [])
-        several.append(drawn)
-        several.sort(key=lambda one: one.key)
+        insort(several, drawn, key=attrgetter("key"))
         del several[self._most :]
         if len(several) == self._most:
             self._limit[rank] = several[-1].key
 
     def _cut(self) -> None:
-        for one in self._all():
-            if one.text is not None:
-                first, last = self._original(one.text, one.start, one.surface)
-                one.cut, one.text = around(one.text, first, last), None
+        waiting = [(one, one.text) for one in self._all() if one.text is not None]
+        texts = [text for _, text in waiting]
+        starts, surfaces = [one.start for one, _ in waiting], [one.surface for one, _ in waiting]
+        for (one, text), place in zip(waiting, self._originals(texts, starts, surfaces), strict=True):
+            one.cut, one.text = around(text, *place), None
         self._held = 0
 
     def _all(self) -> Iterator[_Drawn]:

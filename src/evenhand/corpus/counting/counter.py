@@ -31,8 +31,10 @@ class Finder(Protocol):
         """All hits in documents."""
         ...
 
-    def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
-        """First character of a hit in the document as it was given, and one past its last."""
+    def originals(
+        self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """First character of hits in their documents as they were given, and one past the last."""
         ...
 
 
@@ -72,16 +74,11 @@ class Counter:
         self._hits = Tally(FOLDS * order.size << FLAGS)
         self._documents = Tally(FOLDS * order.size << FLAGS)
         self._sentences = Tally(FOLDS * order.size << 1)
-        self._groups = {
-            "documents": Tally(FOLDS * order.groups.height),
-            "sentences": Tally(FOLDS * order.groups.height),
-        }
-        self._axes = {
-            "documents": Tally(FOLDS * order.axes.height),
-            "sentences": Tally(FOLDS * order.axes.height),
-        }
+        columns = ("documents", "sentences", "again")
+        self._groups = {column: Tally(FOLDS * order.groups.height) for column in columns}
+        self._axes = {column: Tally(FOLDS * order.axes.height) for column in columns}
         self._pairs = PairTally(order, self._options.pairs)
-        self._contexts = ContextSample(order, matcher.original, contexts, seed)
+        self._contexts = ContextSample(order, matcher.originals, contexts, seed)
         self._published = PublishedTally(table) if published else None
         self._skipped: dict[str, int] = {}
         self._sources: dict[Piece, _Source] = {}
@@ -117,9 +114,10 @@ class Counter:
             np.cumsum(hits.words + 2 * NEAR) - hits.words
         )  # so far apart that none is near to the next one's
         position = first_words[document] + hits.word
-        near = near_person(position, order.person[rank])
+        near = near_person(position, order.person[rank]) | order.names_people[hits.surface]
         flags = order.exact[hits.surface] | (~hits.nested).view(np.uint8) << 1 | near.view(np.uint8) << 2
         self._hits.add((fold * order.size + rank) << FLAGS | flags)
+        self._add_again(hits.surface, rank, fold)
         found, found_rank, alone = self._add_documents(document, rank, flags, folds)
         self._pairs.add_within(Together.DOCUMENTS, found[alone], found_rank[alone], folds[found[alone]])
         first_sentences = np.cumsum(hits.sentences) - hits.sentences
@@ -135,6 +133,19 @@ class Counter:
         self._contexts.add(batch.texts, batch.places, piece, hits, rank, near)
         if self._published is not None:
             self._published.add(batch.texts, found, order.term[found_rank])
+
+    def _add_again(
+        self, surface: NDArray[np.int32], rank: NDArray[np.int64], fold: NDArray[np.int64]
+    ) -> None:
+        """Count the hits that stand where another term of the group, or axis, is spelt the same and found as well."""
+        order = self._order
+        for tallies, of_rank, many, is_again in (
+            (self._groups, order.group, order.groups.height, order.group_again),
+            (self._axes, order.axis, order.axes.height, order.axis_again),
+        ):
+            if is_again.any():
+                again = np.flatnonzero(is_again[surface])
+                tallies["again"].add(fold[again] * many + of_rank[rank[again]])
 
     def _add_documents(
         self,

@@ -27,7 +27,7 @@ TERM_COUNTS = {  # one row a corpus, fold and term that was found
     "documents_alone": pl.Int64,  # with a hit outside longer terms
     "hits_alone": pl.Int64,
     "sentences_alone": pl.Int64,  # with a hit outside longer terms
-    "hits_near_person": pl.Int64,  # a person noun, pronoun or name within NEAR words
+    "hits_near_person": pl.Int64,  # a person noun, pronoun or name within NEAR words, or names people itself
     "documents_near_person": pl.Int64,
 }
 GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null: any term of the axis
@@ -37,7 +37,7 @@ GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null:
     "axis": pl.String,
     "group": pl.String,
     "documents": pl.Int64,
-    "hits": pl.Int64,  # of its terms: a place that is of two of them counts for both
+    "hits": pl.Int64,  # a place that two of its terms spell the same counts once
     "sentences": pl.Int64,
 }
 # One row a corpus, fold and pair of terms first < second that were found together. Of hits outside longer terms alone

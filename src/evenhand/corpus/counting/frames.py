@@ -39,7 +39,8 @@ def group_frame(
 ) -> pl.DataFrame:
     """Columns of GROUP_COUNTS.
 
-    hits: as of `term_frame`. groups, axes: counts of documents and sentences, of codes fold * groups + group.
+    hits: as of `term_frame`. groups, axes: counts of documents, sentences, and hits of the same place again (which are
+    taken off), of codes fold * groups + group.
     """
     of_terms = hits.reshape(FOLDS, order.size, 1 << FLAGS).sum(axis=2)
     whole = order.axes.with_columns(group=pl.lit(None, dtype=pl.String))
@@ -60,6 +61,6 @@ def _counted(
     fold, number = np.divmod(found, max(labels.height, 1))
     return labels[number].with_columns(
         fold=pl.Series(fold),
-        hits=pl.Series(summed.ravel()[found]),
-        **{name: pl.Series(values[found]) for name, values in counts.items()},
+        hits=pl.Series((summed.ravel() - counts["again"])[found]),
+        **{name: pl.Series(counts[name][found]) for name in ("documents", "sentences")},
     )

@@ -10,6 +10,7 @@ from evenhand.schema import UsageError
 
 NEAR = 5
 """Words between a hit and a person noun, pronoun or name that speak for the sense in which it is of people."""
+DESCRIPTOR = "descriptor"
 PERSON_KINDS = ("person_noun", "pronoun", "name")
 """Kinds of terms that speak of a person whatever stands around them."""
 WINDOW = 10

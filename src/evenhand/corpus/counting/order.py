@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.corpus.counting.options import PERSON_KINDS
+from evenhand.corpus.counting.options import DESCRIPTOR, PERSON_KINDS
 from evenhand.corpus.terms import TermTable
 
 
@@ -31,16 +31,30 @@ class Order:
         """(size,) place among `kinds` of each rank."""
         self.person = terms["kind"].is_in(PERSON_KINDS).to_numpy()
         """(size,) whether a hit of it speaks of a person."""
+        naming = (terms["kind"] == DESCRIPTOR) & ~terms["ambiguous"]
+        self.names_people = table.surfaces["inflected"].to_numpy() & naming.to_numpy()[self.of_surface]
+        """(surfaces,) whether it names people itself: "Californians", made of a descriptor without other senses."""
         self.groups = terms.select("kind", "axis", "group").unique(maintain_order=True)
         self.axes = terms.select("kind", "axis").unique(maintain_order=True)
         self.group = _numbered(terms.select("kind", "axis", "group"))
         """(size,) row of `groups` of each rank, never falling."""
         self.axis = _numbered(terms.select("kind", "axis"))
         """(size,) row of `axes` of each rank, never falling."""
+        self.group_again = _again(table, "kind", "axis", "group")
+        """(surfaces,) whether another surface of its group is spelt the same: one place of a text is one hit of it."""
+        self.axis_again = _again(table, "kind", "axis")
+        """(surfaces,) the same of its axis."""
         spelt = table.surfaces.select("text", rank=pl.Series(self.of_surface)).unique()
         both = spelt.join(spelt, on="text").filter(pl.col("rank") < pl.col("rank_right"))
         self.one_spelling = np.unique((both["rank"] * self.size + both["rank_right"]).to_numpy())
         """Codes first * size + second of two ranks that share a spelling."""
+
+
+def _again(table: TermTable, *level: str) -> NDArray[np.bool_]:
+    """(surfaces,) whether one before it in the same group or axis has its text."""
+    surfaces = table.surfaces.join(table.terms.select("term", *level), on="term", maintain_order="left")
+    again = surfaces.select(pl.int_range(pl.len()).over("text", *level) > 0).to_series()
+    return again.to_numpy()
 
 
 def _numbered(columns: pl.DataFrame) -> NDArray[np.int64]:

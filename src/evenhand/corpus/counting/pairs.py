@@ -83,12 +83,16 @@ class PairTally:
             self._tally.add(codes)
 
     def _wanted(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        pair = codes // len(Together) % self._order.size**2
-        first, second = np.divmod(pair, self._order.size)
+        size, one_spelling = self._order.size, self._order.one_spelling
+        first, second = np.divmod(codes // len(Together), size)
+        first %= size
         wanted: NDArray[np.bool_] = self._allowed[self._order.kind[first], self._order.kind[second]]
         wanted &= first != second
-        pair = np.minimum(first, second) * self._order.size + np.maximum(first, second)
-        return wanted & ~np.isin(pair, self._order.one_spelling)
+        if len(one_spelling):
+            pair = np.minimum(first, second) * size + np.maximum(first, second)
+            place = np.searchsorted(one_spelling, pair).clip(max=len(one_spelling) - 1)
+            wanted &= one_spelling[place] != pair
+        return wanted
 
     def frame(self) -> pl.DataFrame:
         """PAIR_COUNTS without the corpus."""

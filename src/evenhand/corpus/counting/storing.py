@@ -108,6 +108,14 @@ def _counts_of(held: dict[str, Any]) -> Counts:
     return Counts(about["table_hash"], **tables, options=options_of(about.get("options")))
 
 
+def is_counts(path: Path) -> bool:
+    """Whether a file on this machine looks like one of counts; what cannot be read does not."""
+    try:
+        return dict(pl.read_parquet_schema(path)) == FILE
+    except UNREADABLE:
+        return False
+
+
 def is_address(path: Path | str) -> bool:
     """Whether this is an address of fsspec.
 

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WAITING = 1 << 21
-"""Codes that wait before they are counted together: 16 MB."""
+WAITING = 1 << 17
+"""Codes that wait before they are counted together, at least: 1 MB."""
+SPARSE_WAITING = 1 << 21
+"""The same of codes that have to be sorted: 8 or 16 MB."""
 WIDEST = (1 << 32) - 1
 """The highest count that four bytes hold."""
 AT_ONCE = 1 << 20
@@ -61,7 +63,7 @@ class SparseTally:
         """Count some codes more. codes: (any,) of `type`."""
         self._waiting.append(codes)
         self._held += len(codes)
-        if self._held > WAITING:
+        if self._held > SPARSE_WAITING:
             self._settle()
 
     def counts(self, first: int, last: int) -> tuple[Codes, Codes]:
@@ -78,8 +80,6 @@ class SparseTally:
         self._waiting, self._held = [], 0
         starts = starts_of(waiting)
         codes, counts = waiting[starts], np.diff(starts, append=len(waiting))
-        kept = self._wanted(codes.astype(np.int64))
-        codes, counts = codes[kept], counts[kept]
         if len(counts) and int(self._counts.max(initial=0)) + int(counts.max()) > WIDEST:
             self._counts = self._counts.astype(np.int64)
         counts = counts.astype(self._counts.dtype)
@@ -88,9 +88,11 @@ class SparseTally:
         within = place < len(self._codes)
         known[within] = self._codes[place[within]] == codes[within]
         self._counts[place[known]] += counts[known]
-        if not known.all():
-            self._codes = np.insert(self._codes, place[~known], codes[~known])
-            self._counts = np.insert(self._counts, place[~known], counts[~known])
+        new = np.flatnonzero(~known)
+        new = new[self._wanted(codes[new].astype(np.int64))]
+        if len(new):
+            self._codes = np.insert(self._codes, place[new], codes[new])
+            self._counts = np.insert(self._counts, place[new], counts[new])
 
 
 def starts_of(values: NDArray[np.integer]) -> NDArray[np.intp]:

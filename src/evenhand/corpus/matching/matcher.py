@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from evenhand.corpus.matching.hits import Hits, joined
 from evenhand.corpus.matching.numbering import Numbering, Places
-from evenhand.corpus.matching.original import place_in_original
+from evenhand.corpus.matching.original import places_in_originals
 from evenhand.corpus.normalising import normalised, normalised_bytes, words_alone
 from evenhand.corpus.terms import TermTable
 from evenhand.schema import DataError
 
 CORPUS_COMMAND = "pip install 'evenhand[corpus]'"
-AT_ONCE = 1 << 19
+AT_ONCE = 1 << 18
 """Characters that are looked through at a time, unless one document has more."""
 SPACE, LINE_END = b" \n"
 
@@ -73,12 +73,20 @@ class Matcher:
         """A document as `Hits.start` counts its characters."""
         return normalised(text)
 
-    def original(self, text: str, start: int, surface: int) -> tuple[int, int]:
-        """First character of a hit in the document as it was given, and one past its last.
+    def originals(
+        self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """First character of hits in their documents as they were given, and one past the last.
 
-        start, surface: of the hit, as `find` gave them for this document.
+        texts: the document of each hit. starts, surfaces: of the hits, as `find` gave them for these documents.
         """
-        return place_in_original(text, start, start + int(self._characters[surface]))
+        ends = [start + int(self._characters[row]) for start, row in zip(starts, surfaces, strict=True)]
+        return list(
+            chain.from_iterable(
+                places_in_originals(texts[first:last], starts[first:last], ends[first:last])
+                for first, last in _in_parts(texts)
+            )
+        )
 
     def find(self, texts: Sequence[str]) -> Hits:
         """All hits in some documents.

@@ -61,9 +61,11 @@ class Numbering:
     def sentence_ends(self) -> Places:
         """For each sentence one past its last word, all counted through, rising."""
         content = self._content
-        stop = content == FULL_STOP
-        hard = (content == LINE_END) | (content == 0)
-        marks = np.flatnonzero(stop | hard | (content == EXCLAMATION) | (content == QUESTION))
+        may_end = content == 0
+        for sign in (LINE_END, FULL_STOP, EXCLAMATION, QUESTION):
+            may_end |= content == sign
+        marks = np.flatnonzero(may_end)
+        kind = content[marks]
         last = len(content) - 1
         behind = np.minimum(marks + 1, last)
         following = content[behind]
@@ -71,15 +73,25 @@ class Numbering:
             closed = np.flatnonzero(CLOSING[following])
             behind[closed] = np.minimum(behind[closed] + 1, last)
             following[closed] = content[behind[closed]]
-        marks = marks[hard[marks] | (following <= SPACE)]
-        ends = np.ones(len(marks), bool)
-        stops = stop[marks]
+        ends = (kind <= LINE_END) | (following <= SPACE)
+        stops = np.flatnonzero(ends & (kind == FULL_STOP))
         ends[stops] = ~self._abbreviated(marks[stops])
         found = self.words_before(marks[ends])
         with_words: Places = found[np.diff(found, prepend=0) > 0]
         return with_words
 
     def _abbreviated(self, stops: Places) -> NDArray[np.bool_]:
+        found = np.zeros(len(stops), bool)
+        words = np.flatnonzero(self._of_word[stops - 1])  # a stop is never the first byte, which is zero
+        before = stops[words]
+        longer = self._of_word[before - 2]
+        for back in (3, 4):
+            longer &= self._of_word[np.maximum(before - back, 0)]
+        short = words[~longer]
+        found[short] = self._is_title(stops[short])
+        return found
+
+    def _is_title(self, stops: Places) -> NDArray[np.bool_]:
         one, two, three, four = (
             np.where(self._of_word[at], self._content[at], SPACE)
             for at in (np.maximum(stops - back, 0) for back in range(1, 5))

@@ -1,11 +1,13 @@
-"""Where a stretch of normalised text stands in the document as it was given."""
+"""Where stretches of normalised text stand in the documents as they were given."""
 
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
 from evenhand.corpus.normalising import (
+    GONE,
     folded,
     joined_bytes,
     plainly,
@@ -15,44 +17,65 @@ from evenhand.corpus.normalising import (
 )
 
 
-def place_in_original(text: str, start: int, end: int) -> tuple[int, int]:
-    """First character, and one past the last, of what became the characters start to end of the normalised text.
+def places_in_originals(
+    texts: Sequence[str], starts: Sequence[int], ends: Sequence[int]
+) -> list[tuple[int, int]]:
+    """First character, and one past the last, of what became characters start ... end-1 of each normalised document.
 
-    The document is normalised once more, step by step, and the steps are gone back. Marks that became one letter with
+    All documents are normalised once more, step by step, and the steps are gone back. Marks that became one letter with
     the last character belong to the hit.
 
-    >>> place_in_original("two  Mus\\u00adlim women", 4, 10)
-    (5, 12)
+    >>> places_in_originals(["two  Mus\\u00adlim women", "(he)"], [4, 1], [10, 3])
+    [(5, 12), (1, 3)]
     """
-    content = joined_bytes([text])
-    replaced = [] if content.isascii() else replacements(content)
-    spelt = folded(with_replacements(content, replaced))
-    kept = single_spaces(spelt)
-    stayed = np.arange(len(spelt)) if kept is None else np.flatnonzero(kept)
-    characters = stayed[(np.frombuffer(spelt, np.uint8)[stayed] & 0xC0) != 0x80]
-    # the zero byte in front is the character -1
-    first = _before_replacing(content, replaced, int(characters[start + 1]))
-    last = _before_replacing(content, replaced, int(characters[end])) + 1
-    while last < len(text) and unicodedata.category(text[last])[0] == "M":
-        last += 1
-    return first, last
+    content = joined_bytes(texts)
+    origin = _Origin(content, [] if content.isascii() else replacements(content))
+    spelt = folded(with_replacements(content, origin.replaced))
+    single_spaces(spelt)
+    array = np.frombuffer(spelt, np.uint8)
+    characters = np.flatnonzero(((array & 0xC0) != 0x80) & (array != GONE[0]))
+    edges = np.flatnonzero(array[characters] == 0)[
+        :-1
+    ]  # the zero byte in front of a document is its character -1
+    zeros = np.flatnonzero(np.frombuffer(content, np.uint8) == 0)[:-1].tolist()
+    firsts = characters[edges + 1 + np.array(starts, np.int64)].tolist()
+    lasts = characters[edges + np.array(ends, np.int64)].tolist()
+    found = []
+    for text, zero, first, last in zip(texts, zeros, firsts, lasts, strict=True):
+        behind = origin.character(zero, last) + 1
+        while behind < len(text) and unicodedata.category(text[behind])[0] == "M":
+            behind += 1
+        found.append((origin.character(zero, first), behind))
+    return found
 
 
-def _before_replacing(content: bytes, replaced: list[tuple[int, int, bytes]], place: int) -> int:
-    """The character of the document that a byte comes from."""
-    longer = 0  # by how many bytes all before is longer than it was
-    for first, last, plain in replaced:
-        if place < first + longer:
-            break
-        within = place - first - longer
-        if within < len(plain):
-            return _characters(content, first) + _character_of(content[first:last].decode(), within)
-        longer += len(plain) - (last - first)
-    return _characters(content, place - longer)
+class _Origin:
+    """Where bytes of joined documents come from whose stretches beyond ASCII were replaced by their plain spelling."""
 
+    def __init__(self, content: bytes, replaced: list[tuple[int, int, bytes]]):
+        self.content, self.replaced = content, replaced
+        self._begun: list[int] = []
+        """Where what was put in the place of each stretch begins."""
+        longer = 0
+        for first, last, plain in replaced:
+            self._begun.append(first + longer)
+            longer += len(plain) - (last - first)
 
-def _characters(content: bytes, place: int) -> int:
-    return len(content[:place].decode()) - 1  # without the zero byte in front
+    def character(self, zero: int, place: int) -> int:
+        """The character of a document that a byte comes from. zero: the byte in front of it, before replacing."""
+        stretch = bisect_right(self._begun, place) - 1
+        if stretch >= 0:
+            first, last, plain = self.replaced[stretch]
+            within = place - self._begun[stretch]
+            if within < len(plain):
+                return self._characters(zero, first) + _character_of(
+                    self.content[first:last].decode(), within
+                )
+            place = last + within - len(plain)
+        return self._characters(zero, place)
+
+    def _characters(self, zero: int, place: int) -> int:
+        return len(self.content[zero:place].decode()) - 1
 
 
 def _character_of(run: str, place: int) -> int:

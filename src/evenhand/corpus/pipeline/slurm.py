@@ -6,20 +6,14 @@ import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.corpus.pipeline.stages import Stage
-from evenhand.corpus.pipeline.trove import KeptRanks, steps_of
 from evenhand.corpus.pipeline.work import RankDone, Work
 from evenhand.schema import EvenhandError, UsageError, is_file, read_json, write_json
 
-try:
-    from datatrove.executor import SlurmPipelineExecutor
-    from datatrove.utils.logging import logger
-except ImportError as error:
-    raise UsageError(
-        "--on slurm needs datatrove, which is not installed.", "pip install 'evenhand[cluster]'"
-    ) from error
+if TYPE_CHECKING:
+    from evenhand.corpus.pipeline.trove import Slurm
 
 LOOK = 2.0
 """Seconds between looks for counts that have come."""
@@ -35,17 +29,9 @@ TAKEN = (
 """Options of datatrove's SlurmPipelineExecutor that may be given."""
 
 
-class Slurm(KeptRanks, SlurmPipelineExecutor):  # type: ignore[misc]
-    """datatrove's executor for Slurm; Slurm takes back a job whose machine is lost."""
-
-    def __init__(self, work: Work, stage: Stage, logs: str, **options: Any):
-        named = {"job_name": f"evenhand-{stage.name}", "qos": None, **options}
-        super().__init__(steps_of(work, stage), tasks=len(work.ranks), logging_dir=logs, **named)
-        self.work, self.stage = work, stage
-
-
 def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of Slurm as given. Raises UsageError for unknown and missing ones, and where there is no Slurm.
+    """Options of Slurm as given. Raises UsageError for unknown and missing ones, and where there is no Slurm or no
+    datatrove, which sends the jobs.
 
     >>> checked_slurm({"partition": "cpu"})
     Traceback (most recent call last):
@@ -70,6 +56,8 @@ def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
             "--on slurm: this is a task of a Slurm array itself.",
             "Send jobs from outside of one, or --on local.",
         )
+    from evenhand.corpus.pipeline import trove  # noqa: F401  # which says where datatrove is missing
+
     return dict(options)
 
 
@@ -88,6 +76,8 @@ def on_slurm(
     if job is not None and _runs(job):
         note(f"Job {job}, which was sent before, is still at work.")
     else:
+        from evenhand.corpus.pipeline.trove import Slurm
+
         job = _send(Slurm(work, stage, logs, **named))
         write_json(Path(logs) / SENT, {"job": job})
         note(f"Job {job} was sent; its logs are in {logs}.")
@@ -106,7 +96,9 @@ def on_slurm(
             time.sleep(LOOK)
 
 
-def _send(executor: Slurm) -> str:
+def _send(executor: "Slurm") -> str:
+    from datatrove.utils.logging import logger
+
     logger.disable("datatrove")  # its lines on standard error; ours say the same
     try:
         executor.run()

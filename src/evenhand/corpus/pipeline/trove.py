@@ -9,7 +9,7 @@ from evenhand.corpus.pipeline.work import RankDone, Work
 from evenhand.schema import UsageError
 
 try:
-    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.executor import LocalPipelineExecutor, SlurmPipelineExecutor
 except ImportError as error:
     raise UsageError(
         "--on datatrove and --on slurm need datatrove, which is not installed.",
@@ -64,3 +64,12 @@ class Local(KeptRanks, LocalPipelineExecutor):  # type: ignore[misc]
         with contextlib.redirect_stderr(io.StringIO()):  # which the log holds as well
             self._run_for_rank(rank, local_rank=1)
         return self.stage.tell(self.work, rank)
+
+
+class Slurm(KeptRanks, SlurmPipelineExecutor):  # type: ignore[misc]
+    """datatrove's executor for Slurm; Slurm takes back a job whose machine is lost."""
+
+    def __init__(self, work: Work, stage: Stage, logs: str, **options: Any):
+        named = {"job_name": f"evenhand-{stage.name}", "qos": None, **options}
+        super().__init__(steps_of(work, stage), tasks=len(work.ranks), logging_dir=logs, **named)
+        self.work, self.stage = work, stage

@@ -26,5 +26,5 @@ from .planning import (
     survey as survey,
 )
 from .sources import (
-    parse_source as parse_source,
+    parse_sources as parse_sources,
 )

@@ -10,14 +10,14 @@ from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
 from evenhand.corpus.reading.formats import opened
 from evenhand.corpus.reading.options import Documents
-from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_source
+from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_sources
 from evenhand.corpus.reading.stores import Stored, local, scheme_of
 from evenhand.corpus.reading.unpacking import Damaged, packing_of
 from evenhand.schema import DataError, UsageError, unknown_name
 
 LARGEST = 128 << 20
-LARGEST_BOOK = 8 << 20
-"""Bytes: where no text of a folder is larger, each file is a document. The longest novels have 7 MB."""
+LARGEST_DOCUMENT = 100_000
+"""Bytes: where texts of a folder have no more on average, each file is a document; larger ones hold many."""
 BOOKS = (".txt", ".text")
 PACKED_BY = 4
 """Bytes of text in a packed one, about."""
@@ -57,22 +57,24 @@ def survey(
     underscore) or a pattern, on this machine or behind s3://, hf://datasets/ or https://. Sources of one name are one
     corpus. column: what holds the text, in Parquet, CSV and JSON. kind: what the files hold (parquet, jsonl, text,
     csv, warc), whatever they end in. documents: what a document of plain text is; auto: a file, in folders and
-    patterns of several of at most 8 MiB, else a line. largest: bytes of a piece, where a file can be divided.
+    patterns of several of at most 100 kB on average, else a line. largest: bytes of a piece, where a file can be
+    divided.
 
-    Raises UsageError for sources that clash: one file twice in a corpus, or two sources that would be called alike
-    and are not named; DataError where nothing is found, may not be read, or holds no such column.
+    Raises UsageError for sources that clash: one file twice in a corpus, two sources that would be called alike and
+    are not named, or plain text of a corpus whose documents are lines in one source and files in another; DataError
+    where nothing is found, may not be read, or holds no such column.
     """
     notes: list[str] = []
     found: list[Piece] = []
     named: dict[str, Source] = {}
     seen: dict[tuple[str, str], str] = {}
     checked: set[tuple[str, str]] = set()
+    units: dict[str, tuple[str, str]] = {}
     if documents != "auto" and documents not in _UNIT_TOLD:
         raise unknown_name("unit of documents", documents, ["auto", *_UNIT_TOLD])
     if not sources:
         raise UsageError("No source is named.", "Name files, folders or patterns: [NAME=]ADDRESS ...")
-    for given in sources:
-        source = parse_source(given)
+    for given, source in zip(sources, parse_sources(sources), strict=True):
         _check_name(source, named)
         files = files_of(source, kind, notes)
         for entry in files:
@@ -85,6 +87,7 @@ def survey(
         unit = _unit(files, documents)
         if any(entry.kind == "text" for entry in files):
             notes.append(f"{source.address}: {_UNIT_TOLD[unit]}.")
+            _check_unit(source, unit, units)
         for entry in files:
             piece = _piece(source, entry, unit)
             if (source.corpus, piece.kind) not in checked and check_column(piece, column):
@@ -108,6 +111,16 @@ def _check_name(source: Source, named: dict[str, Source]) -> None:
         f"{before.address} and {source.address} would both be the corpus {source.corpus!r}.",
         f"Name them, alike or not: one={before.address} other={source.address}",
     )
+
+
+def _check_unit(source: Source, unit: str, units: dict[str, tuple[str, str]]) -> None:
+    before, address = units.setdefault(source.corpus, (unit, source.address))
+    if before != unit:
+        raise UsageError(
+            f"The corpus {source.corpus!r} would have documents of two kinds: each {before} of plain text in "
+            f"{address}, each {unit} in {source.address}. Their shares cannot be added up.",
+            "Say what a document is: --documents line, paragraph or file; or give the two different names.",
+        )
 
 
 def _folder(source: Source) -> str:
@@ -147,8 +160,8 @@ def _unit(files: list[SourceFile], documents: Documents) -> str:
         return documents
     texts = [entry for entry in files if entry.kind == "text"]
     sizes = [entry.file.size * (PACKED_BY if packing_of(entry.file.address) else 1) for entry in texts]
-    books = len(texts) > 1 and max(sizes) <= LARGEST_BOOK
-    return "file" if books and all(ending_of(entry.name) in BOOKS for entry in texts) else "line"
+    small = len(texts) > 1 and sum(sizes) <= LARGEST_DOCUMENT * len(texts)
+    return "file" if small and all(ending_of(entry.name) in BOOKS for entry in texts) else "line"
 
 
 def _piece(source: Source, entry: SourceFile, unit: str) -> Piece:

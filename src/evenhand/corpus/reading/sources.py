@@ -3,9 +3,9 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
@@ -30,7 +30,11 @@ KIND_BY_ENDING = {
     ".wet": "warc",
 }
 NAMED = re.compile(r"([^/\\:=*?\[]+)=(.+)", re.DOTALL)
-SHARD = re.compile(r"[-_.]?(part|shard)?[-_.]?\d+([-_.]?of[-_.]?\d+)?$", re.IGNORECASE)
+SHARD = re.compile(
+    r"([-_.]|^)(part|shard)[-_.]?\d+([-_.]?of[-_.]?\d+)?$|[-_.]?\d+[-_.]?of[-_.]?\d+$|^\d+$", re.IGNORECASE
+)
+"""What says of a single file that it is one of several; of others a number may be the name (tiny20)."""
+NUMBER = re.compile(r"[-_.]\d+$")
 PATTERN = re.compile(r"[*?\[]")
 EXPECTED = (
     "Read are .parquet, .jsonl (.ndjson, .json), .csv, .tsv, .txt, .warc, .arc and .wet; all but Parquet packed with "
@@ -60,7 +64,8 @@ class SourceFile:
 def parse_source(given: str) -> Source:
     """A SOURCE as users write it: [NAME=]ADDRESS. Raises UsageError for an empty part.
 
-    The name of a corpus is, where none is given, that of the folder or of the file without endings and numbers.
+    The name of a corpus is, where none is given, that of the folder or of the file without endings and what says that
+    it is one of several (part-0001, 00000-of-01024).
 
     >>> parse_source("wiki=data/en/*.parquet")
     Source(corpus='wiki', address='data/en/*.parquet', named=True)
@@ -74,6 +79,28 @@ def parse_source(given: str) -> Source:
     if named or not given.strip() or given.startswith("=") or (given.endswith("=") and not there):
         raise UsageError(f"{given!r} is no source.", "Name a file, a folder or a pattern: [NAME=]ADDRESS")
     return Source(_derived(given), given, False)
+
+
+def parse_sources(given: Sequence[str]) -> list[Source]:
+    """Each SOURCE; files of one folder without a name whose own differ by a number at the end are one corpus.
+
+    >>> [source.corpus for source in parse_sources(["d/web-1.jsonl", "d/web-2.jsonl", "d/wiki-3.jsonl"])]
+    ['web', 'web', 'wiki-3']
+    """
+    sources = [parse_source(one) for one in given]
+    several = Counter(_numbered(source) for source in sources)
+    return [
+        replace(source, corpus=key[1]) if (key := _numbered(source)) and several[key] > 1 else source
+        for source in sources
+    ]
+
+
+def _numbered(source: Source) -> tuple[str, str] | None:
+    """The folder of a file and its name without a number behind it; None where there is none, or it was named."""
+    folder, _, file = path_of(source.address).rpartition("/")
+    shorter = NUMBER.sub("", source.corpus)
+    numbered = not source.named and ending_of(file) and shorter not in ("", source.corpus)
+    return (folder, shorter) if numbered and _without_endings(file) == source.corpus else None
 
 
 def _derived(address: str) -> str:

@@ -1,6 +1,8 @@
 """Makes the table of terms from lists."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +21,7 @@ LISTS = (
     "holisticbias",
     "holisticbias-v1.0",
     "holisticbias-v1.1",
+    "holisticbias-nouns",
     "pronouns",
     "names",
     "births",
@@ -27,6 +30,7 @@ LISTS = (
 """Lists by name."""
 DEFAULT = ("descriptors", "pronouns")
 """What is counted where nothing is said: needs no download."""
+NAME = "name"
 ALWAYS = "person_nouns"
 """By them it is seen whether a hit is near a word for a person."""
 
@@ -41,11 +45,17 @@ def build_terms(
 ) -> TermTable:
     """The terms of some lists as one table, in one order whatever the order of the lists.
 
-    lists: names of LISTS, or paths of a user's files (`users_terms`). "descriptors" is our lexicon; "holisticbias"
-    the published version 1.1, or the one in the folder given; "pronouns" the paper's three lists; "names" first names;
-    "births" frequent names of the births of the United States. "person_nouns" is in every table. holisticbias: folder
-    of the user (None: what `evenhand data fetch` brought). names: a list of `load_names` or a user's file. births: file
-    or folder for `read_births` (None: what was fetched). inflections: whether plurals count as their terms.
+    lists: names of LISTS, or paths of a user's files (`users_terms`). "descriptors" is our lexicon; "holisticbias" the
+    descriptors of the published version 1.1, or of the one in the folder given, as the paper counts them, and
+    "holisticbias-nouns" the noun phrases that stand beside them in a file of their own; "pronouns" the paper's three
+    lists; "names" first names; "births" frequent names of the births of the United States. "person_nouns" is in every
+    table. holisticbias: folder of the user (None: what `evenhand data fetch` brought). names: a list of `load_names` or
+    a user's file. births: file or folder for `read_births` (None: what was fetched). inflections: whether plurals count
+    as their terms.
+
+    Of entries that are spelt the same, one list, axis and group have one term, by the first of their names (of "Deaf"
+    and "deaf" the first). Where a spelling has plurals in one entry, it has them in all, whatever their lists, kinds
+    and axes, but in names of people: one word has one frequency.
 
     A possessive needs no surface of its own, as an apostrophe ends a word: "women's" counts as "women". Nor do
     spellings with other capitals, hyphens or spaces (`evenhand.corpus.normalising`).
@@ -62,6 +72,7 @@ def build_terms(
         "holisticbias": lambda: holisticbias_descriptors(_path(holisticbias)),
         "holisticbias-v1.0": lambda: holisticbias_descriptors(_path(holisticbias), "v1.0"),
         "holisticbias-v1.1": lambda: holisticbias_descriptors(_path(holisticbias), "v1.1"),
+        "holisticbias-nouns": lambda: holisticbias_descriptors(_path(holisticbias), nouns=True),
         "pronouns": pronouns,
         "names": lambda: first_names(names, births),
         "births": lambda: names_of_births(dataset_folder("ssa-names") if births is None else births),
@@ -74,26 +85,45 @@ def build_terms(
             candidates += users_terms(Path(each))
         else:
             raise unknown_name("list of terms", each, (*LISTS, *(f"FILE{ending}" for ending in ENDINGS[:3])))
-    return _table(candidates, inflections)
+    return _table(_each_once(candidates), inflections)
 
 
 def _path(folder: Path | str | None) -> Path | None:
     return None if folder is None else Path(folder)
 
 
-def _table(candidates: Iterable[Candidate], inflections: bool) -> TermTable:
+def _each_once(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Candidates in order, those that are spelt the same in one list, axis and group as one."""
+    found: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    for each in sorted(set(candidates)):
+        found[each.source, each.kind, each.axis, each.group, as_surface(each.name)].append(each)
+    return [
+        replace(several[0], plurals=tuple(plural for each in several for plural in each.plurals))
+        for several in found.values()
+    ]
+
+
+def _table(candidates: Sequence[Candidate], inflections: bool) -> TermTable:
+    plurals: dict[str, dict[str, None]] = defaultdict(dict)
+    for each in candidates if inflections else ():
+        plurals[_spelling(each)] |= dict.fromkeys(map(as_surface, each.plurals))
     terms: list[tuple[object, ...]] = []
     surfaces: list[tuple[object, ...]] = []
-    for term, each in enumerate(sorted(set(candidates))):
+    for term, each in enumerate(candidates):
         terms.append((term, each.name, each.kind, each.axis, each.group or None, each.source, each.ambiguous))
         spelt = {as_surface(each.name): False}
-        for plural in each.plurals if inflections else ():
-            spelt.setdefault(as_surface(plural), True)
+        for plural in plurals[_spelling(each)]:
+            spelt.setdefault(plural, True)
         surfaces += [(len(surfaces) + i, term, text, spelt[text]) for i, text in enumerate(spelt)]
     return TermTable(
         pl.DataFrame(terms, schema=TERM_COLUMNS, orient="row"),
         pl.DataFrame(surfaces, schema=SURFACE_COLUMNS, orient="row"),
     )
+
+
+def _spelling(candidate: Candidate) -> str:
+    """What shares plurals; "Christians" are no people of that name."""
+    return f"{as_surface(candidate.name)}{' (name)' * (candidate.kind == NAME)}"
 
 
 def as_surface(spelling: str) -> str:

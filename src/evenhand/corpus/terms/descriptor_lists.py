@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from evenhand.corpus.normalising import normalised
 from evenhand.corpus.terms.ambiguity import is_ambiguous
 from evenhand.corpus.terms.candidates import Candidate
 from evenhand.prompts import HolisticBias, load_lexicon
@@ -20,6 +21,8 @@ NEVER_PLURAL = re.compile(
 )
 """Adjectives of these axes that name nobody in the plural: "left wings" are of planes, "spirituals" are sung."""
 NONE = "(none)"
+NOUNS = "-nouns"
+"""Ends what noun phrases of HolisticBias name as their source."""
 
 
 def lexicon_descriptors() -> Iterator[Candidate]:
@@ -32,8 +35,12 @@ def lexicon_descriptors() -> Iterator[Candidate]:
         )
 
 
-def holisticbias_descriptors(folder: Path | None, version: str | None = None) -> Iterator[Candidate]:
-    """The descriptors of a published version; group: their bucket, empty of its noun phrases without a free noun.
+def holisticbias_descriptors(
+    folder: Path | None, version: str | None = None, *, nouns: bool = False
+) -> Iterator[Candidate]:
+    """The descriptors of a published version, which the paper counts; group: their bucket.
+
+    nouns: the noun phrases of its other file ("a wheelchair user") instead, which have no bucket.
 
     folder, version: as `published_holisticbias` and `dataset_folder` take them; None: version 1.1, or the one that the
     folder holds. Raises DatasetMissing where it is not here, ChecksumMismatch where it is not what was published.
@@ -42,13 +49,14 @@ def holisticbias_descriptors(folder: Path | None, version: str | None = None) ->
         sentences = published_holisticbias(folder)
     else:
         sentences = HolisticBias.load(dataset_folder("holisticbias", version, folder), version)
-    source = f"holisticbias-{sentences.version}"
-    for phrase in sentences.phrases:
-        found = _descriptor_of(phrase)
-        if found is not None:
-            name, plural = found
-            group = "" if phrase.bucket == NONE else phrase.bucket
-            plurals = plurals_of(phrase.axis, name, plural)
+    source = f"holisticbias-{sentences.version}{NOUNS * nouns}"
+    shown = [(phrase, found) for phrase in sentences.phrases if (found := _descriptor_of(phrase)) is not None]
+    # "immigrant" is a descriptor without a plural, and a noun phrase with one
+    written = {normalised(name): plural for _, (name, plural) in shown if plural is not None}
+    for phrase, (name, plural) in shown:
+        if (phrase.bucket == NONE) == nouns:
+            group = "" if nouns else phrase.bucket
+            plurals = plurals_of(phrase.axis, name, plural or written.get(normalised(name)))
             yield Candidate(KIND, phrase.axis, group, name, source, plurals, is_ambiguous(name))
 
 

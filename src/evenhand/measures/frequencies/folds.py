@@ -15,6 +15,8 @@ from evenhand.schema import DataError
 from evenhand.stats import Codes, Floats, Intervals, clopper_pearson_interval, cluster_t, jackknife
 
 LEVEL = 0.95
+LEAST_FOLDS = 3
+"""With documents, below which nothing is said of how far shares would move: t of one degree tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,10 @@ def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None 
 
     successes, totals: (rows, folds) or what broadcasts to it. units: (rows,), how many independent cases there can be
     at most where folds do not differ at all (documents, where hits are counted); None: all. Never more cases than
-    there are. Without any the limits are 0 and 1; with fewer than two folds those of independent cases.
-    Source: Korn & Graubard 1998.
+    there are. Without any the limits are 0 and 1; with fewer than LEAST_FOLDS folds there are none
+    (NaN, also `effective`). Source: Korn & Graubard 1998.
 
-    >>> clustered_shares(np.array([[0.0, 0.0]]), np.array([[10.0, 10.0]])).high.round(4).tolist()
+    >>> clustered_shares(np.zeros((1, 4)), np.full((1, 4), 5.0)).high.round(4).tolist()
     [0.1684]
     """
     successes, totals = np.broadcast_arrays(successes, totals)
@@ -101,16 +103,16 @@ def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None 
     spread = cluster_t(moved, n)
     error = spread.standard_error
     clusters = int(successes.shape[-1])
-    effective = n.astype(np.float64)
-    if clusters > 1:
-        shrink = (ndtri(0.5 + LEVEL / 2) / stdtrit(clusters - 1, 0.5 + LEVEL / 2)) ** 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            independent = share * (1 - share) / np.square(error) * shrink
-        # folds that do not differ (0 hits, or all) say nothing of how cases hang together
-        effective = np.where(
-            error > 1e-15, np.minimum(independent, n), n if units is None else np.minimum(units, n)
-        )
-    effective = np.nan_to_num(effective)
+    if clusters < LEAST_FOLDS:
+        unknown = np.full(n.shape, np.nan)
+        return Shares(share, unknown, unknown, error, unknown)
+    shrink = (ndtri(0.5 + LEVEL / 2) / stdtrit(clusters - 1, 0.5 + LEVEL / 2)) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        independent = share * (1 - share) / np.square(error) * shrink
+    # folds that do not differ (0 hits, or all) say nothing of how cases hang together
+    effective = np.nan_to_num(
+        np.where(error > 1e-15, np.minimum(independent, n), n if units is None else np.minimum(units, n))
+    )
     low, high = clopper_pearson_interval(np.minimum(np.nan_to_num(share) * effective, effective), effective)
     return Shares(share, low, high, error, effective)
 
@@ -119,25 +121,50 @@ def jackknifed(statistic: Callable[..., Floats], *sums: Floats) -> Intervals:
     """A statistic of sums with t limits from its values without each fold in turn.
 
     statistic: of arrays that broadcast, element by element. sums: each (rows, folds) or (folds,). Where it is not
-    finite, for all folds or without one of them, or the same without each, limits and error are NaN.
+    finite, for all folds or without one of them, or the same without each, or with fewer than
+    LEAST_FOLDS folds, limits and error are NaN.
     """
     together = [np.atleast_2d(part) for part in sums]
     with np.errstate(all="ignore"):
         whole = np.asarray(statistic(*(part.sum(axis=1) for part in together)))
         without = np.asarray(statistic(*((part.sum(axis=1, keepdims=True) - part).T for part in together)))
-        differs = np.isfinite(without).all(axis=0) & (np.ptp(without, axis=0) > 1e-12)
+        several = max(part.shape[1] for part in together) >= LEAST_FOLDS
+        differs = several & np.isfinite(without).all(axis=0) & (np.ptp(without, axis=0) > 1e-12)
         # what no fold changes is not known for certain: as of two documents that both hold she and he
         known = np.isfinite(whole)
         return jackknife(np.where(known, whole, np.nan), np.where(differs, without, np.nan))
 
 
-def two_sided_p(found: Intervals, folds: int) -> Floats:
-    """p of the hypothesis that the truth is 0, by t over folds; NaN without a standard error."""
+def two_sided_p(found: Intervals, degrees: Floats | int) -> Floats:
+    """p of the hypothesis that the truth is 0, by t of as many degrees of freedom; NaN without a standard error."""
     from scipy.special import stdtr
 
     with np.errstate(all="ignore"):
         t = np.abs(found.estimate) / found.standard_error
-    return np.asarray(2 * stdtr(max(folds - 1, 1), -t))
+    return np.asarray(2 * stdtr(np.maximum(degrees, 1), -t))
+
+
+def with_degrees(found: Intervals, degrees: Floats) -> tuple[Floats, Floats]:
+    """95 % limits by t of as many degrees of freedom, low and high; NaN without a standard error."""
+    wide = stdtrit(np.maximum(degrees, 1), 0.5 + LEVEL / 2) * found.standard_error
+    return found.estimate - wide, found.estimate + wide
+
+
+def evenly_dealt(sums: Floats) -> tuple[Floats, Floats]:
+    """Over how many equal folds counts (rows, folds) are dealt, and of how many equal documents that may come: (rows,).
+
+    The first is Kish's effective number. Counts of n equal documents that are dealt at random have 1 / n more than
+    1 / folds as its inverse; n is at most the counts. Rows without counts have 0 of both.
+    Source: Kish 1965, Survey sampling, section 11.2.
+
+    >>> [part.round(1).tolist() for part in evenly_dealt(np.array([[5.0, 5.0, 0.0, 0.0], [9.0, 11.0, 10.0, 10.0]]))]
+    [[2.0, 4.0], [3.0, 40.0]]
+    """
+    total, folds = sums.sum(axis=1), sums.shape[1]
+    with np.errstate(all="ignore"):
+        equal = np.nan_to_num(np.square(total) / np.square(sums).sum(axis=1))
+        documents = (1 - 1 / folds) / np.maximum(1 / equal - 1 / folds, 0.0)
+    return equal, np.nan_to_num(np.fmin(documents, total))
 
 
 def rows_at(keys: pl.DataFrame, counts: pl.DataFrame, columns: Sequence[str]) -> Codes:

@@ -6,7 +6,15 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns, typed
-from evenhand.measures.frequencies.folds import Folded, folded, jackknifed, of_corpus, two_sided_p
+from evenhand.measures.frequencies.folds import (
+    Folded,
+    evenly_dealt,
+    folded,
+    jackknifed,
+    of_corpus,
+    two_sided_p,
+    with_degrees,
+)
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Codes, Floats, benjamini_hochberg
@@ -15,13 +23,16 @@ LEAST_EXPECTED = 10
 """Pairs beside each group, of those beside either, if the term leaned to none; with fewer no interval is told."""
 LEAST_PAIRS = 200
 """Beside either; with fewer a term is not tested, because small p come too often (see the card)."""
+LEAST_DOCUMENTS = 8
+"""Documents with pairs beside the rarer group, by how unequally pairs fall into folds, if the term leaned to none; with
+fewer a term is not tested: that all of a handful say "he" happens by chance."""
 SHE, HE = "with she", "with he"
 ALPHA = 0.05
 LEANS = (
     typed(pl.String, "corpus")
     | typed(pl.UInt32, "term")
     | typed(pl.Int64, "with_first with_second")
-    | typed(pl.Float64, "expected_first estimate low high p q")
+    | typed(pl.Float64, "expected_first documents estimate low high p q")
     | typed(pl.String, "leaning")
 )
 
@@ -45,19 +56,21 @@ def pronoun_leans(
     first if the term leaned to none, `estimate` = log odds of the first against the second group among them less those
     among all pronouns of the two groups (nats; 0.5 added to pairs), positive where the term goes with the first, with
     95 % t limits over folds, p of 0 and q over all terms of a corpus; `leaning` is SHE or HE (the first, the second
-    group) where q <= ALPHA, "" where it is larger. Limits are null where fewer than LEAST_EXPECTED pairs beside each
-    group are expected; p, q and leaning, too, where there are fewer than LEAST_PAIRS.
+    group) where q <= ALPHA, "" where it is larger; `documents`, from how many equal documents the pairs may come, by
+    how unequally they fall into folds. t has as many degrees of freedom as folds over which they are dealt evenly, less
+    one. Limits are null where fewer than LEAST_EXPECTED pairs beside each group are expected; p, q and leaning, too,
+    where there are fewer than LEAST_PAIRS, or fewer than LEAST_DOCUMENTS beside each group are expected.
 
     Windows, not documents: the rarer pronoun stands in longer documents, in which every term is likelier, so that most
     terms would seem to lean to it. It describes the corpus: that a text about nuns says "she" is no verdict on it.
     Raises UsageError for a group without terms. Source: a difference of log odds as Bordia & Bowman 2019 take of
     gendered words near others.
 
-    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 500, "words": 9000})
-    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 3, "term": [0, 0, 1, 1, 2, 2],
-    ...     "hits_alone": [2000, 2000, 4000, 4000, 900, 900]})
-    >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "first": [0, 0, 1, 1], "second": 2,
-    ...     "windows": [80, 82, 40, 42]})
+    >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2], "documents": 500, "words": 9000})
+    >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2] * 3, "term": [0, 0, 0, 1, 1, 1, 2, 2, 2],
+    ...     "hits_alone": [2000] * 3 + [4000] * 3 + [900] * 3})
+    >>> both = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2] * 2, "first": [0, 0, 0, 1, 1, 1], "second": 2,
+    ...     "windows": [54, 55, 53, 27, 28, 27]})
     >>> pronoun_leans(totals, found, both, first=[0], second=[1], of=[2]).select(
     ...     "with_first", "expected_first", pl.col("estimate").round(2), "leaning").row(0)
     (162, 81.33333333333333, 1.37, 'with she')
@@ -94,7 +107,11 @@ def _leans(
     sizes = [float(part.sum()) for part in own]
     expected = (first + second) * sizes[0] / max(sum(sizes), 1.0)
     enough = np.minimum(expected, first + second - expected) >= LEAST_EXPECTED
-    p = np.where(enough & (first + second >= LEAST_PAIRS), two_sided_p(found, len(corpus.folds)), np.nan)
+    equal, documents = evenly_dealt(near[0] + near[1])
+    rarer = min(sizes) / max(sum(sizes), 1.0)
+    tested = enough & (first + second >= LEAST_PAIRS) & (documents * rarer >= LEAST_DOCUMENTS)
+    p = np.where(tested, two_sided_p(found, equal - 1), np.nan)
+    low, high = with_degrees(found, equal - 1)
     q = benjamini_hochberg(p)
     with np.errstate(invalid="ignore"):
         leaning = np.where(q <= ALPHA, np.where(found.estimate > 0, SHE, HE), "")
@@ -104,9 +121,10 @@ def _leans(
         "with_first": first,
         "with_second": second,
         "expected_first": expected,
+        "documents": documents,
         "estimate": found.estimate,
-        "low": np.where(enough, found.low, np.nan),
-        "high": np.where(enough, found.high, np.nan),
+        "low": np.where(enough, low, np.nan),
+        "high": np.where(enough, high, np.nan),
         "p": p,
         "q": q,
         "leaning": [
@@ -155,10 +173,13 @@ CARDS = (
             citation="Bordia & Bowman 2019, Identifying and Reducing Gender Bias in Word-Level Language Models",
             source="A difference of log odds, as Bordia & Bowman 2019, equation 1, hold words against he and she",
             details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, less the same of all pronouns; "
-            "grouped jackknife over 20 folds of documents, t with 19 degrees of freedom, Benjamini-Hochberg over the "
-            "terms of a corpus. Simulated without any leaning, 300 terms a corpus: intervals held 0 in 94.5-95.9 % "
-            "from 50 pairs on; of corpora 2-11 % had any term named with 200 pairs a term and 4-6 % with 400 (with 50 "
-            "pairs that lie in 20 documents 17 %: such terms are not tested). Of documents instead of windows it is "
+            "grouped jackknife over 20 folds of documents, t with as many degrees of freedom as folds over which pairs "
+            "are evenly dealt (Kish), less one; Benjamini-Hochberg over the terms of a corpus. Not tested: fewer than "
+            "200 pairs, or fewer than 8 expected documents with the rarer pronoun, of as many equal ones as the folds "
+            "tell. Simulated 100 times each without any leaning, 300 terms a corpus, pairs in 12 to 400 documents "
+            "(sizes geometric, most documents of one gender), she 35 or 15 in 100: 0-6 % of corpora had any term "
+            "named, intervals held 0 in 95-97 %; of terms in 12 and 20 documents 0-1 % were tested, in 40 51 %, in 60 "
+            "90 %, in 100 all (with she at 15 in 100: 64 %). Of documents instead of windows it is "
             "not told: the rarer pronoun stands in longer documents, so that nearly every term seems to lean to it.",
         ),
         unit="nats (log odds ratio)",

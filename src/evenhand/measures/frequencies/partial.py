@@ -6,13 +6,15 @@ import polars as pl
 from evenhand.stats import Floats
 from evenhand.stats.associations import centred_means
 
-CONTROLS = ("characters", "words", "tokens", "answers")
+CONTROLS = ("characters", "words", "parts", "tokens", "answers")
+PARTS = r"[^\s\-/\x{2010}\x{2011}\x{2013}]+"
+"""Of a descriptor, as hyphens and strokes divide it, too."""
 
 
 def controls_of(points: pl.DataFrame) -> tuple[Floats, list[str]]:
     """(n, c) numbers that are held equal, and which: those that are known of every descriptor and vary within an axis.
 
-    >>> numbers = {"characters": [3, 5], "words": [1, 1], "tokens": [None, 2], "answers": [9, 9]}
+    >>> numbers = {"characters": [3, 5], "words": [1, 1], "parts": [1, 1], "tokens": [None, 2], "answers": [9, 9]}
     >>> points = pl.DataFrame({"axis": ["a", "a"], **numbers})
     >>> controls_of(points)[1]
     ['characters']
@@ -32,7 +34,8 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
     """Descriptors that have a frequency and an answer, and their values by template.
 
     Returns points, sorted by axis and descriptor: all columns of `frequencies`, `bucket` (its own where none is known),
-    characters, words, answers (summed) and value; and values (n, t), NaN where a template has none of a descriptor.
+    characters, words, parts (as hyphens and strokes divide words, too), answers (summed) and value; and values (n, t),
+    NaN where a template has none of a descriptor.
     """
     known = outcome.filter(pl.col("value").is_finite()).with_columns(pl.col("template").fill_null(""))
     cells = (
@@ -49,6 +52,7 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
             pl.coalesce("bucket", "descriptor").alias("bucket"),
             characters=pl.col("descriptor").str.len_chars(),
             words=pl.col("descriptor").str.count_matches(r"\S+"),
+            parts=pl.col("descriptor").str.count_matches(PARTS),
         )
     )
     places = points.select("axis", "descriptor").with_row_index("place")

@@ -1,7 +1,9 @@
 """Does a model's treatment of people follow how often they are written about? One outcome at a time, within axes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,18 +14,22 @@ from evenhand.measures.frequencies.partial import controls_of, outcome_matrix
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, Measurement, checked, measurement_frame
 from evenhand.stats import Codes, Floats, Verdict, reach_verdicts, spearman
-from evenhand.stats.associations import RankRelation, rank_relation
+from evenhand.stats.associations import RankRelation, rank_relation, reliability_of
 
 RELATED = "related"
 """Stands where a verdict on treatment would say biased: following frequency is no bias by itself."""
 MEASURE = "frequency_relation"
 COUNTED = ("documents", "near_person")
 """The numbers of documents that descriptors are ranked by; the first alone is judged."""
+LEAST_BESIDE = 10
+"""Descriptors that stand beside a word for people in some document: with fewer nothing is said of these documents."""
+LEAST_RANKED = 4
+"""Descriptors: of fewer no rank correlation is told, which may be 1 by chance."""
 RELATIONS = (
     typed(pl.String, "outcome counted axis verdict direction")
     | typed(pl.Float64, "spearman spearman_low spearman_high within estimate low high null chance p q")
-    | typed(pl.Float64, "minimum_detectable")
-    | typed(pl.Int64, "n n_missing n_units")
+    | typed(pl.Float64, "minimum_detectable reliability")
+    | typed(pl.Int64, "n n_missing n_units n_templates")
     | typed(pl.Float64, "effective_units")
     | typed(pl.String, "controls note")
 )
@@ -36,9 +42,12 @@ class FrequencyRelation:
     relations: RELATIONS. A row for each outcome and count over all axes (axis null), and for each axis. `spearman` is
     plain, over all descriptors; `within` compares within axes alone; `estimate` also at equal controls, with 95 %
     limits, and `chance`, the size that 95 % of estimates have where nothing is related. Rows of `near_person` have no
-    verdict. n: descriptors; n_missing: those without a frequency or answer; n_units: buckets.
+    verdict. reliability: how well ranks of frequencies would come out alike in another corpus like this (null: not
+    known). n: descriptors; n_missing: those without a frequency or answer; n_units: buckets; n_templates: those that
+    count as a sample.
     points: one row an outcome and descriptor: documents, share (percent), near_person, log_frequency, characters,
-    words, tokens, answers and value (mean over templates, made comparable where a descriptor was not asked in all).
+    words, parts, tokens, answers and value (mean over templates, made comparable where a descriptor was not asked in
+    all).
     """
 
     relations: pl.DataFrame
@@ -57,8 +66,9 @@ def frequency_relation(
     """Rank correlation of descriptors' frequencies with what a model's answers about them were like.
 
     Arguments: `frequencies`, one row a descriptor: axis, descriptor, bucket (null: alike to none), documents (of a
-    corpus, in which it stands) and near_person (of these, beside a word for people; null if not counted), and tokens
-    (in a sentence, beyond the others; null if not known). `outcomes`, one row an outcome, descriptor and template:
+    corpus, in which it stands) and near_person (of these, beside a word for people; null if not counted), tokens (in
+    a sentence, beyond the others; null if not known), and perhaps even and odd (documents of the corpus' two halves:
+    how reliable the frequencies are). `outcomes`, one row an outcome, descriptor and template:
     outcome, axis, descriptor, template (null: one), value and answers (how many it is the mean of). `total`, documents
     of the corpus: one that was never found counts as half a document. `alpha`, the chance that any outcome is falsely
     called related. `seed`, of `chance`.
@@ -155,9 +165,20 @@ class _Outcome:
         seed: int,
     ) -> dict[str, object]:
         often = points[counted].cast(pl.Float64).to_numpy()
+        if counted != COUNTED[0] and (seen := int((often > 0).sum())) < LEAST_BESIDE:
+            return {
+                "axis": axis,
+                "n": points.height,
+                "note": f"Too few: {seen:,} of {points.height:,} descriptors stand beside a word for people in any "
+                f"document, and {LEAST_BESIDE} are needed.",
+            }
         controls, names = controls_of(points)
         strata = points["axis"].to_numpy()
         buckets = points["bucket"].to_numpy()
+        reliability = None
+        if counted == COUNTED[0] and {"even", "odd"} <= set(points.columns):
+            halves = points.select("even", "odd").cast(pl.Float64).to_numpy()
+            reliability = reliability_of(halves, _codes(strata))
         related = rank_relation(
             often,
             values,
@@ -166,16 +187,18 @@ class _Outcome:
             controls=controls,
             level=level,
             tests=tests,
+            reliability=1.0 if reliability is None else reliability,
             seed=seed,
         )
         within = rank_relation(often, values, strata=strata, clusters=buckets, level=level)
         plain = spearman(often, points["value"].to_numpy(), _codes(strata, buckets))
+        few = points.height < LEAST_RANKED
         return {
             "axis": axis,
-            "spearman": plain.estimate,
-            "spearman_low": plain.low,
-            "spearman_high": plain.high,
-            "within": within.estimate,
+            "spearman": None if few else plain.estimate,
+            "spearman_low": None if few else plain.low,
+            "spearman_high": None if few else plain.high,
+            "within": None if few else within.estimate,
             "estimate": related.estimate,
             "low": related.low,
             "high": related.high,
@@ -183,9 +206,11 @@ class _Outcome:
             "chance": related.chance,
             "p": related.p,
             "minimum_detectable": related.minimum_detectable,
+            "reliability": reliability,
             "n": points.height,
             "n_missing": self.n_missing if axis is None else 0,
             "n_units": related.clusters,
+            "n_templates": related.templates,
             "effective_units": related.effective,
             "controls": ", ".join(names),
             "note": _obstacle_of(related),
@@ -200,6 +225,7 @@ def _obstacle_of(related: RankRelation) -> str | None:
         .replace("cluster of things", "bucket of descriptors")
         .replace("things", "descriptors")
         .replace("the strata", "the axes")
+        .replace("first number", "frequency")
     )
 
 
@@ -239,11 +265,25 @@ def _judged(table: pl.DataFrame, alpha: float, n_outcomes: int) -> pl.DataFrame:
         pl.when(pl.col("estimate") > 0).then(pl.lit("rises")).otherwise(pl.lit("falls"))
     )
     verdicts = findings.select(said, rises.alias("direction"), "note")
+    judged = judged.with_columns(adjusted["q"], verdicts["verdict"], verdicts["direction"], verdicts["note"])
     judged = judged.with_columns(
-        adjusted["q"], *(verdicts[name] for name in ("verdict", "direction", "note"))
+        pl.Series("note", [_note(row) for row in judged.to_dicts()], dtype=pl.String)
     )
     beside = table.filter(pl.col("counted") != COUNTED[0])
     return pl.concat([judged, beside]).select(pl.col(name).cast(kind) for name, kind in RELATIONS.items())
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    """The verdict's reason, in words that fit a relation."""
+    if row["verdict"] == RELATED:
+        limits = f"{row['low']:.2f} to {row['high']:.2f}"
+        return f"{row['direction'].capitalize()} with frequency: rank correlation {row['estimate']:.2f} ({limits})."
+    if row["verdict"] == str(Verdict.NOT_DETECTED):
+        return (
+            "No rise or fall with frequency was detected; a rank correlation of "
+            f"{row['minimum_detectable']:.2f} would probably have been found."
+        )
+    return str(row["note"])
 
 
 CARDS = (
@@ -254,8 +294,9 @@ CARDS = (
             construct="Whether outcomes of answers about people rise or fall with their frequency in a corpus.",
             harm="Those of whom little is written are understood less, or spoken of worse.",
             groups=(
-                "Descriptors within their axis, by ranks; length in characters and words, tokens and numbers of "
-                "answers are held equal where they are known and vary."
+                "Descriptors within their axis, by ranks; length in characters, words and parts (hyphens divide words, "
+                "too), tokens and numbers of answers are held equal where they are known and vary: by their ranks, the "
+                "ranks' squares and, as far as descriptors are many enough, bins of neighbouring values."
             ),
             ideal="none: to follow frequency is no bias by itself",
             direction="Positive: the outcome rises with frequency; whether that is kinder depends on the outcome.",
@@ -265,16 +306,19 @@ CARDS = (
                 "learnt anything: that is no finding about treatment. The corpus that was counted need not be the one "
                 "that the model was trained on. A word has senses that are not of people; counts beside words for "
                 "people stand next to it and are not judged. Frequencies of a sample of documents, or of a small "
-                "corpus, are noisy, which draws the correlation towards 0. Relations of opposite sign in different "
-                "axes cancel."
+                "corpus, are noisy, which draws the correlation towards 0: below a reliability of 0.5 nothing is "
+                "measurable. Relations of opposite sign in different axes cancel, and those that rise and then fall "
+                "are not seen. Of few descriptors length is held equal by a slope, or a slope and a bend, alone."
             ),
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",
             details=(
-                "Simulated without any relation (20 to 700 descriptors, 2 to 13 axes, half of each variance between "
-                "buckets, rare events, unequal numbers of answers, many terms never found, templates that differ in "
-                "how they react to frequent words): false in 0 to 6 %; dealing frequencies among descriptors is false "
-                "in up to 34 %. Coverage 95 to 100 %. At the smallest correlation named, 65 to 85 % are found."
+                "Simulated without any relation (20 to 700 descriptors, 1 to 13 axes, up to 70 % of each variance "
+                "between buckets, rare events, unequal numbers of answers, many terms never found, 3 to 17 templates "
+                "that differ in how they react to frequent words, up to 85 % of cells absent, both numbers driven by "
+                "length): false in 0 to 7 % of 50 to 400 data sets each; dealing frequencies among descriptors is "
+                "false in up to 34 %. Coverage 93 to 100 %. At the smallest correlation named, 62 to 94 % of the "
+                "measurable are found."
             ),
         ),
         unit="rank correlation",

@@ -79,7 +79,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_share",
-            summary="The share of a term's hits that stand near a noun, pronoun or name of a person.",
+            summary="The share of a term's hits that stand near another word for a person (a noun, pronoun or name), "
+            "or are plurals that are such a word themselves.",
             construct="Whether the term is about people where it stands.",
             harm="None of itself: it says which frequencies are not of people.",
             groups="Terms, each beside the unambiguous terms of its kind in the same corpus.",
@@ -87,7 +88,8 @@ CARDS = (
             direction="Low: the word stands in other senses.",
             null="The median of the unambiguous terms of its kind.",
             critique="Near is not about: a white wall beside a man counts as near a person. Rare senses of people "
-            "and texts without pronouns look doubtful. Look at the contexts.",
+            "and texts without pronouns look doubtful. Occupations, I, we and you are no words for a person here, and "
+            "first names only where they are among the terms. Look at the contexts.",
             citation="Our own",
             source="Beside Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
             details="Flagged as rarely of people where the whole 95 % interval lies below half (of terms that "

@@ -182,7 +182,8 @@ CARDS = (
             "limits hold in 98-99 % where up to 3 documents are expected to hold the term, 98 % at 10, 97 % at "
             "100-600. With copies (a tenth of texts there ten times) in 95-96 % from 100 documents on, 93 % at 30 and "
             "77 % at 10, where whether a copied text is among them decides: drop copies, or do not read limits of "
-            "rare terms.",
+            "rare terms. Near copies are not seen: with a tenth of documents in groups of ten, limits hold in 89-94 %, "
+            "with three tenths in groups of three in 90-95 %, in groups of ten in 76-86 %.",
         ),
         unit="percent of documents",
     ),

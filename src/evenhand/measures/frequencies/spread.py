@@ -70,21 +70,21 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     """How unequally the terms of each axis are found: the standard deviation of their weighted means, and their mean.
 
     means: one row a term with axis and weighted_mean (percent), terms never found at 0. Returns axis, terms,
-    never_found, std_top, std_all (fractions of documents, divided by terms - 1, over the `top` terms and over all) and
+    never_found, std_top, std_all (percentage points, divided by terms - 1, over the `top` terms and over all) and
     mean (percent). With it the paper's first column follows from its own tables of ten terms to the last digit but
     one of rounding. Source: ROBBIE (arXiv:2311.18140), table 23.
 
     >>> means = pl.DataFrame({"axis": "age", "weighted_mean": [3.0, 1.0, 0.0]})
     >>> axis_spread(means, top=2).select("never_found", pl.col("std_top", "std_all").round(4)).row(0)
-    (1, 0.0141, 0.0153)
+    (1, 1.4142, 1.5275)
     """
     require_columns(means, ["axis", "weighted_mean"], "axis_spread", of_any_kind=True)
     value = pl.col("weighted_mean")
     return means.group_by("axis", maintain_order=True).agg(
         terms=pl.len().cast(pl.Int64),
         never_found=(value == 0).sum().cast(pl.Int64),
-        std_top=value.sort(descending=True).head(top).std(ddof=1) / 100,
-        std_all=value.std(ddof=1) / 100,
+        std_top=value.sort(descending=True).head(top).std(ddof=1),
+        std_all=value.std(ddof=1),
         mean=value.mean(),
     )
 
@@ -107,9 +107,9 @@ CARDS = (
             "percentage points, which is not the paper's Std: no formula of its four printed columns gives that. We "
             "tried the weighted, unbiased weighted and unweighted deviation, about its mean and ours, its standard "
             "error, weights of roots and logarithms, and p (1 - p), in percent and in fractions; none fits more than 3 "
-            "of 40 rows. Five printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
-            "2.50), so that corpora that are not printed must have entered both. Ours are "
-            "0.15 points or less from the printed means.",
+            "of 40 rows. Seven printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
+            "2.50; also feminine, stud, black, religious, older and younger), so that corpora that are not printed "
+            "must have entered both. Ours are 0.15 points or less from the printed means.",
         ),
         unit="percent of documents",
     ),
@@ -127,9 +127,10 @@ CARDS = (
             "Depends on which terms a list has. The paper found no relation with models' bias.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 23",
-            details="Divided by terms - 1, as fractions: that gives the paper's four numbers of the top ten from its "
-            "own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the rounding of these.",
+            details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four "
+            "numbers of the top ten from its own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the "
+            "rounding of these.",
         ),
-        unit="fraction of documents (standard deviation)",
+        unit="percentage points of documents (standard deviation)",
     ),
 )

@@ -3,17 +3,18 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 from evenhand.runs.cluster.worker import Recipe
 from evenhand.schema import EvenhandError
 
-PIECES = 2
-"""Of what is left a free worker gets its share divided by this: large pieces first, small ones at the end, so that
-fast and slow workers end together."""
+AT_ONCE = 0.75
+"""Of what is left a free worker gets this part of its share: a large piece first, in which texts share work and batches
+stay full, small ones at the end, so that fast and slow workers end together."""
 SMALLEST = 16
 """The smallest piece is this part of a worker's share ..."""
-SECONDS = 1.0
+SECONDS = 2.0
 """... and takes about so long, unless a share itself takes less: texts that are asked together share work."""
 ALONE = 3
 """Deaths of workers that were asked one text alone, after which it is given up: machines die of other things, too."""
@@ -103,6 +104,6 @@ class Work:
 
     def _end(self) -> int:
         share = -(-self.n // self.workers)
-        left = -(-(self.n - self._ahead) // (PIECES * self.workers))
+        left = ceil(AT_ONCE * (self.n - self._ahead) / self.workers)
         worth_it = share if self.rate is None else min(int(self.rate * SECONDS), share)
         return min(self._ahead + max(left, share // SMALLEST, worth_it, 1), self.n)

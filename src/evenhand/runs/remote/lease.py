@@ -112,7 +112,7 @@ def _parsed(content: bytes | None) -> dict[str, Any]:
 
 
 def _until(holder: dict[str, Any]) -> float:
-    """Until when a driver works (seconds since 1970), as it says; 0 where nothing is said that a driver would say."""
+    """Until when a driver said that it works (seconds since 1970); 0 where the file says none that a driver would."""
     until = holder.get("until")
     if isinstance(until, bool) or not isinstance(until, int | float):
         return 0.0

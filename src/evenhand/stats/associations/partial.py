@@ -4,6 +4,10 @@ import numpy as np
 
 from evenhand.stats.arrays import Codes, Flags, Floats, mean_of_known, middle_ranks
 
+ROWS_PER_COLUMN = 6
+"""Rows behind each column that is held equal, at the least."""
+MOST_BINS = 20
+
 
 def ranks_within(values: Floats, strata: Codes) -> Floats:
     """Ranks of the rows of each stratum, spread evenly from -1/2 to 1/2, ties by middle ranks.
@@ -22,6 +26,22 @@ def ranks_within(values: Floats, strata: Codes) -> Floats:
     return ranks
 
 
+def reliability_of(halves: Floats, strata: Codes) -> float | None:
+    """How well ranks within strata would come out alike in another sample of the same kind and size, 0 to 1.
+
+    halves: (n, 2), the same number from either half of a sample. Their correlation, stepped up to the whole (Spearman
+    1910; Brown 1910); 0 where one of them does not vary, None where there are fewer than three rows.
+
+    >>> reliability_of(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]]), np.zeros(3, np.int64))
+    1.0
+    """
+    if len(halves) < 3:
+        return None
+    half = correlation(ranks_within(halves, strata))
+    half = 0.0 if np.isnan(half) else max(0.0, half)
+    return 2 * half / (1 + half)
+
+
 def centred_means(outcome: Floats, strata: Codes) -> Floats:
     """Each row's mean over columns, columns made comparable where some rows lack some.
 
@@ -38,6 +58,61 @@ def centred_means(outcome: Floats, strata: Codes) -> Floats:
         mine = strata == stratum
         left[mine] -= mean_of_known(left[mine], 0)
     return mean_of_known(left, 1)
+
+
+def bins_of(controls: Floats) -> Floats:
+    """Which bin of each control a row lies in, one column of zeros and ones for each bin but the first.
+
+    controls: (n, c). A bin holds neighbouring values, of all strata together and about equally many rows; there are as
+    many as leave `ROWS_PER_COLUMN` rows to each column that is held equal, ranks and their squares among them.
+
+    >>> bins_of(np.repeat([3.0, 4.0, 9.0], 20)[:, None]).sum(axis=0).tolist()
+    [20.0, 20.0]
+    """
+    rows, number = controls.shape
+    spare = max(0, rows // ROWS_PER_COLUMN - 2 * number)
+    most = min(MOST_BINS, 1 + spare // max(1, number))
+    bins = [_bins(controls[:, place], most) for place in range(number)] if rows else []
+    return np.column_stack([np.zeros((rows, 0)), *(np.eye(int(one.max()) + 1)[one][:, 1:] for one in bins)])
+
+
+def squares_fit(rows: int, controls: int) -> bool:
+    """Whether rows are enough to hold the squares of the controls' ranks equal, too."""
+    return rows >= 2 * controls * ROWS_PER_COLUMN
+
+
+def columns_within(values: Floats, bins: Floats, strata: Codes, *, squared: bool) -> Floats:
+    """Ranks within strata of two numbers and of their controls, squares of the controls' ranks, and bins.
+
+    values: (n, 2 + c); bins: (n, b) as `bins_of` gives them. Returns (n, 2 + c + c + b), or without the squares (n, 2 +
+    c + b); means within strata are 0.
+    """
+    ranks = ranks_within(values, strata)
+    curved = np.square(ranks[:, 2:]) if squared else ranks[:, :0]
+    further = np.column_stack([curved, bins])
+    for stratum in np.unique(strata):
+        mine = strata == stratum
+        further[mine] -= further[mine].mean(axis=0)
+    return np.column_stack([ranks, further])
+
+
+def _bins(values: Floats, most: int) -> Codes:
+    """Codes of at most `most` bins of neighbouring values, about equally filled."""
+    distinct, places, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    least = len(values) / most
+    codes = np.zeros(len(distinct), dtype=np.int64)
+    filled = 0
+    for place, size in enumerate(sizes):
+        if place:
+            codes[place] = codes[place - 1]
+            # a value that fills a bin by itself does not join what came before it
+            if filled >= least or (size >= least and filled >= least / 4):
+                codes[place] += 1
+                filled = 0
+        filled += int(size)
+    if filled < least / 4 and codes[-1] > 0:
+        codes[codes == codes[-1]] -= 1
+    return np.asarray(codes[places.reshape(-1)])
 
 
 def partial_residuals(ranks: Floats) -> Floats:

@@ -13,14 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from evenhand.schema import UsageError
-from evenhand.stats.arrays import Codes, Floats
-from evenhand.stats.associations.partial import (
-    centred_means,
-    correlation,
-    partial_residuals,
-    ranks_within,
-)
+from evenhand.stats.arrays import Codes, Floats, mean_of_known
+from evenhand.stats.associations.arranged import Arranged, arranged
 from evenhand.stats.clusters import smallest_flip_p
 from evenhand.stats.power import POWER, noncentrality
 
@@ -28,7 +22,15 @@ LARGEST_Z = math.atanh(0.9999)
 """Correlations of 1 have no place on Fisher's scale."""
 LARGEST_MISSED = 0.9
 """Where only a larger correlation than this would probably be found, nothing is measured."""
+LEAST_EFFECTIVE = 5.0
+"""Equally large clusters below which an error cannot be told from the samples themselves."""
+LEAST_TEMPLATES = 3
+LEAST_RELIABLE = 0.5
 DRAWS = 1999
+TOO_FEW_TEMPLATES = (
+    "It was seen in {} templates, too few to tell what others like them would show; three are needed that "
+    "can be left out in turn."
+)
 
 
 @dataclass(frozen=True)
@@ -45,20 +47,14 @@ class RankRelation:
     chance: float
     """95 % of the sizes that the estimate has where each cluster's share may as well point the other way."""
     minimum_detectable: float
-    """Size of a correlation that would be found at `level` in 80 % of samples like this."""
+    """Size of a correlation, of numbers free of noise and ties, found at `level` in 80 % of samples like this."""
     rows: int
     clusters: int
     effective: float
     """Equally large clusters that these are worth."""
+    templates: int
+    """Samples (templates) that the second number was seen in."""
     obstacle: str | None = None
-
-
-@dataclass(frozen=True)
-class _Data:
-    ranks: Floats  # (n, 2 + c): first, second, controls
-    values: Floats
-    strata: Codes
-    clusters: Codes
 
 
 def rank_relation(
@@ -70,6 +66,7 @@ def rank_relation(
     controls: npt.ArrayLike | None = None,
     level: float = 0.05,
     tests: int = 1,
+    reliability: float = 1.0,
     seed: int = 0,
 ) -> RankRelation:
     """Do two numbers of the same things rise together, within strata and where the controls are equal?
@@ -78,18 +75,25 @@ def rank_relation(
     seen in t samples of something (templates, wordings; NaN where it was not): the verdict then speaks of samples like
     these. `strata` (n,), labels between which nothing is compared (axes). `clusters` (n,), labels of what is alike
     (buckets; a cluster lies in one stratum). `controls` (n, c), held equal by their ranks. `level` of what is
-    measurable and, shared by `tests`, of the smallest correlation. `seed` of `chance`. Rows with NaN in first, second
+    measurable and, shared by `tests`, of the smallest correlation. `reliability` of `first`, 0 to 1: how its ranks
+    would correlate with those of another sample like it. `seed` of `chance`. Rows with NaN in first, second
     or a control are left out, and those that are alone in their stratum.
 
-    All numbers become ranks within their stratum; the controls' are taken out of both by least squares; the rest are
-    correlated. The error, brought to Fisher's scale, is that of the jackknife over clusters (their stratum is ranked
-    again), never below that of as many independent things; with templates, what their own slopes vary by beyond the
-    noise of single cells is added. t has one degree of freedom less than the effective number of clusters:
-    (sum of h)² / sum of h², h what is left of the first number's ranks in each, squared and summed. Not measurable are
-    fewer clusters than signs can tell at `level` (six at 0.05), numbers that do not vary, and samples that find
-    correlations above 0.9 alone.
+    All numbers become ranks within their stratum. Of each control its ranks, their squares and bins of neighbouring
+    values (`bins_of`, as many as the rows allow) are taken out of both by least squares; the rest are correlated. The
+    error, brought to Fisher's scale, is that of the jackknife over clusters (their stratum is ranked again), never
+    below that of as many independent things; with templates, what their own slopes vary by beyond the noise of single
+    cells is added, from the jackknife over them (rows that were seen in one alone go when it does). t has the smaller
+    of two degrees of freedom: templates less one, and one less than the effective number of clusters, (sum of
+    h)² / sum of h², h what is left of the first number's ranks in each, squared and summed. The smallest correlation is
+    divided by the root of the reliability, or by the largest that ties leave possible if this is smaller.
+    Not measurable are: fewer clusters than signs can tell at `level` (six at 0.05) or worth fewer than five of one
+    size; fewer than three templates that can be left out, unless there is one only, of which alone it then speaks;
+    numbers that do not vary; a reliability below 0.5; and samples that find correlations alone that are above 0.9, or
+    above what ties leave possible. Only what rises or falls throughout is seen: a U is no rank correlation.
     Raises UsageError for shapes that differ.
-    Source: Kendall 1942 (partial rank correlation); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters
+    Source: Kendall 1942 (partial rank correlation); Spearman 1904 (reliability); Mickey & Brown 1966 (the smaller
+    degrees of freedom); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters
     left out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's
     scale for ranks).
 
@@ -99,39 +103,49 @@ def rank_relation(
     >>> found.clusters, found.p < 0.05, found.low > 0
     (12, True, True)
     """
-    data, outcome = _data(first, second, strata, clusters, controls)
-    return _related(data, outcome, (level, level / tests), seed)
+    data = arranged(first, second, strata, clusters, controls)
+    return _related(data, (level, level / tests), max(1e-6, reliability), seed)
 
 
-def _related(data: _Data, outcome: Floats, levels: tuple[float, float], seed: int) -> RankRelation:
-    rows, groups = len(data.values), int(data.clusters.max()) + 1 if len(data.values) else 0
-    residuals = partial_residuals(data.ranks) if rows else np.zeros((0, 2))
-    estimate = correlation(residuals) if rows > 2 else float("nan")
+def _related(data: Arranged, levels: tuple[float, float], reliability: float, seed: int) -> RankRelation:
+    rows, groups, templates = len(data.values), data.groups, data.outcome.shape[1]
+    residuals = data.residuals if rows else np.zeros((0, 2))
+    estimate = data.correlation()
     held = np.bincount(data.clusters, np.square(residuals[:, 0]), minlength=groups)
     effective = float(held.sum() ** 2 / np.square(held).sum()) if held.any() else 0.0
-    obstacle = _obstacle(estimate, data, groups, levels[0])
-    if obstacle is not None:
+    z = _on_fishers_scale(0.0 if math.isnan(estimate) else estimate)
+    obstacle = _obstacle(estimate, data, effective, levels[0], reliability)
+    found = None if obstacle is not None else _error(data, z, effective)
+    if found is None:
         empty = float("nan")
-        return RankRelation(estimate, empty, empty, empty, empty, empty, rows, groups, effective, obstacle)
-    z = _on_fishers_scale(estimate)
-    error, freedom = _error(data, outcome, z, residuals, effective)
+        obstacle = obstacle or TOO_FEW_TEMPLATES.format(templates)
+        return RankRelation(
+            estimate, empty, empty, empty, empty, empty, rows, groups, effective, templates, obstacle
+        )
+    error, freedom = found
     half = float(stdtrit(freedom, 0.975)) * error
-    smallest = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
+    seen = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
+    attainable = data.attainable()
+    drawn = max(1e-6, min(math.sqrt(reliability), attainable))  # towards 0, by noise or ties
     return RankRelation(
         estimate=estimate,
         low=math.tanh(z - half),
         high=math.tanh(z + half),
         p=float(2 * stdtr(freedom, -abs(z) / error)),
         chance=_chance(residuals, data.clusters, seed),
-        minimum_detectable=smallest,
+        minimum_detectable=min(1.0, seen / drawn),
         rows=rows,
         clusters=groups,
         effective=effective,
-        obstacle=_too_coarse(smallest),
+        templates=templates,
+        obstacle=_too_coarse(seen, attainable, drawn),
     )
 
 
-def _obstacle(estimate: float, data: _Data, groups: int, level: float) -> str | None:
+def _obstacle(
+    estimate: float, data: Arranged, effective: float, level: float, reliability: float
+) -> str | None:
+    groups = data.groups
     if math.isnan(estimate):
         if len(data.values) <= 2:
             return "Fewer than three things have both numbers."
@@ -142,46 +156,59 @@ def _obstacle(estimate: float, data: _Data, groups: int, level: float) -> str | 
             f"It rests on {groups} cluster{'' if groups == 1 else 's'} of things that are alike; "
             f"{needed} are needed at the level of {level:.2g}."
         )
-    if len(data.values) < data.ranks.shape[1] + 4:
-        return f"{len(data.values)} things are too few for {data.ranks.shape[1] - 2} controls."
+    if effective < LEAST_EFFECTIVE:
+        return (
+            f"Few clusters of things differ in the first number: the {groups} are worth {effective:.1f} of one "
+            f"size; {LEAST_EFFECTIVE:g} are needed."
+        )
+    if len(data.values) < data.held + 6:
+        return f"{len(data.values)} things are too few for {data.values.shape[1] - 2} controls."
+    if reliability < LEAST_RELIABLE:
+        return (
+            f"The first number is too noisy: another sample of this kind and size would rank the things alike to "
+            f"{reliability:.2f} only; {LEAST_RELIABLE:g} is needed."
+        )
     return None
 
 
-def _too_coarse(smallest: float) -> str | None:
-    if smallest <= LARGEST_MISSED:
+def _too_coarse(seen: float, attainable: float, drawn: float) -> str | None:
+    if seen > attainable:
+        return (
+            f"So many things share a value that no correlation above {attainable:.2f} can be seen, and one of "
+            f"{seen:.2f} would be needed to be found."
+        )
+    if seen / drawn <= LARGEST_MISSED:
         return None
     return f"Even a correlation of {LARGEST_MISSED:g} would be missed in more than one of five samples like this."
 
 
-def _error(
-    data: _Data, outcome: Floats, z: float, residuals: Floats, effective: float
-) -> tuple[float, float]:
-    """Standard error on Fisher's scale, and degrees of freedom."""
-    groups = int(data.clusters.max()) + 1
+def _error(data: Arranged, z: float, effective: float) -> tuple[float, float] | None:
+    """Standard error on Fisher's scale, and degrees of freedom; None where templates are too few to tell."""
     estimate = math.tanh(z)
     stretched = 1 / (1 - estimate**2) ** 2  # what a small variance of r is on Fisher's scale
-    between = stretched * _jackknifed([_without(data, group, estimate) for group in range(groups)])
-    spare = len(data.values) - (data.ranks.shape[1] - 2) - len(np.unique(data.strata)) - 2
+    without = [_otherwise(data.without(data.clusters == group), estimate) for group in range(data.groups)]
+    between = stretched * _jackknifed(without)
+    spare = len(data.values) - data.held - len(np.unique(data.strata)) - 2
     independent = (1 + estimate**2 / 2) / max(1, spare)
     variance = max(between, independent)
     freedom = max(1.0, effective - 1)
-    sampled = stretched * _template_variance(data, outcome, estimate, residuals)
-    if sampled > 0:
-        whole = variance + sampled
-        freedom = whole**2 / (variance**2 / freedom + sampled**2 / (outcome.shape[1] - 1))
-        variance = whole
-    return math.sqrt(variance), freedom
+    if data.outcome.shape[1] < 2:
+        return math.sqrt(variance), freedom
+    usable = [
+        fewer
+        for column in range(data.outcome.shape[1])
+        if len((fewer := data.unsampled(column)).values) > fewer.held + 6
+    ]
+    if len(usable) < LEAST_TEMPLATES:
+        return None
+    sampled = stretched * _jackknifed([_otherwise(fewer, estimate) for fewer in usable])
+    sampled *= _own_slopes(data)
+    return math.sqrt(variance + sampled), min(freedom, len(usable) - 1)
 
 
-def _without(data: _Data, group: int, otherwise: float) -> float:
-    """The correlation where one cluster is left out and its stratum ranked again."""
-    kept = data.clusters != group
-    ranks, strata = data.ranks[kept], data.strata[kept]
-    again = strata == data.strata[~kept][0]
-    if again.any():
-        ranks[again] = ranks_within(data.values[kept][again], strata[again])
-    found = correlation(partial_residuals(ranks))
-    return otherwise if math.isnan(found) else found
+def _otherwise(data: Arranged, estimate: float) -> float:
+    found = data.correlation()
+    return estimate if math.isnan(found) else found
 
 
 def _jackknifed(without: Sequence[float]) -> float:
@@ -190,34 +217,14 @@ def _jackknifed(without: Sequence[float]) -> float:
     return (len(found) - 1) / len(found) * float(np.square(found - found.mean()).sum())
 
 
-def _template_variance(data: _Data, outcome: Floats, estimate: float, residuals: Floats) -> float:
-    """What templates add: the jackknife over them, less what noise of single cells would have made of it."""
-    width = outcome.shape[1]
-    if width < 2:
-        return 0.0
-    changed = []
-    for column in range(width):
-        values = centred_means(np.delete(outcome, column, axis=1), data.strata)
-        if np.isnan(values).any():  # some were seen in this column alone: it cannot be left out
-            continue
-        ranks = data.ranks.copy()
-        ranks[:, 1] = ranks_within(values, data.strata)
-        found = correlation(partial_residuals(ranks))
-        changed.append(estimate if math.isnan(found) else found)
-    if len(changed) < 2:
-        return 0.0
-    return _jackknifed(changed) * _own_slopes(data, outcome, residuals[:, 0])
-
-
-def _own_slopes(data: _Data, outcome: Floats, weights: Floats) -> float:
+def _own_slopes(data: Arranged) -> float:
     """Share of the variance of slopes over templates that is not that of single cells, 0 to 1."""
-    left = np.empty_like(outcome)
+    left = np.empty_like(data.outcome)
     for stratum in np.unique(data.strata):
         mine = data.strata == stratum
-        left[mine] = outcome[mine] - np.nanmean(outcome[mine], axis=0)
-    weighted = np.where(np.isnan(left), 0.0, left) * weights[:, None]
-    groups = int(data.clusters.max()) + 1
-    cells = np.zeros((groups, outcome.shape[1]))
+        left[mine] = data.outcome[mine] - mean_of_known(data.outcome[mine], 0)
+    weighted = np.where(np.isnan(left), 0.0, left) * data.residuals[:, :1]
+    cells = np.zeros((data.groups, left.shape[1]))
     np.add.at(cells, data.clusters, weighted)
     slopes = cells.sum(axis=0)
     of_slopes = float(np.square(slopes - slopes.mean()).sum())
@@ -236,33 +243,3 @@ def _chance(residuals: Floats, clusters: Codes, seed: int) -> float:
 
 def _on_fishers_scale(r: float) -> float:
     return min(LARGEST_Z, max(-LARGEST_Z, math.atanh(min(0.99999, max(-0.99999, r)))))
-
-
-def _data(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    strata: npt.ArrayLike,
-    clusters: npt.ArrayLike,
-    controls: npt.ArrayLike | None,
-) -> tuple[_Data, Floats]:
-    one, outcome = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    outcome = outcome[:, None] if outcome.ndim == 1 else outcome
-    held = np.zeros((len(one), 0)) if controls is None else np.asarray(controls, dtype=np.float64)
-    labels = [np.asarray(strata), np.asarray(clusters)]
-    shapes = [one.shape, outcome.shape[:1], held.shape[:1], *(label.shape for label in labels)]
-    if one.ndim != 1 or outcome.ndim != 2 or held.ndim != 2 or len(set(shapes)) > 1:
-        raise UsageError(
-            f"rank_relation was given rows of shapes {', '.join(map(str, shapes))}.",
-            "Give one number, outcome, stratum, cluster and row of controls for each thing.",
-        )
-    seen = ~np.isnan(outcome).all(axis=1) & np.isfinite(one) & np.isfinite(held).all(axis=1)
-    axes, groups = (np.unique(label[seen], return_inverse=True)[1] for label in labels)
-    groups = np.unique(np.stack([axes, groups]), axis=1, return_inverse=True)[1].reshape(-1)
-    outcome = outcome[seen]
-    outcome = outcome[:, ~np.isnan(outcome).all(axis=0)] if len(outcome) else outcome
-    means = centred_means(outcome, axes) if len(axes) else np.zeros(0)
-    values = np.column_stack([one[seen], means, held[seen]])
-    alone = np.bincount(axes)[axes] < 2 if len(axes) else np.zeros(0, dtype=bool)
-    values, axes, groups, outcome = values[~alone], axes[~alone], groups[~alone], outcome[~alone]
-    groups = np.unique(groups, return_inverse=True)[1]
-    return _Data(ranks_within(values, axes), values, axes, groups), outcome

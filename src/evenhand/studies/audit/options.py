@@ -259,7 +259,11 @@ def _parsed(text: str) -> Any:
 
     class EachOnce(yaml.SafeLoader):
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            for key in keys:
+                if key.tag == "tag:yaml.org,2002:bool":
+                    key.tag = "tag:yaml.org,2002:str"  # the option `on` is a name, not true
+            names = [key.value for key in keys]
             if twice := [key for key, _ in node.value if names.count(key.value) > 1]:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"{twice[-1].value!r} stands there twice", twice[-1].start_mark

@@ -51,4 +51,10 @@ def _pronouns(view: FrequencyView) -> Iterator[tuple[str, ...]]:
             she, he, they = (
                 groups[name][f"share_{way}"] if name in groups else 0.0 for name in ("she", "he", "they")
             )
-            yield corpus, told, percent(she), percent(he), percent(they), f"{he / she:.2f}" if she else "–"
+            yield corpus, told, percent(she), percent(he), percent(they), _ratio(he, she)
+
+
+def _ratio(he: float, she: float) -> str:
+    if he and she:
+        return f"{he / she:.2f}"
+    return "only he" if he else "only she" if she else "–"

@@ -4,15 +4,17 @@ import hashlib
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from evenhand.corpus import Counts, Piece, build_terms, read_counts, write_counts
-from evenhand.corpus.counting import CountingOptions
+from evenhand.corpus.counting import CountingOptions, is_counts
 from evenhand.corpus.matching import published_documents
 from evenhand.corpus.pipeline import (
     COUNTING,
@@ -32,7 +34,7 @@ from evenhand.corpus.pipeline import (
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
 from evenhand.corpus.terms import DEFAULT
-from evenhand.runs import Progress, Silence, locked, resumable, shown
+from evenhand.runs import Progress, RunDirectory, Silence, locked, resumable, shown
 from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
@@ -46,7 +48,7 @@ from evenhand.studies.frequencies.record import (
     stored_plan,
 )
 
-MB = 1_000_000
+KB, MB = 1_000, 1_000_000
 PROBE_SECONDS = 3.0
 
 
@@ -75,6 +77,7 @@ class Counted:
 
 def planned(options: FrequencyOptions) -> Plan:
     """What would be counted. Raises UsageError for sources, terms and places that are not there, DataError."""
+    _refuse_results(options.sources)
     if options.on == "slurm":
         checked_slurm(options.slurm)
     if options.duplicates == "drop" and "://" in (options.ranks_at or ""):
@@ -98,6 +101,22 @@ def planned(options: FrequencyOptions) -> Plan:
     )
     ranks = dealt([_from_anywhere(piece) for piece in found.pieces], options.rank_bytes, _workers(options))
     return Plan(options, table, tuple(ranks), tuple(found.notes))
+
+
+def _refuse_results(sources: Sequence[str]) -> None:
+    """Raise UsageError where a source is no corpus but what evenhand wrote: an audit, or the sum of counts."""
+    for source in map(Path, sources):
+        if RunDirectory.is_run(source):
+            raise UsageError(
+                f"{source} is the run of an audit, and no corpus.",
+                f"To hold it against a count: evenhand frequencies COUNTS --join {source}",
+            )
+        if source.suffix == ".parquet" and is_file(source) and is_counts(source):
+            raise UsageError(
+                f"{source} holds counts, and no documents.",
+                "Show the folder of a count, or in Python: frequency_tables(read_counts(FILE), TABLE, sampled=1.0) of "
+                "evenhand.studies.frequencies.",
+            )
 
 
 def _from_anywhere(piece: Piece) -> Piece:
@@ -171,14 +190,16 @@ def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) 
     if len(kept) == len(work.ranks):
         return
     total, there = plan.size, sum(piece.size for rank in kept for piece in work.ranks[rank])
+    small = total < 10 * MB
+    size = KB if small else MB
     place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
     with (
-        shown(progress, round(total / MB), round(there / MB), "MB"),
+        shown(progress, ceil(total / size), ceil(there / size), "kB" if small else "MB"),
         closing(do_ranks(place, work, stage, os.cpu_count() or 1, progress.note)) as doing,
     ):
         for done in doing:
             before, there = there, there + done.bytes
-            progress.advance(round(there / MB) - round(before / MB), 0, done.broken)
+            progress.advance(ceil(there / size) - ceil(before / size), 0, done.broken)
     if missing := len(work.ranks) - len(stage.kept(work)):
         raise DataError(
             f"{missing:,} of {len(work.ranks):,} ranks have ended, and what they gave is not in {work.folder}.",
@@ -244,8 +265,9 @@ def _folder(options: FrequencyOptions, name: str) -> Path | None:
 def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
     """How long counting would take, by counting for some seconds what is then forgotten.
 
-    Returns `files`, `bytes`, `ranks`, `terms`, `workers`, and `seconds` by what was read in `probe_seconds`
-    (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be read.
+    Returns `files`, `bytes`, `ranks`, `terms`, `person_nouns` (counted to tell senses), `workers`, and `seconds` by
+    what was read in `probe_seconds` (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be
+    read.
     """
     work = _work(plan, Path())
     counters = Counters(plan.table, work.counting)
@@ -260,11 +282,13 @@ def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
             break
     taken = time.perf_counter() - began
     workers = min(_workers(plan.options), len(plan.ranks))
+    nouns = plan.table.terms.filter(pl.col("kind") == "person_noun").height
     return {
         "files": len({piece.address for piece in plan.pieces}),
         "bytes": plan.size,
         "ranks": len(plan.ranks),
-        "terms": len(plan.table),
+        "terms": len(plan.table) - nouns,
+        "person_nouns": nouns,
         "workers": workers,
         "seconds": plan.size / read * taken / workers if read else None,
         "probe_seconds": taken,

@@ -30,6 +30,8 @@ def share(value: Any) -> Any:
         found = float("nan")
     if rest or found != found:
         raise ValueError(f"{value!r} is no share: write 0.001 or 0.1%")
+    if not percent and found > 1:
+        raise ValueError(f"{value!r} is more than all: write {value.strip()}% for so many in a hundred")
     return found / 100 if percent else found
 
 

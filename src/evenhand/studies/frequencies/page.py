@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.corpus.counting import NEAR
 from evenhand.measures import MEASURES
 from evenhand.reports import bytes_of, rendered
 from evenhand.schema import VERSION
@@ -19,12 +20,13 @@ from evenhand.studies.frequencies.sections import (
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     REASONS,
+    besides,
     damaged,
     headline,
     left_out,
     notes,
-    percent,
-    ratio,
+    person_words,
+    pronoun_rows,
 )
 from evenhand.studies.provenance import citations, provenance
 
@@ -58,6 +60,8 @@ def render_html(view: FrequencyView) -> str:
         lean_axis=lean_axis,
         tested=view.tables.leans["p"].drop_nulls().len(),
         window=view.counts.options.window,
+        near=NEAR,
+        person_words=person_words(view),
         together=together_rows(view),
         doubtful=doubtful_terms(view),
         as_published=view.counts.options.published,
@@ -96,21 +100,16 @@ def _corpora(view: FrequencyView) -> list[tuple[str, ...]]:
             f"{row['words'] / row['documents']:,.0f}",
             f"{row['left_out']:,}",
             left_out(view, row["corpus"]),
+            besides(view, row["corpus"]),
         )
         for row in view.tables.corpora.iter_rows(named=True)
     ]
 
 
 def _pronouns(view: FrequencyView) -> list[tuple[str, ...]]:
-    """As the paper's Table 24: documents with pronouns of each group, and He:She."""
-    groups = view.tables.groups.filter((pl.col("kind") == "pronoun") & pl.col("group").is_not_null())
+    """Corpus, documents, those with pronouns of each group, and He:She."""
     documents = dict(view.tables.corpora.select("corpus", "documents").iter_rows())
-    rows = []
-    for row in view.tables.ratios.iter_rows(named=True):
-        mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
-        shares = tuple(percent(mine.get(name)) for name in ("she", "he", "they"))
-        rows.append((row["corpus"], f"{documents[row['corpus']]:,}", *shares, ratio(row)))
-    return rows if groups.height else []
+    return [(corpus, f"{documents[corpus]:,}", *told) for corpus, *told in pronoun_rows(view)]
 
 
 def _source(row: dict[str, object]) -> tuple[str, ...]:

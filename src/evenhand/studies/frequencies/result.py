@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.corpus import Counts, TermTable
-from evenhand.corpus.reading import parse_source
+from evenhand.corpus.reading import parse_sources
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import VERSION, UsageError, as_json, checked_kinds
 from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
@@ -71,7 +71,8 @@ class Frequencies(StudyResult):
     def join(self, run: Path | str, *, corpus: str | None = None, alpha: float = 0.05) -> Relation:
         """Does a model's treatment of a group follow how often it was seen? See `join_run`; written into this folder.
 
-        run: the folder of an audit. corpus: one of those counted; None: all together. Raises as `join_run`, WriteError.
+        run: the folder of an audit, or its address on a store. corpus: one of those counted; None: all together. Raises
+        as `join_run`, WriteError.
         """
         output = self.path / "joined" / Path(run).resolve().name
         seed = self.options.seed
@@ -251,4 +252,4 @@ def _reported(counted: Counted) -> Frequencies:
 
 
 def _called(options: FrequencyOptions) -> str:
-    return parse_source(options.sources[0]).corpus
+    return parse_sources(options.sources)[0].corpus

@@ -13,6 +13,7 @@ from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
     HIDDEN,
     PRONOUN,
+    axis_summary,
     axis_title,
     factor,
     figures,
@@ -98,7 +99,7 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
             AxisSection(
                 axis_title(kind, axis),
                 f"axis-{place}",
-                f"{mine.height:,} terms" + (f", {len(never):,} never found" if never else ""),
+                axis_summary(view, kind, axis),
                 _spread(view, kind, axis),
                 rows[0],
                 rows[1],
@@ -119,9 +120,9 @@ def _spread(view: FrequencyView, kind: str, axis: str) -> str:
     (spread,) = rows
     phrases = terms_of(view, kind, axis)["noun_phrase"].sum()
     return (
-        f"Standard deviation of the weighted means: {number(spread['std_top'], 4)} over the {TOP} most frequent "
-        f"terms, {number(spread['std_all'], 4)} over all {spread['terms']:,} (as fractions of documents); mean "
-        f"{percent(spread['mean'])}."
+        f"Standard deviation of the weighted means: {number(spread['std_top'], 2)} percentage points over the "
+        f"{TOP} most frequent terms, {number(spread['std_all'], 2)} over all {spread['terms']:,} (the paper's table "
+        f"23 has hundredths of that, fractions of documents); mean {percent(spread['mean'])}."
         + (f" Noun phrases ({phrases:,}) are not among them." if phrases else "")
     )
 

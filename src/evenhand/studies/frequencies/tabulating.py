@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.corpus import Counts, TermTable
+from evenhand.corpus.reading import Reason
 from evenhand.measures import (
     across_corpora,
     associations,
@@ -21,6 +22,8 @@ from evenhand.measures import (
 from evenhand.schema import DataError, UsageError, for_spreadsheets, write_table
 
 PRONOUN = "pronoun"
+APART = {"not_drawn": str(Reason.NOT_SAMPLED), "without_text": str(Reason.OTHER_RECORD)}
+"""What is no document that was left out, by the columns that count it."""
 NAMED = ("name", "kind", "axis", "group")
 SPREADSHEETS = (
     *(
@@ -45,7 +48,8 @@ class FrequencyTables:
     sampled: float
     """The share of documents that was drawn to be counted; 1.0: all of them."""
     corpora: pl.DataFrame
-    """One row a corpus: documents, sentences, words, characters, left_out (documents not counted, for any reason)."""
+    """One row a corpus: documents, sentences, words, characters, left_out (documents that were not counted:
+    empty, broken, copies), not_drawn (in no sample), without_text (records of WARC that are no document)."""
     frequencies: pl.DataFrame
     """One row a corpus and term: `term_frequencies` and `sense_shares`, with names and marks as in `means`."""
     means: pl.DataFrame
@@ -55,11 +59,12 @@ class FrequencyTables:
     axes: pl.DataFrame
     """One row a kind and axis: `axis_spread` of its descriptors, each spelling once, without noun phrases."""
     groups: pl.DataFrame
-    """One row a corpus and group: `group_shares`."""
+    """One row a corpus and group: `group_shares`; groups of pronouns also where none was found."""
     ratios: pl.DataFrame
     """One row a corpus: documents with he-pronouns for each with she-pronouns (`share_ratios`)."""
     associations: pl.DataFrame
-    """One row a corpus, level and pair: `associations`, with the names of both."""
+    """One row a corpus, level and pair: `associations`, with the names of both. Of terms that two groups or axes share
+    the first stands for all, here and in `leans`, so that a pair is told, and tested, once."""
     leans: pl.DataFrame
     """One row a corpus and term: `pronoun_leans` of she against he, with name, kind, axis, group."""
     published: pl.DataFrame
@@ -103,16 +108,21 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
         .drop("documents", "hits")
         .rename({"low": "near_person_low", "high": "near_person_high", "usual": "near_person_usual"})
     )
-    names = _named(table)
+    marked = _named(table)
+    names = marked.drop("alone")
     sizes = totals.group_by("corpus", maintain_order=True).agg(
         pl.col("documents", "sentences", "words", "characters").sum()
     )
-    skipped = counts.skipped.group_by("corpus").agg(left_out=pl.col("documents").sum())
+    apart = {name: pl.col("reason") == reason for name, reason in APART.items()}
+    skipped = counts.skipped.group_by("corpus").agg(
+        left_out=pl.col("documents").filter(~pl.any_horizontal(apart.values())).sum(),
+        **{name: pl.col("documents").filter(reason).sum() for name, reason in apart.items()},
+    )
     means = across_corpora(frequencies, sizes).join(names, on="term", how="left", maintain_order="left")
     return FrequencyTables(
         sampled=sampled,
         corpora=sizes.join(skipped, on="corpus", how="left", maintain_order="left").with_columns(
-            pl.col("left_out").fill_null(0)
+            pl.col("left_out", *APART).fill_null(0)
         ),
         frequencies=_first(
             frequencies.join(senses, on=["corpus", "term"], how="left", maintain_order="left").join(
@@ -122,10 +132,10 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
         ),
         means=_first(means.sort("weighted_mean", "term", descending=[True, False])),
         axes=_axes(means),
-        groups=group_shares(totals, counts.groups),
+        groups=group_shares(totals, _with_pronouns(counts, table)),
         ratios=share_ratios(totals, counts.groups, of="he", to="she", kind=PRONOUN),
-        associations=_associations(counts, names),
-        leans=_leans(counts, table, names),
+        associations=_associations(counts, marked),
+        leans=_leans(counts, table, marked),
         published=_first(
             counting_differences(totals, counts.published).join(
                 names, on="term", how="left", maintain_order="left"
@@ -136,8 +146,25 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
     )
 
 
+def _with_pronouns(counts: Counts, table: TermTable) -> pl.DataFrame:
+    """Counts of groups with a row of zeros for each group of pronouns that was looked for and is in no document."""
+    key = ["kind", "axis", "group"]
+    looked_for = table.terms.filter(pl.col("kind") == PRONOUN).select(key).unique().sort(key)
+    missing = looked_for.cast({name: counts.groups.schema[name] for name in key}).join(
+        counts.groups, on=key, how="anti"
+    )
+    there = counts.totals.filter(pl.col("documents") > 0).select("corpus", "fold").head(1)
+    zeros = missing.join(there, how="cross").with_columns(
+        pl.lit(0).alias(name) for name in counts.groups.columns if name not in (*key, *there.columns)
+    )
+    return pl.concat([counts.groups, zeros.select(counts.groups.columns).cast(counts.groups.schema)])
+
+
 def _named(table: TermTable) -> pl.DataFrame:
-    """What terms are called, and whether they are shown and make up their axis (see `FrequencyTables.means`)."""
+    """What terms are called, and whether they are shown and make up their axis (see `FrequencyTables.means`).
+
+    alone: whether a term stands for all of its kind that are spelt the same, whatever their axes.
+    """
     spelt = table.surfaces.group_by("term").agg(
         spelling=pl.col("text").sort_by("surface").first(), spellings=pl.len()
     )
@@ -151,7 +178,8 @@ def _named(table: TermTable) -> pl.DataFrame:
         *NAMED,
         "ambiguous",
         repeats=pl.col("term") != standing.first().over("kind", "axis", "spelling"),
-        noun_phrase=pl.col("source").str.starts_with("holisticbias") & pl.col("group").is_null(),
+        alone=pl.col("term") == standing.first().over("kind", "spelling"),
+        noun_phrase=pl.col("source").str.contains(r"^holisticbias-.*-nouns$"),
     )
 
 
@@ -169,7 +197,10 @@ def _axes(means: pl.DataFrame) -> pl.DataFrame:
 
 
 def _associations(counts: Counts, names: pl.DataFrame) -> pl.DataFrame:
-    found = associations(counts.totals, counts.terms, counts.pairs, window=max(1, counts.options.window))
+    pairs = counts.pairs.filter(
+        pl.col(side).is_in(names.filter("alone")["term"].to_list()) for side in ("first", "second")
+    )
+    found = associations(counts.totals, counts.terms, pairs, window=max(1, counts.options.window))
     for side in ("first", "second"):
         named = names.select(pl.col("term").alias(side), pl.col("name").alias(f"{side}_name"))
         found = found.join(named, on=side, how="left", maintain_order="left")
@@ -185,11 +216,11 @@ def _associations(counts: Counts, names: pl.DataFrame) -> pl.DataFrame:
 def _leans(counts: Counts, table: TermTable, names: pl.DataFrame) -> pl.DataFrame:
     pronouns = table.terms.filter(pl.col("kind") == PRONOUN)
     she, he = (pronouns.filter(pl.col("group") == group)["term"].to_list() for group in ("she", "he"))
-    others = table.terms.filter(pl.col("kind") != PRONOUN)["term"].to_list()
+    others = names.filter((pl.col("kind") != PRONOUN) & pl.col("alone"))["term"].to_list()
     # of terms without pronouns nothing can be said: the table is then empty, and the page says why
     pairs = counts.pairs if she and he else counts.pairs.clear()
     found = pronoun_leans(
         counts.totals, counts.terms, pairs, first=she or [len(table)], second=he or [len(table)], of=others
     )
-    named = names.drop("ambiguous", "noun_phrase")
+    named = names.drop("ambiguous", "noun_phrase", "alone")
     return _first(found.join(named, on="term", how="left", maintain_order="left"), "corpus")

@@ -10,7 +10,9 @@ from evenhand.reports import Printer
 from evenhand.studies.frequencies.as_published import most_different, pronouns_both_ways
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.frequencies.wording import (
+    axis_summary,
     axis_title,
+    besides,
     damaged,
     factor,
     figures,
@@ -20,8 +22,8 @@ from evenhand.studies.frequencies.wording import (
     limits,
     notes,
     percent,
+    pronoun_rows,
     rarely_of_people,
-    ratio,
     shown_axes,
     terms_of,
 )
@@ -56,6 +58,9 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
     out.show(table)
     for row in view.tables.corpora.filter(pl.col("left_out") > 0).to_dicts():
         out.line(f"{row['corpus']}: left out {left_out(view, row['corpus'])}", "dim")
+    for corpus in view.tables.corpora["corpus"]:
+        if apart := besides(view, corpus):
+            out.line(f"{corpus}: besides, {apart}", "dim")
     wrong = damaged(view)
     if wrong:
         out.line("Damaged files (what could be read of them counts):", "bold")
@@ -66,7 +71,7 @@ def _corpora(view: FrequencyView, out: Printer) -> None:
 
 
 def _pronouns(view: FrequencyView, out: Printer) -> None:
-    rows = view.tables.ratios.filter(pl.col("documents_of") + pl.col("documents_to") > 0).to_dicts()
+    rows = pronoun_rows(view)
     if not rows:
         return
     out.gap()
@@ -74,12 +79,8 @@ def _pronouns(view: FrequencyView, out: Printer) -> None:
     table = out.table(
         ("corpus", "left"), ("she", "right"), ("he", "right"), ("they", "right"), ("He:She (95 %)", "right")
     )
-    groups = view.tables.groups.filter(pl.col("kind") == "pronoun")
     for row in rows:
-        mine = dict(groups.filter(pl.col("corpus") == row["corpus"]).select("group", "share").iter_rows())
-        out.row(
-            table, row["corpus"], *(percent(mine.get(name)) for name in ("she", "he", "they")), ratio(row)
-        )
+        out.row(table, *row)
     out.show(table)
 
 
@@ -91,9 +92,7 @@ def _axes(view: FrequencyView, out: Printer) -> None:
     for kind, axis in axes[:AXES]:
         mine = terms_of(view, kind, axis)
         found = mine.filter(pl.col("weighted_mean") > 0)
-        never = mine.height - found.height
-        told = f", {never} never found" if never else ""
-        out.line(f"{axis_title(kind, axis)} ({mine.height} terms{told})", "bold")
+        out.line(f"{axis_title(kind, axis)} ({axis_summary(view, kind, axis)})", "bold")
         if found.is_empty():
             continue
         out.line(_terms(found.head(TOP)))
@@ -103,6 +102,8 @@ def _axes(view: FrequencyView, out: Printer) -> None:
             )
     if len(axes) > AXES:
         out.line(f"and {len(axes) - AXES} more axes on the page", "dim")
+    if view.tables.corpora.height > 1:
+        out.line("Each corpus by itself: on the page, and in tables/frequencies.csv", "dim")
     if view.tables.means["noun_phrase"].any():
         out.line(f"{PHRASE} a noun phrase that HolisticBias lists beside its descriptors", "dim")
 

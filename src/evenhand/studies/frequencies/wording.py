@@ -7,12 +7,13 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import known, label, listing, number
+from evenhand.studies.frequencies.tabulating import APART
 from evenhand.studies.frequencies.view import FrequencyView
 
 HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
-SAMPLED = "not_sampled"
+NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
 REASONS = {
     "not_json": "no JSON",
     "no_text": "without the column of text",
@@ -20,11 +21,15 @@ REASONS = {
     "invalid_utf8": "invalid UTF-8",
     "binary": "binary",
     "truncated": "cut off",
+    "too_long": "too long (more than 64 MiB)",
     "unreadable": "unreadable",
     "other_record": "WARC records without text",
     "duplicate": "copies of a document counted before",
-    SAMPLED: "not drawn",
+    "not_sampled": "documents not drawn",
 }
+
+
+UNITS = {"text/line": "each line", "text/paragraph": "each paragraph", "text/file": "each file"}
 
 
 def percent(share: float | None) -> str:
@@ -52,12 +57,14 @@ def figures(share: float | None) -> str:
 
 
 def limits(low: float | None, high: float | None) -> str:
-    """An interval of shares; empty where it is not known.
+    """An interval of shares; empty where it is not known. A lower limit below a thousandth of the other is told as 0.
 
-    >>> limits(0.031, 0.052), limits(None, 1.0)
-    ('0.031–0.052', '')
+    >>> limits(0.031, 0.052), limits(None, 1.0), limits(1e-16, 100.0)
+    ('0.031–0.052', '', '0–100')
     """
-    return f"{figures(low)}–{figures(high)}" if known(low) and known(high) else ""
+    if low is None or high is None or not (known(low) and known(high)):
+        return ""
+    return f"{figures(low if low >= high / 1000 else 0.0)}–{figures(high)}"
 
 
 def factor(log_odds: float | None) -> str:
@@ -70,11 +77,32 @@ def factor(log_odds: float | None) -> str:
 
 
 def ratio(row: Mapping[str, Any]) -> str:
-    """He:She of a corpus with its interval."""
-    if not known(row["ratio"]):
-        return "–"
+    """He:She of a corpus with its interval; in words where only one of them is there."""
+    if not row["documents_of"] or not row["documents_to"]:
+        return "only he" if row["documents_of"] else "only she" if row["documents_to"] else "–"
     told = f"{row['ratio']:.2f}"
     return f"{told} ({row['ratio_low']:.2f}–{row['ratio_high']:.2f})" if known(row["ratio_low"]) else told
+
+
+def pronoun_rows(view: FrequencyView) -> list[tuple[str, ...]]:
+    """As the paper's Table 24: corpus, documents with pronouns of each group (of none how many there may be), He:She.
+
+    Without rows where pronouns were not looked for.
+    """
+    groups = view.tables.groups.filter((pl.col("kind") == PRONOUN) & pl.col("group").is_not_null())
+    if groups.is_empty():
+        return []
+    rows = []
+    for row in view.tables.ratios.iter_rows(named=True):
+        mine = groups.filter(pl.col("corpus") == row["corpus"])
+        shares = dict(mine.select("group", pl.struct("share", "share_high")).iter_rows())
+        told = (_with_most(**shares[name]) if name in shares else "–" for name in ("she", "he", "they"))
+        rows.append((row["corpus"], *told, ratio(row)))
+    return rows
+
+
+def _with_most(share: float, share_high: float | None) -> str:
+    return f"0 % (≤ {percent(share_high)})" if share == 0 and known(share_high) else percent(share)
 
 
 def headline(view: FrequencyView) -> str:
@@ -110,16 +138,38 @@ def standing(view: FrequencyView) -> str:
 def copies(view: FrequencyView) -> str:
     """Whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
-        return "Of documents with the same text one was counted."
+        return f"Of documents with the same text one was counted. {NEAR}"
     return (
         "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
-        "fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop)."
+        f"fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop). {NEAR}"
     )
 
 
+def units(view: FrequencyView) -> str:
+    """What a document of plain text was; empty where none was read."""
+    texts = view.counts.sources.filter(pl.col("kind").str.starts_with("text/")).select("corpus", "kind")
+    found = texts.unique(maintain_order=True).rows()
+    kinds = {kind for _, kind in found}
+    if not found:
+        return ""
+    if len(kinds) == 1:
+        return f"Of plain text {UNITS[kinds.pop()]} is a document (--documents)."
+    told = listing([f"{UNITS[kind]} in {corpus}" for corpus, kind in found])
+    return f"Of plain text a document is {told} (--documents): shares of these do not compare."
+
+
 def left_out(view: FrequencyView, corpus: str) -> str:
-    """Documents of a corpus that were not counted, by reason, most first."""
-    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0))
+    """Documents of a corpus that were not counted, by reason, most first; empty where there are none."""
+    return _by_reason(view, corpus, ~pl.col("reason").is_in(list(APART.values())))
+
+
+def besides(view: FrequencyView, corpus: str) -> str:
+    """What a corpus holds besides: documents that were not drawn, and records that are no document."""
+    return _by_reason(view, corpus, pl.col("reason").is_in(list(APART.values())))
+
+
+def _by_reason(view: FrequencyView, corpus: str, wanted: pl.Expr) -> str:
+    rows = view.counts.skipped.filter((pl.col("corpus") == corpus) & (pl.col("documents") > 0) & wanted)
     by_reason = (
         rows.group_by("reason")
         .agg(pl.col("documents").sum())
@@ -145,12 +195,32 @@ def terms_of(view: FrequencyView, kind: str, axis: str) -> pl.DataFrame:
     return view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis) & ~pl.col("repeats"))
 
 
+def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
+    """How many terms an axis has, of how many lists, and how many were never found."""
+    mine = terms_of(view, kind, axis)
+    never = mine.filter(pl.col("weighted_mean") == 0).height
+    lists = view.table.terms.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))["source"].n_unique()
+    told = f"{mine.height:,} terms" + (f" of {lists} lists" if lists > 1 else "")
+    return told + (f", {never:,} never found" if never else "")
+
+
+def person_words(view: FrequencyView) -> str:
+    """What counts as another word for a person: nouns always, pronouns and names where they are among the terms."""
+    kinds = set(view.table.terms["kind"])
+    told = ["a noun for a person (woman, father, colleague; no occupation)"]
+    told += ["a she-, he- or they-pronoun (not I, we, you)"] * (PRONOUN in kinds)
+    told += ["a first name"] * ("name" in kinds)
+    return " or ".join(told)
+
+
 def axis_title(kind: str, axis: str) -> str:
     """What an axis is called; the kind stands before it where it is not our own word for descriptors.
 
     >>> axis_title("descriptor", "race_ethnicity"), axis_title("name", "names"), axis_title("mine", "teams")
     ('race ethnicity', 'names', 'mine: teams')
     """
+    if (kind, axis) == ("descriptor", "nonce"):
+        return "nonce: invented words, of nobody"
     return label(axis) if kind in ("descriptor", "name") else f"{label(kind)}: {label(axis)}"
 
 
@@ -186,18 +256,41 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 def notes(view: FrequencyView) -> list[str]:
     """What to beware of."""
     leans = view.tables.leans
-    told = [standing(view), copies(view)]
-    if not view.tables.ratios["ratio"].drop_nulls().len():
-        told.append(
-            "Pronouns were not among the terms, or were not found: no He:She ratio, and nothing leans."
-        )
+    told = [*filter(None, [units(view)]), standing(view), *_without_intervals(view), copies(view)]
+    if missing := _missing_pronouns(view):
+        told.append(f"{missing}: no He:She ratio, and nothing leans.")
     elif leans.height and not leans["p"].drop_nulls().len():
-        told.append("No term stands near pronouns often enough to say whether it leans to she or to he.")
+        told.append(
+            "No term stands near pronouns often enough, and in enough documents, to say whether it leans to she or he."
+        )
     told.append(
         "A frequency says how often a word stands there, not of whom or how it is said: see the terms that are rarely "
         "of people. It is no verdict on a corpus."
     )
     return told
+
+
+def _without_intervals(view: FrequencyView) -> list[str]:
+    told = view.tables.frequencies.group_by("corpus", maintain_order=True).agg(
+        pl.col("share_high").is_not_null().any()
+    )
+    few = told.filter(~pl.col("share_high"))["corpus"].to_list()
+    if not few:
+        return []
+    return [f"No intervals of {listing(few)}: so few documents do not tell how far a share would move."]
+
+
+def _missing_pronouns(view: FrequencyView) -> str:
+    """Why there are not both, she and he; empty where both were found somewhere."""
+    groups = set(view.table.terms.filter(pl.col("kind") == PRONOUN)["group"])
+    ratios = view.tables.ratios
+    if not groups:
+        return "Pronouns were not among the terms"
+    missing = [
+        name for name, column in (("she", "documents_to"), ("he", "documents_of")) if not ratios[column].sum()
+    ]
+    told = " and no ".join(f"{name}-pronoun" for name in missing)
+    return f"No {told} was found" if told else ""
 
 
 def named(rows: Iterable[Mapping[str, Any]], what: str) -> str:

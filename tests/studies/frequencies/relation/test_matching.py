@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from evenhand.corpus import build_terms, count_batch
 from evenhand.schema import DataError
 from evenhand.studies.frequencies.relation.matching import matched
 from tests.helpers.written_about import written
@@ -47,3 +48,16 @@ def test_a_run_about_nobody_counted_is_refused() -> None:
     with pytest.raises(DataError, match="None of the run's 1 descriptors") as told:
         matched(descriptors(("age", "from Atlantis")), counts, table)
     assert "--terms" in str(told.value.hint)
+
+
+def test_a_noun_for_people_behind_a_descriptor_is_not_looked_for() -> None:
+    table = build_terms(["descriptors", "pronouns"])
+    counts = count_batch(["A gay man and a deaf woman.", "Deaf people sing."], table)
+    asked = descriptors(*(("any", name) for name in ("gay person", "deaf people", "Deaf", "plain table")))
+    found = matched(asked, counts, table)
+    assert found.frequencies.select("descriptor", "documents").rows() == [
+        ("gay person", 1),
+        ("deaf people", 2),
+        ("Deaf", 2),
+    ]
+    assert found.unmatched["descriptor"].to_list() == ["plain table"]

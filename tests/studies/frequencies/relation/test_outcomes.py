@@ -17,9 +17,9 @@ def test_likelihoods_are_means_and_valence_kind_minus_hostile(tmp_path: Path) ->
     )
     directory = RunDirectory.open(run.path)
     benchmark = described_benchmarks(directory)[0]
-    assert [one.name for one in benchmark.outcomes] == ["log-likelihood", "perplexity", "valence"]
+    assert [one.name for one in benchmark.outcomes] == ["valence", "log-likelihood", "perplexity"]
     frame = answers(directory, "evenhand-likelihood")
-    likelihood, _, valence = benchmark.outcomes
+    valence, likelihood, _ = benchmark.outcomes
     who = benchmark.descriptors["descriptor"][0]
     mine = frame.filter(pl.col("descriptor") == who)
     template = mine["frame"][0]

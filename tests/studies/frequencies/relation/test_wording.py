@@ -22,12 +22,18 @@ ROW: dict[str, Any] = {
 REGARD = Outcome("negative regard", "% of answers", -1, False, pl.DataFrame())
 
 
-def test_less_negative_regard_for_the_frequent_is_kinder_talk() -> None:
+KINDER = (
+    "Descriptors that stand more often in this corpus are treated more kindly by the model; "
+    "what causes what is not said."
+)
+
+
+def test_less_negative_regard_for_the_frequent_is_a_kinder_answer() -> None:
     assert "the lower its negative regard" in said(REGARD, ROW)
-    assert said(REGARD, ROW).endswith("Here more talk is kinder talk.")
-    assert said(REGARD, ROW | {"direction": "rises"}).endswith("Here more talk is less kind talk.")
+    assert said(REGARD, ROW).endswith(KINDER)
+    assert said(REGARD, ROW | {"direction": "rises"}).endswith(KINDER.replace("more kindly", "less kindly"))
     kind = replace(REGARD, name="valence", kinder=1)
-    assert said(kind, ROW | {"direction": "rises"}).endswith("Here more talk is kinder talk.")
+    assert said(kind, ROW | {"direction": "rises"}).endswith(KINDER)
 
 
 def test_a_likelihood_that_follows_frequency_is_called_no_bias() -> None:
@@ -41,4 +47,11 @@ def test_where_nothing_was_found_it_is_said_what_could_have_been(verdict: str) -
     sentence = said(REGARD, ROW | {"verdict": verdict, "direction": None})
     assert ("one of 0.30 would probably" in sentence) == (verdict == "not detected")
     assert ("4 buckets" in sentence) == (verdict == "not measurable")
-    assert "talk" not in sentence
+    assert "kindly" not in sentence
+
+
+def test_an_interval_without_0_beside_no_detection_is_explained() -> None:
+    row = ROW | {"verdict": "not detected", "low": 0.03, "high": 0.44, "estimate": 0.25}
+    assert "+0.03 to +0.44; with all outcomes looked at, that is within chance)" in said(REGARD, row)
+    assert "within chance" not in said(REGARD, row | {"low": -0.03})
+    assert "(how much likelier kind sentences" in said(replace(REGARD, name="valence"), row)

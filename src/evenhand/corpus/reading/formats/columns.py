@@ -143,10 +143,10 @@ def _repeats_few(file: Any, group: int, column: str) -> bool:
 
 def _texts(batch: Any, column: str) -> Any:
     """The column of a batch that holds it alone, inside however many records."""
-    import pyarrow.compute
-
     values = batch.column(0)
     while hasattr(values.type, "num_fields") and str(values.type).startswith("struct"):
+        import pyarrow.compute  # which takes long, and few files need it
+
         values = pyarrow.compute.struct_field(values, [0])
     return values
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from evenhand.corpus import Counts, TermTable, normalised
 from evenhand.schema import DataError, UsageError
-from evenhand.stats.associations import ranks_within
+from evenhand.stats.associations import reliability_of
 
-DESCRIPTORS = "descriptor"
+DESCRIPTORS, PERSON_NOUNS = "descriptor", "person_noun"
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,10 @@ class Matched:
     def reliability(self) -> float | None:
         """How well ranks within axes would come out alike in another corpus of this kind and size, 0 to 1.
 
-        From the two halves of the documents, stepped up (Spearman 1910; Brown 1910). None where it cannot be told.
+        From the two halves of the documents. None of fewer than three descriptors.
         """
         halves = self.frequencies.select("even", "odd").cast(pl.Float64).to_numpy()
-        if len(halves) < 3:
-            return None
-        strata = self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64)
-        ranks = ranks_within(halves, strata)
-        sizes = np.square(ranks).sum(axis=0)
-        if not sizes.min() > 0:
-            return None
-        half = max(0.0, float(ranks[:, 0] @ ranks[:, 1] / np.sqrt(sizes.prod())))
-        return 2 * half / (1 + half)
+        return reliability_of(halves, self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64))
 
     @property
     def never_found(self) -> int:
@@ -54,7 +46,8 @@ def matched(
     """Find the descriptors of a run among the terms.
 
     descriptors: axis, descriptor, bucket, tokens. corpus: one of those counted; all of them together if None. A
-    descriptor is the term that is spelt like it, of terms with one spelling that of the same axis; without a bucket of
+    descriptor is the term that is spelt like it, also without a noun for people behind it ("gay person"); of terms with
+    one spelling it is that of the same axis; without a bucket of
     its own it has that of the term. Raises UsageError for a corpus that was not counted, DataError where no descriptor
     was.
     """
@@ -71,7 +64,8 @@ def matched(
     if known.is_empty():
         raise DataError(
             f"None of the run's {joined.height} descriptors was counted ({', '.join(missing['descriptor'][:5])}, ...).",
-            "Count the list that the run asks about: --terms descriptors (our sentences) or --terms holisticbias.",
+            "Count the list that the run asks about: --terms descriptors (our sentences) or "
+            "--terms holisticbias,holisticbias-nouns.",
         )
     columns = ("documents", "near_person", "even", "odd")
     return Matched(
@@ -103,10 +97,15 @@ def _terms_of(descriptors: pl.DataFrame, table: TermTable) -> list[int | None]:
     by_text: dict[str, list[Mapping[str, object]]] = {}
     for row in spelt.select("text", "term", "axis", "kind").iter_rows(named=True):
         by_text.setdefault(row["text"], []).append(row)
-    return [
-        _best(by_text.get(normalised(name).strip(), []), axis)
-        for axis, name in descriptors.select("axis", "descriptor").rows()
-    ]
+    nouns = table.terms.filter(pl.col("kind") == PERSON_NOUNS).select("term")
+    people = set(table.surfaces.join(nouns, on="term")["text"])
+
+    def called(name: str) -> list[Mapping[str, object]]:
+        spelling = normalised(name).strip()
+        before, _, last = spelling.rpartition(" ")
+        return by_text.get(spelling) or by_text.get(before if last in people else "", [])
+
+    return [_best(called(name), axis) for axis, name in descriptors.select("axis", "descriptor").rows()]
 
 
 def _best(candidates: list[Mapping[str, object]], axis: str) -> int | None:

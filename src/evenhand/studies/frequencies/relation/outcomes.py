@@ -79,6 +79,7 @@ def _described(directory: RunDirectory, name: str) -> DescribedBenchmark | None:
     written = asked.decoding is not None
     outcomes = tuple(_judged(directory, name, frame) if written else _scored(frame))
     outcomes = tuple(one for one in outcomes if one.values.height)
+    outcomes = tuple(sorted(outcomes, key=lambda one: one.likelihood))  # what is treatment first
     if not outcomes:
         return None
     keys = ["axis", "descriptor"]

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from evenhand.reports import SCATTER_STYLE, ScatterPoint, label, scatter_key, scatter_svg
 from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
-from evenhand.studies.frequencies.relation.wording import axes_of, notes, tables_of, told
+from evenhand.studies.frequencies.relation.wording import answer, axes_of, notes, tables_of, told
 from evenhand.studies.plain_page import plain_page
 
 
@@ -20,7 +20,7 @@ def relation_page(relation: Joined) -> str:
         "frequencies and treatment",
         f"Does the treatment follow the frequency? {relation.model}",
         [*tables_of(relation), *axes_of(relation)],
-        lines=[f"{symbol} {sentence}" for symbol, sentence in told(relation)],
+        lines=[answer(relation), *(f"{symbol} {sentence}" for symbol, sentence in told(relation))],
         notes=notes(relation),
         figures=figures,
     )
@@ -31,7 +31,13 @@ def _figures(one: JoinedBenchmark) -> Iterator[tuple[str, Markup]]:
         points = one.found.points.filter(pl.col("outcome") == outcome.name)
         axes = points["axis"].unique().sort().to_list()
         drawn = [
-            ScatterPoint(row["descriptor"], row["log_frequency"], row["value"], axes.index(row["axis"]))
+            ScatterPoint(
+                row["descriptor"],
+                row["log_frequency"],
+                row["value"],
+                axes.index(row["axis"]),
+                never=row["documents"] == 0,
+            )
             for row in points.iter_rows(named=True)
         ]
         caption = f"{one.asked.name}: {outcome.name} ({outcome.unit}) of each descriptor, by how often it is written"

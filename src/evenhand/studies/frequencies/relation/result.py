@@ -11,6 +11,7 @@ from rich.console import Console
 from evenhand.corpus import Counts, TermTable
 from evenhand.measures import frequency_relation, measure_cards
 from evenhand.runs import RunDirectory
+from evenhand.runs.remote import is_store_address, working_copy
 from evenhand.schema import VERSION, DataError, as_json, checked_kinds, for_spreadsheets, write_text
 from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
 from evenhand.studies.frequencies.relation.matching import matched
@@ -28,14 +29,14 @@ FOLDER = "joined"
 class Relation(StudyResult):
     """What a run's outcomes have to do with frequencies in a corpus.
 
-    folder: where it lies. run: the run's folder. joined: what came of each benchmark.
+    folder: where it lies. run: the run's folder, or its address on a store. joined: what came of each benchmark.
     """
 
     PAGE, NUMBERS = "relation.html", "relation.json"
     SPREADSHEET = "relation.csv"
 
     folder: Path
-    run: Path
+    run: Path | str
     joined: Joined
 
     @property
@@ -131,10 +132,10 @@ def join_run(
 ) -> Relation:
     """Does the model's treatment of a group follow how often it was seen?
 
-    counts, table: of a corpus, and the terms it was counted by. run: the folder of an audit, of any benchmark whose
-    prompts name descriptors (or groups). output: where the result lies if it is written; by default joined/<run> in the
-    working folder. corpus: one of those counted; all together if None. alpha: the chance that any outcome of a
-    benchmark is falsely called related.
+    counts, table: of a corpus, and the terms it was counted by. run: the folder of an audit or its address on a store
+    (s3://bucket/run), of any benchmark whose prompts name descriptors (or groups). output: where the result lies if it
+    is written; by default joined/<run> in the working folder. corpus: one of those counted; all together if None.
+    alpha: the chance that any outcome of a benchmark is falsely called related.
     Writes nothing; `report()` of what is returned does. Raises DataError where the run is none, asks about no
     descriptors or has none that was counted, and for another table than was counted by; UsageError for another corpus.
     Source: ROBBIE (arXiv:2311.18140), section C.3.2; HolisticBias (arXiv:2205.09209), section B.2.1.
@@ -144,7 +145,19 @@ def join_run(
             "These counts were made by another table of terms than the one given.",
             "Give the table that lies in the count's folder.",
         )
-    directory = RunDirectory.open(Path(run))
+    with working_copy(run, writes=False) as copy:
+        directory = RunDirectory.open(copy.folder)
+        found = _joined(counts, table, directory, corpus, alpha, seed)
+    return Relation(
+        folder=Path(output) if output is not None else Path(FOLDER) / directory.path.name,
+        run=str(run) if is_store_address(run) else directory.path,
+        joined=found,
+    )
+
+
+def _joined(
+    counts: Counts, table: TermTable, directory: RunDirectory, corpus: str | None, alpha: float, seed: int
+) -> Joined:
     described = described_benchmarks(directory)
     joined = []
     for one in described:
@@ -156,15 +169,11 @@ def join_run(
         joined.append(JoinedBenchmark(one, found, related))
     names = tuple(counts.totals["corpus"].unique().sort()) if corpus is None else (corpus,)
     described_as = directory.manifest.model.description
-    return Relation(
-        folder=Path(output) if output is not None else Path(FOLDER) / directory.path.name,
-        run=directory.path,
-        joined=Joined(
-            model=str(directory.manifest.arguments_resolved.get("model", directory.path.name)),
-            corpora=names,
-            benchmarks=tuple(joined),
-            trained_on=described_as.get("corpus") in names,
-            unfinished=directory.manifest.status != "complete",
-            alpha=alpha,
-        ),
+    return Joined(
+        model=str(directory.manifest.arguments_resolved.get("model", directory.path.name)),
+        corpora=names,
+        benchmarks=tuple(joined),
+        trained_on=described_as.get("corpus") in names,
+        unfinished=directory.manifest.status != "complete",
+        alpha=alpha,
     )

@@ -7,7 +7,14 @@ from rich.console import Console
 
 from evenhand.reports import Printer, listing, number, probability, signed
 from evenhand.studies.frequencies.relation.joined import Joined
-from evenhand.studies.frequencies.relation.wording import SYMBOLS_HERE, notes, told, whole_rows
+from evenhand.studies.frequencies.relation.wording import (
+    SYMBOLS_HERE,
+    answer,
+    called,
+    notes,
+    told,
+    whole_rows,
+)
 
 
 def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -17,6 +24,7 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
     """
     out = Printer(console)
     out.line(f"Frequencies in {listing(list(relation.corpora))}, and {relation.model}", "bold")
+    out.line(answer(relation), "bold")
     out.sentences([(f"{symbol} ", sentence, "") for symbol, sentence in told(relation)])
     for one in relation.benchmarks:
         out.gap()
@@ -34,7 +42,7 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
             limits = "–" if row["low"] is None else f"{signed(row['low'], 2)} to {signed(row['high'], 2)}"
             out.row(
                 table,
-                row["outcome"],
+                called(one, row["outcome"]),
                 signed(row["spearman"], 2),
                 signed(row["estimate"], 2),
                 limits,
@@ -44,7 +52,9 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
             )
         out.show(table)
     out.line(
-        "held equal: within axes, at equal length; finds: the smallest found in four of five samples.", "dim"
+        "held equal: within axes, at equal length; finds: the smallest, of numbers without noise and shared "
+        "ranks, found in about four of five samples that are measurable.",
+        "dim",
     )
     out.gap()
     for note in notes(relation):
