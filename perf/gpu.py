@@ -402,10 +402,17 @@ def main() -> None:
     import torch
     from transformers.utils import logging
 
-    from evenhand.weights.devices import available_devices
+    from evenhand.schema import EvenhandError
+    from evenhand.weights.devices import available_devices, resolve_device
 
     logging.disable_progress_bar()
 
+    if lacking := [str(model) for model in given.model if not (model.expanduser() / "config.json").is_file()]:
+        parser.error(f"--model {lacking[0]}: there is no folder of a model (no config.json in it)")
+    try:
+        resolve_device(given.device)
+    except EvenhandError as error:
+        parser.error(f"--device: {' '.join(str(error).split())}")
     if given.device == "auto" and available_devices() == ["cpu"]:
         sys.exit(
             "No accelerator here: nothing was measured. `--device cpu` runs the same parts on small shapes."

@@ -11,6 +11,8 @@ was run on a cluster or a large card. Times hold a tenth of waiting (`--idle`, `
 
 import argparse
 import json
+import math
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,6 +22,9 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 SIZES = RESULTS / "plan_sizes.json"
 HOUR = 3600.0
+
+SHARES = ("idle", "idle-gpus", "sample", "reading-use", "writing-use", "bandwidth-use", "filled", "judge-use")
+"""Givens that are shares; nothing is done where all of the time is waited."""
 
 
 @dataclass(frozen=True)
@@ -465,8 +470,11 @@ def main() -> None:
         measure_sizes(values.measure_sizes)
         return
     for one in (one for some in givens.values() for one in some):
-        if getattr(values, one.name) < 0 or (getattr(values, one.name) == 0 and "price" not in one.flag):
-            parser.error(f"--{one.flag} is {getattr(values, one.name):g}; a number above 0 was expected")
+        value = getattr(values, one.name)
+        if not 0 <= value < math.inf or (value == 0 and "price" not in one.flag):
+            parser.error(f"--{one.flag} is {value:g}; a number above 0 was expected")
+        if one.flag in SHARES and not (value < 1 or (value == 1 and "idle" not in one.flag)):
+            parser.error(f"--{one.flag} is {value:g}; a share was expected, such as {one.default:g}")
     counting, audit = plan_counting(values), plan_audit(values)
     if values.json:
         went_in = [
@@ -483,4 +491,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -85,3 +85,16 @@ def test_every_hot_path_on_an_accelerator(tmp_path):
 @pytest.mark.slow
 def test_every_hot_path_on_the_processor(tmp_path):
     measured_on("cpu", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "flags", "told"),
+    [
+        ("plan_scale.py", ("--idle", "1"), "--idle is 1; a share was expected"),
+        ("plan_scale.py", ("--documents", "nan"), "--documents is nan; a number above 0"),
+        ("plan_scale.py", ("--sample", "5"), "--sample is 5; a share was expected"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_one_line(script, flags, told):
+    done = subprocess.run([sys.executable, PERF / script, *flags], capture_output=True, text=True)
+    assert done.returncode == 2 and told in done.stderr.splitlines()[-1]

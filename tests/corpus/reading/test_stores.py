@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenhand.corpus.reading import pieces, read_batches
+from evenhand.corpus.reading import Piece, pieces, read_batches
 from evenhand.schema import DataError
 
 moto = pytest.importorskip("moto.server")
@@ -70,7 +71,7 @@ def test_an_object_that_was_replaced_is_refused(bucket: str) -> None:
     with pytest.raises(DataError, match="not the file it was"):
         list(read_batches(piece))
     store.rm("corpus/changing.jsonl")
-    with pytest.raises(DataError, match="There is no"):
+    with pytest.raises(DataError, match=r"changing\.jsonl was there when the work was planned"):
         list(read_batches(piece))
 
 
@@ -90,3 +91,11 @@ def test_a_bucket_without_credentials_says_what_to_give(
     monkeypatch.setattr("fsspec.config.conf", {"s3": {"anon": "true"}})  # what FSSPEC_S3_ANON=true becomes
     assert len(pieces([bucket])) == 4
     s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_a_file_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.filesystem("memory").pipe_file("/long.jsonl", b'{"text": "a"}\n' * 100)
+    monkeypatch.setattr("evenhand.corpus.reading.stores.MOST_UNTOLD", 1000)
+    with pytest.raises(DataError, match="does not say how long it is, and has sent 1,400 bytes"):
+        list(read_batches(Piece("long", "memory://long.jsonl", "jsonl", 0)))
+    assert list(read_batches(pieces(["memory://long.jsonl"])[0]))[-1].last

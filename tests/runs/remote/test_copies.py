@@ -10,6 +10,7 @@ import evenhand as eh
 from evenhand.runs import RunDirectory, execute
 from evenhand.runs.remote import copies as module, lease, store as stores, working_copy
 from evenhand.schema import DataError, UsageError, WriteError
+from evenhand.studies.audit.result import resume
 
 TEXTS = [f"A person came in {i} times." for i in range(40)]
 SHARD = 8
@@ -387,3 +388,10 @@ def test_what_no_run_has_is_refused_before_anything_is_fetched(memory, monkeypat
     monkeypatch.setattr(stores.Store, "fetch", lambda *_: pytest.fail("fetched"))
     with pytest.raises(DataError, match=told), working_copy(address):
         pytest.fail("entered")
+
+
+def test_a_driver_that_was_killed_before_its_first_file_had_begun_nothing(memory):
+    address, files = memory
+    files.pipe_file(f"{address}/.driver.json", b"{}")
+    with pytest.raises(DataError, match=f"{address}: nothing had begun here"):
+        resume(address, None, [], {})

@@ -29,6 +29,9 @@ PACKAGES = {"s3": "'evenhand[s3]'", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlf
 BLOCK = 8 << 20
 """Bytes that are asked of a remote store at a time."""
 
+MOST_UNTOLD = 64 << 30
+"""Bytes that are read of a file whose store does not say how long it is."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -194,6 +197,11 @@ class Stored:
         with clear_errors(self.address):
             data: bytes = self.handle.read(size)
         self.bytes_read += len(data)
+        if self.bytes_read > MOST_UNTOLD and scheme_of(self.address) and not self.version.startswith("size"):
+            raise DataError(
+                f"{self.address}: its server does not say how long it is, and has sent {self.bytes_read:,} bytes.",
+                "It may never end: download it, and give the file.",
+            )
         if self._digest is not None:
             self._digest.update(data)
         return data

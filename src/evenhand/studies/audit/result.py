@@ -15,7 +15,7 @@ from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
 from evenhand.runs.remote import WorkingCopy, working_copy
-from evenhand.schema import ModelError, UsageError, checked_kinds
+from evenhand.schema import DataError, ModelError, UsageError, checked_kinds
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import (
@@ -352,6 +352,9 @@ def resume(
     ResumeRefused with the difference otherwise.
     """
     with working_copy(path) as copy:
+        if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock lies there
+            hint = "Look at how it is spelt, or start it as before: evenhand audit MODEL -o and the address."
+            raise DataError(f"{copy.address}: nothing had begun here.", hint)
         config, model = _gone_on_with(copy.folder, config_file, settings, given, classifiers, trust_addresses)
         return _audited(config, copy, model, progress=progress)
 
