@@ -29,10 +29,9 @@ from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
-    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows (or documents) failed than "
+    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed (or documents of a corpus) than "
     "--error-threshold allows, or no trial of a search is within its guard, 4 not let pass by --fail-if or "
-    "--require-power, 130 interrupted (run the same command "
-    "on the run's folder to go on)."
+    "--require-power, 130 interrupted (run the same command on the run's folder to go on)."
 )
 
 MOST_TOLD = 2000

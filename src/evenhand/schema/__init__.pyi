@@ -58,9 +58,11 @@ from .options import (
 from .parquet import (
     UNREADABLE as UNREADABLE,
     Parquet as Parquet,
+    is_sealed as is_sealed,
     read_apart as read_apart,
     read_kept as read_kept,
     read_parquet as read_parquet,
+    read_sealed as read_sealed,
 )
 from .registry import (
     ExtensionError as ExtensionError,

@@ -89,6 +89,21 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
     return Parquet(path).read(columns)
 
 
+def read_sealed(content: bytes) -> pl.DataFrame:
+    """A table from Parquet that `table_bytes` made and that lay within another file; raises one of UNREADABLE."""
+    if not _is_as_sealed(content):
+        raise DamagedParquet("it is not as it was written: its checksum is another, or absent")
+    try:
+        return pl.read_parquet(content)
+    except pl.exceptions.PanicException as error:
+        raise DamagedParquet(str(error)) from error
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether a file is Parquet with our seal, by its end alone; it may be damaged all the same."""
+    return _has_seal(path) is True
+
+
 def read_kept(path: Path) -> pl.DataFrame:
     """A table that a study keeps, to find it again; raises DataError for one that cannot be read."""
     try:
@@ -121,7 +136,7 @@ def read_apart(paths: Sequence[Path]) -> list[str | None]:
     left = [
         key
         for key, path in zip(keys, paths, strict=True)
-        if key and key not in _read_apart and _is_without_seal(path)
+        if key and key not in _read_apart and _has_seal(path) is False
     ]
     while left:
         told, harm = _try([path for path, *_ in left])
@@ -158,18 +173,18 @@ def _key(path: Path) -> tuple[str, int, int] | None:
         return None
 
 
-def _is_without_seal(path: Path) -> bool:
-    """Whether a file could be Parquet and has no seal, read from its end alone."""
+def _has_seal(path: Path) -> bool | None:
+    """Whether there is a seal, read from a file's end alone; None for what cannot be Parquet."""
     if not path.is_file():
-        return False
+        return None
     with path.open("rb") as handle:
         size = handle.seek(0, os.SEEK_END)
         handle.seek(max(size - ENDING, 0))
         ending = handle.read()
         if not ending.endswith(MAGIC):
-            return False
+            return None
         handle.seek(max(size - ENDING - int.from_bytes(ending[:4], "little") - SEALED, 0))
-        return SEAL.fullmatch(handle.read(SEALED)) is None
+        return SEAL.fullmatch(handle.read(SEALED)) is not None
 
 
 def _is_as_sealed(content: bytes) -> bool | None:

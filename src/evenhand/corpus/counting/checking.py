@@ -1,6 +1,5 @@
 """Whether what a file holds can be counts: a file may be of another program, or of somebody who changed it."""
 
-import io
 from dataclasses import fields
 from typing import Any
 
@@ -9,7 +8,7 @@ import polars as pl
 from evenhand.corpus.counting.counts import TABLES
 from evenhand.corpus.counting.options import CountingOptions
 from evenhand.corpus.reading import FOLDS
-from evenhand.schema import UNREADABLE, UsageError
+from evenhand.schema import UNREADABLE, UsageError, read_sealed
 
 MOST = 1 << 53
 """No count is larger: sums of a thousand such are still integers of 64 bits."""
@@ -39,7 +38,7 @@ def read_rows(name: str, content: bytes) -> pl.DataFrame:
     """One of TABLES from Parquet. Raises ValueError for other columns and types, nulls, negative and huge numbers."""
     schema = TABLES[name]
     try:
-        frame = pl.read_parquet(io.BytesIO(content))
+        frame = read_sealed(content)
     except UNREADABLE as error:
         raise ValueError(f"its table {name} cannot be read") from error
     if dict(frame.schema) != schema:

@@ -1,6 +1,5 @@
 """Counts as one file: the tables within a sealed Parquet file, on this machine or at an address of fsspec."""
 
-import io
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,9 @@ from evenhand.schema import (
     UNREADABLE,
     VERSION,
     DataError,
+    Parquet,
     WriteError,
+    is_sealed,
     parse_json,
     read_parquet,
     table_bytes,
@@ -49,10 +50,7 @@ def write_counts(path: Path | str, counts: Counts) -> None:
         "options": asdict(counts.options),
     }
     rows: list[tuple[str, bytes]] = [(ABOUT, json.dumps(about).encode())]
-    for name in TABLES:
-        held = io.BytesIO()
-        getattr(counts, name).write_parquet(held, compression="zstd")
-        rows.append((name, held.getvalue()))
+    rows += [(name, bytes(table_bytes(getattr(counts, name), compression="zstd"))) for name in TABLES]
     frame = pl.DataFrame(rows, schema=FILE, orient="row")
     content = bytes(table_bytes(frame, compression="uncompressed"))
     if not is_address(path):
@@ -109,9 +107,9 @@ def _counts_of(held: dict[str, Any]) -> Counts:
 
 
 def is_counts(path: Path) -> bool:
-    """Whether a file on this machine looks like one of counts; what cannot be read does not."""
+    """Whether a file on this machine is one of counts; of a file that evenhand did not write only the end is read."""
     try:
-        return dict(pl.read_parquet_schema(path)) == FILE
+        return is_sealed(path) and Parquet(path).schema == FILE
     except UNREADABLE:
         return False
 

@@ -79,8 +79,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_share",
-            summary="The share of a term's hits that stand near another word for a person (a noun, pronoun or name), "
-            "or are plurals that are such a word themselves.",
+            summary="The share of a term's hits near another word for a person, or that name people as plurals do.",
             construct="Whether the term is about people where it stands.",
             harm="None of itself: it says which frequencies are not of people.",
             groups="Terms, each beside the unambiguous terms of its kind in the same corpus.",

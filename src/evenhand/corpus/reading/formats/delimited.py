@@ -22,7 +22,7 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
 
     Raises Damaged behind the last row of a file that breaks off, or in which a quotation mark is never closed.
     """
-    csv.field_size_limit(LONGEST)
+    usual = csv.field_size_limit(LONGEST)
     separator = "\t" if ending_of(piece.address) == ".tsv" else ","
     lines = _Lines(stored, piece)
     reader = csv.reader(lines, delimiter=separator, strict=False)
@@ -39,6 +39,8 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
     except csv.Error as error:
         told = f"its rows cannot be told apart any further ({error})"
         raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind)) from error
+    finally:
+        csv.field_size_limit(usual)
 
 
 class _Lines:

@@ -12,7 +12,7 @@ from evenhand.corpus import Counts, TermTable
 from evenhand.measures import frequency_relation, measure_cards
 from evenhand.runs import RunDirectory
 from evenhand.runs.remote import is_store_address, working_copy
-from evenhand.schema import VERSION, DataError, as_json, checked_kinds, for_spreadsheets, write_text
+from evenhand.schema import VERSION, DataError, as_json, checked_kinds, for_spreadsheets, write_table
 from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
 from evenhand.studies.frequencies.relation.matching import matched
 from evenhand.studies.frequencies.relation.outcomes import described_benchmarks
@@ -115,7 +115,7 @@ class Relation(StudyResult):
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write relation.html, relation.json and relation.csv; returns their paths by name. Raises WriteError."""
-        table = write_text(Path(folder) / self.SPREADSHEET, for_spreadsheets(self.relations).write_csv())
+        table = write_table(Path(folder) / self.SPREADSHEET, for_spreadsheets(self.relations))
         return super().write(folder) | {"table": table}
 
 
