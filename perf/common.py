@@ -79,6 +79,23 @@ def peak_megabytes() -> float:
     return peak / (1 << 20) if sys.platform == "darwin" else peak / (1 << 10)
 
 
+def descendants(pid: int) -> dict[int, str]:
+    """The processes that a process has started, and those that these have, with what they are called (Linux)."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(") ", 1)[1].split()
+                parents[int(entry.name)] = int(fields[1]), (entry / "cmdline").read_text()
+            except OSError:
+                continue
+    found, ahead = {}, {pid}
+    while ahead:
+        ahead = {child for child, (parent, _) in parents.items() if parent in ahead} - set(found)
+        found |= {child: parents[child][1] for child in ahead}
+    return found
+
+
 def measured_process(script: Path, data: Path | None, worker: list[str]) -> dict:
     """What a script writes when it is called as a worker, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 """What workers of a Ray cluster cost beside the model's own work: processor time with and without them, side by side.
 
-    python perf/ray_overhead.py                 # about 5 minutes on 2 cores
+    python perf/ray_overhead.py                 # about 5 minutes on 2 cores: perf/results/ray_overhead.json
 
 A tiny GPT-2-shaped network with random weights (--layers, --width; of the shipped one, --model evenhand/reference, the
 work of a request is next to nothing) scores our own sentences and writes continuations: plan, engine and shards on
@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from common import descendants, model_with_tokenizer
+
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -28,23 +30,6 @@ def processor_seconds(pids):
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
         seconds += (int(fields[11]) + int(fields[12])) / TICK
     return seconds
-
-
-def descendants(pid):
-    """Of this process, with what they are called."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(") ", 1)[1].split()
-                parents[int(entry.name)] = int(fields[1]), (entry / "cmdline").read_text()
-            except OSError:
-                continue
-    found, ahead = {}, {pid}
-    while ahead:
-        ahead = {child for child, (parent, _) in parents.items() if parent in ahead} - set(found)
-        found |= {child: parents[child][1] for child in ahead}
-    return found
 
 
 def asked(model, config, folder, workers=()):
@@ -73,15 +58,20 @@ def main():
     options.add_argument("--prompts", type=int, default=60, help="prompts that are continued, 100 times each")
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--workers", type=int, default=2)
+    options.add_argument(
+        "--output", type=Path, default=Path(__file__).parent / "results" / "ray_overhead.json"
+    )
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(measured(given, given.model or random_model(Path(folder), given)), indent=1))
+        found = measured(given, given.model or random_model(Path(folder), given))
+    print(json.dumps(found, indent=1))
+    rows = json.loads(given.output.read_text()) if given.output.is_file() else {}
+    rows[f"{given.model or f'{given.layers}x{given.width}'}, {given.workers} workers"] = found
+    given.output.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def random_model(folder, given):
     """The folder of a model with random weights, and a vocabulary of our own sentences."""
-    from common import model_with_tokenizer
-
     from evenhand.benchmarks import load_benchmark
 
     corpus = load_benchmark("evenhand-likelihood").build({}).frame["text"].unique().sort().to_list()[:20000]
@@ -127,7 +117,7 @@ def measured(given, name):
     result = {
         "seconds_until_cluster": started,
         "seconds_until_loaded": loaded,
-        "machine": platform.processor(),
+        "machine": platform.machine(),
     }
     for kind, runs in found.items():
         alone = min(run["driver"] for run in runs["one process"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from perf.common import descendants
 
 import evenhand as eh
 from evenhand.runs import RunDirectory
@@ -36,23 +37,6 @@ def child(path, *more):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-
-
-def below(pid):
-    """The processes that a process has started, by what they are called."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(") ", 1)[1].split()
-                parents[int(entry.name)] = int(fields[1]), (entry / "cmdline").read_text()
-            except OSError:
-                continue
-    found, ahead = {}, {pid}
-    while ahead:
-        ahead = {one for one, (parent, _) in parents.items() if parent in ahead} - set(found)
-        found |= {one: parents[one][1] for one in ahead}
-    return found
 
 
 def tables(path):
@@ -85,7 +69,7 @@ def wait_for_workers(process):
     """Those of a running audit, once both are there; none where it has ended."""
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
-        workers = [pid for pid, name in below(process.pid).items() if name.startswith("ray::Worker")]
+        workers = [pid for pid, name in descendants(process.pid).items() if name.startswith("ray::Worker")]
         if len(workers) == 2:
             return workers
         time.sleep(0.05)
