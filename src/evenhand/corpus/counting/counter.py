@@ -110,9 +110,8 @@ class Counter:
         document = hits.document.astype(np.int64)
         rank = order.of_surface[hits.surface]
         fold = folds[document]
-        first_words = (
-            np.cumsum(hits.words + 2 * NEAR) - hits.words
-        )  # so far apart that none is near to the next one's
+        # so far apart that no word is near to one of the next document
+        first_words = np.cumsum(hits.words + 2 * NEAR) - hits.words
         position = first_words[document] + hits.word
         near = near_person(position, order.person[rank]) | order.names_people[hits.surface]
         flags = order.exact[hits.surface] | (~hits.nested).view(np.uint8) << 1 | near.view(np.uint8) << 2

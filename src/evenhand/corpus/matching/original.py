@@ -34,9 +34,8 @@ def places_in_originals(
     single_spaces(spelt)
     array = np.frombuffer(spelt, np.uint8)
     characters = np.flatnonzero(((array & 0xC0) != 0x80) & (array != GONE[0]))
-    edges = np.flatnonzero(array[characters] == 0)[
-        :-1
-    ]  # the zero byte in front of a document is its character -1
+    # the zero byte in front of a document is its character -1
+    edges = np.flatnonzero(array[characters] == 0)[:-1]
     zeros = np.flatnonzero(np.frombuffer(content, np.uint8) == 0)[:-1].tolist()
     firsts = characters[edges + 1 + np.array(starts, np.int64)].tolist()
     lasts = characters[edges + np.array(ends, np.int64)].tolist()

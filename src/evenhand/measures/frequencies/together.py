@@ -198,18 +198,31 @@ HELD = (
     "expected nothing is tested."
 )
 CHURCH = "Church & Hanks 1990, Word association norms, mutual information, and lexicography"
+
+
+def _card(name: str, summary: str, *, citation: str, source: str, details: str) -> Card:
+    """Of a measure of how two terms stand together; all share what they mean and leave out."""
+    return Card(
+        name=name,
+        summary=summary,
+        construct=ASSOCIATED,
+        harm=LEARNED,
+        groups=TOGETHER,
+        ideal="0",
+        direction="Above 0: more often together than apart.",
+        null="0: independence.",
+        critique=APART,
+        citation=citation,
+        source=source,
+        details=details,
+    )
+
+
 CARDS = (
     MeasureInfo.of(
-        Card(
-            name="pmi",
-            summary="Pointwise mutual information of two terms: bits by which they stand together above independence.",
-            construct=ASSOCIATED,
-            harm=LEARNED,
-            groups=TOGETHER,
-            ideal="0",
-            direction="Above 0: more often together than apart.",
-            null="0: independence.",
-            critique=APART,
+        _card(
+            "pmi",
+            "Pointwise mutual information of two terms: bits by which they stand together above independence.",
             citation=CHURCH,
             source="Church & Hanks 1990, equation 1",
             details="log2(together / expected); of windows expected is n_x n_y / words^2 times the ordered pairs of "
@@ -219,16 +232,9 @@ CARDS = (
         ideal=0.0,
     ),
     MeasureInfo.of(
-        Card(
-            name="normalised_pmi",
-            summary="PMI over its largest value: 1 where two terms stand only together, 0 where they are independent.",
-            construct=ASSOCIATED,
-            harm=LEARNED,
-            groups=TOGETHER,
-            ideal="0",
-            direction="Above 0: more often together than apart.",
-            null="0: independence.",
-            critique=APART,
+        _card(
+            "normalised_pmi",
+            "PMI over its largest value: 1 where two terms stand only together, 0 where they are independent.",
             citation="Bouma 2009, Normalized (Pointwise) Mutual Information in Collocation Extraction",
             source="Bouma 2009, equation 7",
             details="PMI / -log2(share together). Positive PMI, its part above 0, stands beside it.",
@@ -237,16 +243,9 @@ CARDS = (
         ideal=0.0,
     ),
     MeasureInfo.of(
-        Card(
-            name="together_odds",
-            summary="Log odds ratio of two terms in documents or sentences.",
-            construct=ASSOCIATED,
-            harm=LEARNED,
-            groups=TOGETHER,
-            ideal="0",
-            direction="Above 0: more often together than apart.",
-            null="0: independence.",
-            critique=APART,
+        _card(
+            "together_odds",
+            "Log odds ratio of two terms in documents or sentences.",
             citation=CHURCH,
             source="The cross-product ratio of the fourfold table of documents (or sentences)",
             details=HELD,

@@ -4,6 +4,7 @@ A store drops no lock when its holder dies. So the object holds for LEASE second
 driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
 """
 
+import json
 import os
 import platform
 import threading
@@ -14,7 +15,7 @@ from secrets import token_hex
 from typing import Any
 
 from evenhand.runs.remote.store import Store
-from evenhand.schema import EvenhandError, UsageError, WriteError, as_json, parse_json
+from evenhand.schema import EvenhandError, UsageError, WriteError, parse_json
 
 NAME = ".driver.json"
 LEASE, BEAT = 120.0, 30.0
@@ -83,7 +84,7 @@ class Lease:
             "since": self._since,
             "until": time.time() + LEASE,
         }
-        return json_bytes(me)
+        return json.dumps(me).encode()
 
     def _in_use(self, holder: dict[str, Any]) -> UsageError:
         until = _until(holder)
@@ -95,13 +96,6 @@ class Lease:
             f"The run {self._store.address} is in use by {_told(holder)}.",
             f"Wait until it ends, or stop it. If it is dead, {after}.",
         )
-
-
-def json_bytes(content: Any) -> bytes:
-    """Data as a small JSON file."""
-    import json
-
-    return json.dumps(as_json(content)).encode()
 
 
 def _parsed(content: bytes | None) -> dict[str, Any]:

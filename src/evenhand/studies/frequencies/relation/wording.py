@@ -220,8 +220,12 @@ def _never(number: int) -> str:
     return f"{number:,} of them never: {'it has' if number == 1 else 'they share'} the lowest rank."
 
 
+JUDGED = (("p", "right"), ("q", "right"), ("finds", "right"), ("descriptors", "right"), ("buckets", "right"))
+"""Columns behind the limits, of a whole or of an axis (see `_judged_cells`)."""
+
+
 def tables_of(relation: Joined) -> Iterator[PlainTable]:
-    """A table of outcomes and one of axes for each benchmark."""
+    """A table of outcomes for each benchmark."""
     heads = (
         ("outcome", "left"),
         ("verdict", "left"),
@@ -230,11 +234,7 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
         ("held equal", "right"),
         ("95 %", "left"),
         ("chance", "right"),
-        ("p", "right"),
-        ("q", "right"),
-        ("finds", "right"),
-        ("descriptors", "right"),
-        ("buckets", "right"),
+        *JUDGED,
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_null())
@@ -257,11 +257,7 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("plain", "right"),
         ("held equal", "right"),
         ("95 %", "left"),
-        ("p", "right"),
-        ("q", "right"),
-        ("finds", "right"),
-        ("descriptors", "right"),
-        ("buckets", "right"),
+        *JUDGED,
     )
     for one in relation.benchmarks:
         rows = one.found.relations.filter(pl.col("axis").is_not_null() & (pl.col("counted") == "documents"))
