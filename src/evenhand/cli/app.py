@@ -23,6 +23,7 @@ from evenhand.cli import (
     measure as measure_verb,
     push as push_verb,
 )
+from evenhand.cli.annotating import app as annotate_verbs
 from evenhand.cli.finished import agreement, report, rescore
 from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
 from evenhand.cli.studies import app as study_verbs
@@ -99,6 +100,7 @@ app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(study_verbs, name="study")
+app.add_typer(annotate_verbs, name="annotate")
 app.add_typer(data_verbs.app, name="data")
 
 

@@ -1,3 +1,8 @@
+from .annotations import (
+    ANNOTATIONS as ANNOTATIONS,
+    ANNOTATIONS_VERSION as ANNOTATIONS_VERSION,
+    VOTES as VOTES,
+)
 from .arguments import (
     check_fields as check_fields,
     checked as checked,

@@ -1,0 +1,5 @@
+"""People as judges: studies, the application that shows them, and what their answers say."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

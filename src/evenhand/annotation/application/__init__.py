@@ -1,0 +1,5 @@
+"""The web application: pages for people who judge, and for the admin."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,4 @@
+from .serving import (
+    application as application,
+    serve as serve,
+)

@@ -1,0 +1,1 @@
+from .building_studies import build_study as build_study

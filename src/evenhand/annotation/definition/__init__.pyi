@@ -1,0 +1,54 @@
+from .answering import (
+    Answer as Answer,
+    check_answers as check_answers,
+)
+from .items import (
+    Conversation as Conversation,
+    Item as Item,
+    ItemKind as ItemKind,
+    Turn as Turn,
+)
+from .questions import (
+    Choice as Choice,
+    FreeText as FreeText,
+    Likert as Likert,
+    Marks as Marks,
+    Option as Option,
+    PairChoice as PairChoice,
+    Question as Question,
+    Reason as Reason,
+)
+from .reading import (
+    read_study as read_study,
+    study_yaml as study_yaml,
+)
+from .rules import (
+    Action as Action,
+    ConstantSide as ConstantSide,
+    CopiedReasons as CopiedReasons,
+    GoldBelow as GoldBelow,
+    InconsistentDuplicates as InconsistentDuplicates,
+    OnboardingBelow as OnboardingBelow,
+    Rule as Rule,
+    TooFast as TooFast,
+)
+from .study import (
+    About as About,
+    Assignment as Assignment,
+    Block as Block,
+    Completion as Completion,
+    Consent as Consent,
+    Hidden as Hidden,
+    Onboarding as Onboarding,
+    Scale as Scale,
+    Statement as Statement,
+    Study as Study,
+)
+from .surveys import (
+    SDO7 as SDO7,
+    statements_of as statements_of,
+)
+from .templates import (
+    TEMPLATES as TEMPLATES,
+    template as template,
+)

@@ -1,0 +1,72 @@
+"""What people are shown: a text, a conversation, or a pair of conversations."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+ItemKind = Literal["pair", "conversation", "text"]
+
+
+class Data(BaseModel):
+    """The base of everything that a study file holds: unknown keys are refused, nothing changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Turn(Data):
+    """One utterance."""
+
+    speaker: Name
+    text: str
+
+
+class Conversation(Data):
+    """What two speakers (or one) said."""
+
+    id: Name
+    turns: tuple[Turn, ...] = Field(min_length=1)
+    speaker: Name | None = None
+    """Whose turns are judged and highlighted; None: nobody's in particular."""
+    model: Name | None = None
+    """Who wrote them; never shown to the people who judge."""
+
+
+class Item(Data):
+    """One thing that is judged: exactly one of `pair`, `conversation` and `text`."""
+
+    id: Name
+    pair: tuple[Conversation, Conversation] | None = None
+    """a and b; on which side each stands is drawn anew for every presentation."""
+    conversation: Conversation | None = None
+    text: str | None = None
+    context: str | None = None
+    """What stands before it, shown above and set apart: the prompt."""
+    model: Name | None = None
+    groups: dict[str, str | float | bool | None] = {}
+    """What the analysis may split by: axis, group, benchmark, mitigation; never shown."""
+    judgements: dict[str, dict[str, Any]] = {}
+    """What classifiers said of the text: name -> label, score, negative, scores; never shown."""
+    expected: dict[str, str] = {}
+    """Of gold and onboarding items: the right answer by question (`a` or `b` of a pair, an option, a number)."""
+    explanation: str | None = None
+    """Of onboarding items: shown after a wrong answer."""
+
+    @model_validator(mode="after")
+    def _one_content(self) -> "Item":
+        contents = [self.pair, self.conversation, self.text]
+        if sum(content is not None for content in contents) != 1:
+            raise ValueError("an item has exactly one of pair, conversation and text")
+        return self
+
+    @property
+    def kind(self) -> ItemKind:
+        """pair, conversation or text."""
+        return "pair" if self.pair else "conversation" if self.conversation else "text"
+
+    @property
+    def conversations(self) -> tuple[str, ...]:
+        """Identifiers of what nobody may see twice: the conversations, or the item itself where it is a text."""
+        if self.pair:
+            return (self.pair[0].id, self.pair[1].id)
+        return (self.conversation.id,) if self.conversation else (self.id,)

@@ -1,0 +1,88 @@
+"""What people are asked: which of two, one of several, a number, marks on turns, a text."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from evenhand.annotation.definition.items import Data
+
+Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")]
+"""Identifiers of questions, options and statements: they become columns and names of form fields."""
+
+
+class Option(Data):
+    """One answer to choose."""
+
+    id: Key
+    label: str = Field(min_length=1)
+    value: float | None = None
+    """What it counts, where answers are averaged (yes 1, no 0)."""
+
+
+class Reason(Data):
+    """A free text beside a choice."""
+
+    label: str = "Why?"
+    required: bool = True
+    minimum: int = Field(5, ge=0)
+    """Characters, without white space at both ends; checked by the server."""
+
+
+class Asked(Data):
+    """What all questions have."""
+
+    id: Key
+    text: str = Field(min_length=1)
+    help: str | None = None
+    required: bool = True
+
+
+class PairChoice(Asked):
+    """Which of the two conversations (of an item with `pair`): answers a, b, or tie."""
+
+    kind: Literal["pair"] = "pair"
+    labels: tuple[str, str] = ("Speaker 1", "Speaker 2")
+    """Of the left and the right one."""
+    tie: str | None = None
+    """Label of a third answer; None: a choice is forced."""
+    reason: Reason | None = None
+
+
+class Choice(Asked):
+    """One of several options: yes or no, the four classes of regard."""
+
+    kind: Literal["choice"] = "choice"
+    options: tuple[Option, ...] = Field(min_length=2)
+    ordered: bool = False
+    """Whether the options stand in an order (then agreement is ordinal)."""
+    reason: Reason | None = None
+
+
+class Likert(Asked):
+    """A number from low to high."""
+
+    kind: Literal["likert"] = "likert"
+    low: int = 1
+    high: int = 7
+    labels: tuple[str, str] = ("Strongly oppose", "Strongly favor")
+    """Of both ends."""
+    reason: Reason | None = None
+
+
+class Marks(Asked):
+    """Which turns of a conversation (the judged speaker's, where one is named) deserve a mark, and which."""
+
+    kind: Literal["marks"] = "marks"
+    options: tuple[Option, ...] = Field(min_length=1)
+    required: bool = False
+
+
+class FreeText(Asked):
+    """A text of one's own."""
+
+    kind: Literal["text"] = "text"
+    minimum: int = Field(0, ge=0)
+    maximum: int = Field(5000, ge=1)
+
+
+Question = Annotated[PairChoice | Choice | Likert | Marks | FreeText, Field(discriminator="kind")]

@@ -1,0 +1,29 @@
+from . import (
+    administration as administration,
+    people as people,
+    sittings as sittings,
+)
+from .administration import (
+    PersonRow as PersonRow,
+    Progress as Progress,
+    Review as Review,
+)
+from .failures import (
+    InviteRefused as InviteRefused,
+    LeaseLost as LeaseLost,
+)
+from .people import Invite as Invite
+from .steps import (
+    AskConsent as AskConsent,
+    AskSurvey as AskSurvey,
+    Corrected as Corrected,
+    Ended as Ended,
+    Shown as Shown,
+    Step as Step,
+    UnitDone as UnitDone,
+)
+from .store import (
+    Store as Store,
+    begin_study as begin_study,
+    open_store as open_store,
+)

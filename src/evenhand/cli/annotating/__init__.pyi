@@ -1,0 +1,1 @@
+from .verbs import app as app
