@@ -22,7 +22,7 @@ _WORDS = {
 }
 _WORDS |= {"": None, "~": None}
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,19 @@ class _Open:
     key: str | None = None
     waiting: bool = False
     """Whether a key was read and its value comes."""
+
+
+def meant(text: str) -> Any:
+    """What bare words mean: true, false, null, a whole number, a number, else the text itself.
+
+    >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01")]
+    ['yes', True, 7, '007', 1000.0, '2020-01-01']
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if len(text) < 400 and _NUMBER.fullmatch(text) else text
 
 
 class _Stop(Exception):
@@ -184,13 +197,7 @@ class _Reader:
             return text
         if event.tag not in (None, "!"):
             self._check_tag(event.tag, place, "int", "float", "bool", "null")
-        if text in _WORDS:
-            return _WORDS[text]
-        if _WHOLE.fullmatch(text):
-            return int(text)
-        return (
-            float(text) if len(text) < 400 and _NUMBER.fullmatch(text) and not _led_by_zeros(text) else text
-        )
+        return meant(text)
 
     def _check_tag(self, tag: str | None, place: Place, *known: str) -> None:
         if tag not in (None, "!", *(CORE + name for name in known)):
@@ -229,10 +236,6 @@ class _Reader:
         if frame.key is not None:
             frame.value[frame.key] = value
             frame.node.parts[frame.key] = node
-
-
-def _led_by_zeros(text: str) -> bool:
-    return re.match(r"[-+]?0[0-9]", text) is not None
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
