@@ -21,15 +21,21 @@ from evenhand.schema import UsageError
 
 AWKWARD = st.sampled_from(
     [
-        *("yes", "no", "on", "NO", "null", "~", "", " ", "true", "1", "1.0", "007", "1e5", "0x1f", "1:30", ".nan", "1_0"),
-        *("2020-01-01", "- a", "a: b", "# c", "a #b", "'", '"', "{a}", "[b]", "*x", "&x", "!x", "|", ">", "%", "@", "`"),
-        *(" led", "ended ", "a\nb", "a\n\nb\n", "\na", "a\n ", "a\n\n\n", " a\nb", "\ta\nb", "a\tb", "a \nb", "a\r\nb", "\r"),
-        *("---\na", "...\na", "---", "=", "<<", "a\\nb", "\u2028", "a\u2028b\nc", "a\x85b", "\ufeff", "\ufeffa\nb", "\u200b"),
-        *("\u202eabc", "ß\u0308", "👩‍👩‍👧", "اَلْعَرَبِيَّةُ", "中文: 句", "a: |\n  b\n", "x" * 300, "word " * 80, "\ue000", "\ufffe", "\U0001fffe"),
+        *("yes", "no", "on", "NO", "null", "~", "", " ", "true", "1", "1.0", "007", "1e5", "0x1f", "1:30", ".nan",
+        "1_0"),
+        *("2020-01-01", "- a", "a: b", "# c", "a #b", "'", '"', "{a}", "[b]", "*x", "&x", "!x", "|", ">", "%", "@",
+        "`"),
+        *(" led", "ended ", "a\nb", "a\n\nb\n", "\na", "a\n ", "a\n\n\n", " a\nb", "\ta\nb", "a\tb", "a \nb",
+        "a\r\nb", "\r"),
+        *("---\na", "...\na", "---", "=", "<<", "a\\nb", "\u2028", "a\u2028b\nc", "a\x85b", "\ufeff", "\ufeffa\nb",
+        "\u200b"),
+        *("\u202eabc", "ß\u0308", "👩‍👩‍👧", "اَلْعَرَبِيَّةُ", "中文: 句", "a: |\n  b\n", "x" * 300, "word " * 80,
+        "\ue000", "\ufffe", "\U0001fffe"),
     ]
 )  # fmt: skip
 TEXT = AWKWARD | st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters=[chr(n) for n in (*range(9), 11, 12, *range(14, 32), 127)]),
+    st.characters(exclude_categories=["Cs"], exclude_characters=[chr(n) for n in (*range(9), 11, 12, *range(14,
+    32), 127)]),
     max_size=60,
 )  # fmt: skip
 SHORT = TEXT.filter(lambda text: 0 < len(text) <= 200)
@@ -86,7 +92,8 @@ def studies(draw: st.DrawFn) -> Study:
                 for name in names
             ],
             "onboarding": {
-                "items": [{"id": "known", "conversation": {"id": "k k", "turns": [{"speaker": draw(SHORT), "text": draw(TEXT)}]}, "expected": {"chosen": "o1"}}]
+                "items": [{"id": "known", "conversation": {"id": "k k", "turns": [{"speaker": draw(SHORT),
+                "text": draw(TEXT)}]}, "expected": {"chosen": "o1"}}]
             } if "known" not in names and "k k" not in names else None,
         }
     )  # fmt: skip

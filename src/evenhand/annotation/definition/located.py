@@ -107,6 +107,7 @@ def read_located(text: str, file: str) -> Located:
     they are; everything else is text. Of a key that stands there twice the first counts, and a problem says so.
     """
     reader = _Reader(file)
+    text = text.encode("utf-8", "replace").decode()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         for event in yaml.parse(text, Loader=loader):
@@ -240,8 +241,8 @@ class _Reader:
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
     said = str(error.problem or "cannot be read").strip()
-    if "mapping values are not allowed" in said:
-        said += "; put text that holds ': ' in quotes, or under `|`"
+    if "mapping values are" in said:
+        said = "text with ': ' in it has to stand in quotes, or under `|`"
     elif "cannot start any token" in said:
         said += "; indent with spaces, and put text that begins with a special character in quotes"
     context = f" ({error.context})" if error.context else ""
