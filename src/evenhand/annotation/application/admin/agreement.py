@@ -43,7 +43,8 @@ class Sides:
     left: int
     chosen: int
     """Left or right; ties are not among them."""
-    share: Interval | None
+    share: tuple[float, float] | None
+    """Limits of the left one's share (Wilson, 95 %), as if each choice were another person's."""
 
 
 @dataclass(frozen=True)
@@ -144,5 +145,7 @@ def _scale(question: PairChoice | Choice | Likert) -> tuple[MeasurementLevel, Ca
 def _sides(question: str, votes: Sequence[Counted]) -> Sides:
     chosen = [vote for vote in votes if vote.answer in ("a", "b")]
     left = sum(vote.answer == vote.left for vote in chosen)
-    share = wilson_interval(left, len(chosen)) if chosen else None
-    return Sides(question, left, len(chosen), share)
+    if not chosen:
+        return Sides(question, 0, 0, None)
+    low, high = wilson_interval(left, len(chosen))
+    return Sides(question, left, len(chosen), (float(low), float(high)))
