@@ -1,19 +1,145 @@
 """The application, and serving it."""
 
-from fastapi import FastAPI
+import socket
+from collections.abc import Callable
+from datetime import datetime
 
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from evenhand.annotation.application import pages
+from evenhand.annotation.application.context import Context, context_of, templates
+from evenhand.annotation.application.patience import PatientProtocol
+from evenhand.annotation.application.protection import (
+    Address,
+    Gate,
+    Limiter,
+    Limits,
+    Refused,
+    Signatures,
+    WholeBodies,
+)
 from evenhand.annotation.store import Store
+from evenhand.schema import EvenhandError, UsageError
+
+SAID = {
+    404: ("There is no such page", "Please use the link that you were given."),
+    405: ("There is no such page", "Please use the link that you were given."),
+}
 
 
-def application(store: Store, *, address: str, proxied: bool = False) -> FastAPI:
+def application(
+    store: Store,
+    *,
+    address: str,
+    proxied: bool = False,
+    limits: Limits | None = None,
+    clock: Callable[[], datetime] | None = None,
+) -> FastAPI:
     """The ASGI application of one study.
 
     address: where people reach it (https://judge.example.org), which links are made of and forms are held against.
-    proxied: whether X-Forwarded-* of a proxy is believed.
+    proxied: whether X-Forwarded-* of a proxy is believed. limits: how often somebody may try; clock: the time, in UTC.
+    Raises UsageError for an address with a path.
     """
-    raise NotImplementedError
+    context = Context(
+        store,
+        Address.read(address),
+        Signatures(store.secret),
+        templates(),
+        limits or Limits(),
+        Limiter(),
+        **({} if clock is None else {"clock": clock}),
+    )
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.context = context
+    for router in _routers():
+        app.include_router(router)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _no_such_page)
+    app.add_exception_handler(EvenhandError, _not_possible)
+    app.add_middleware(WholeBodies, refusal=context.refusal)
+    app.add_middleware(
+        Gate, address=context.address, proxied=proxied, refusal=context.refusal
+    )  # the outermost
+    return app
+
+
+def invite_link(store: Store, address: str, invite: str) -> str:
+    """The link of an invite. Raises UsageError for an address with a path."""
+    return f"{Address.read(address).origin}/i/{Signatures(store.secret).invite_token(invite)}"
 
 
 def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = False) -> None:
-    """Serve until interrupted (uvicorn)."""
-    raise NotImplementedError
+    """Serve until interrupted (uvicorn): one process, whose threads answer; forms under way are finished first.
+
+    Raises UsageError where the port is taken or the interface is not this machine's.
+    """
+    app = application(store, address=address, proxied=proxied)
+    listening = _listen(host, port)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            ws="none",
+            log_level="warning",
+            access_log=False,  # it would keep addresses of people, and the links that let them in
+            server_header=False,
+            proxy_headers=False,  # Gate reads them, and only the last one
+            limit_concurrency=1000,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=20,
+            h11_max_incomplete_event_size=64 * 1024,
+        )
+    )
+    origin = Address.read(address).origin
+    print(f"Serving {store.study.name} at {origin}/ (listening on {host}, port {port}).", flush=True)
+    print(f"For its admin: {origin}/admin. Ctrl-C ends it.", flush=True)
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # how serving ends
+    finally:
+        listening.close()
+
+
+def _routers() -> tuple[APIRouter, ...]:
+    return (pages.router,)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(1024)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise UsageError(
+            f"Cannot listen on {host}, port {port}: {getattr(error, 'strerror', None) or error}.",
+            "Something else may be serving there already; another --port (from 1024 on) may be free.",
+        ) from error
+    return listening
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return context_of(request).refusal(error)
+
+
+def _no_such_page(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    heading, sentence = SAID.get(error.status_code, ("This did not work", "Please go back and try again."))
+    return context_of(request).refusal(Refused(error.status_code, heading, sentence))
+
+
+def _not_possible(request: Request, error: Exception) -> Response:
+    """What the database refuses; its message may speak of things that are not for everybody."""
+    assert isinstance(error, EvenhandError)
+    if not isinstance(error, UsageError):
+        raise error
+    return context_of(request).refusal(
+        Refused(403, "This is not possible", "Please open your personal link again, or go on with the study.")
+    )

@@ -1,0 +1,74 @@
+"""What every page needs: the database, signatures, templates, the time, and how often somebody may try."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from evenhand.annotation.application.protection import Address, Limiter, Limits, Refused, Signatures
+from evenhand.annotation.application.static_files import path_of
+from evenhand.annotation.application.wording import paragraphs, shown_text
+from evenhand.annotation.store import Store
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Context:
+    """One application's own; `context_of(request)` finds it."""
+
+    store: Store
+    address: Address
+    signatures: Signatures
+    templates: Environment
+    limits: Limits = field(default_factory=Limits)
+    limiter: Limiter = field(default_factory=Limiter)
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def page(
+        self, template: str, *, status: int = 200, form_token: str | None = None, **values: Any
+    ) -> HTMLResponse:
+        """A page. form_token: of the session it is for (`sessions.py`), where it has a form."""
+        study = self.store.study
+        english = study.language.lower().startswith("en")  # as what the application itself says
+        text = self.templates.get_template(template).render(
+            study=study,
+            form_token=form_token,
+            page_language=study.language if english else "en",
+            own_language={} if english else {"lang": study.language},
+            **values,
+        )
+        return HTMLResponse(text, status)
+
+    def refusal(self, refused: Refused) -> HTMLResponse:
+        """The page that says why a request is not answered."""
+        page = self.page("refused.html.j2", status=refused.status, refused=refused)
+        if refused.wait:
+            page.headers["Retry-After"] = str(int(refused.wait) + 1)
+        return page
+
+
+def context_of(request: Request) -> Context:
+    """The context of the application that a request came to."""
+    context = request.app.state.context
+    assert isinstance(context, Context)
+    return context
+
+
+def templates() -> Environment:
+    """The engine: all is escaped, an unknown name is an error; the admin's templates lie in a folder of theirs."""
+    environment = Environment(
+        loader=FileSystemLoader([HERE / "templates", HERE / "admin" / "templates"]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(style=path_of("style.css"), icon=path_of("icon.svg"))
+    environment.filters.update(shown=shown_text, paragraphs=paragraphs)
+    return environment

@@ -1,0 +1,31 @@
+"""What everybody may see: the front page, the style, whether the process is well."""
+
+from fastapi import Request, Response
+from fastapi.responses import PlainTextResponse
+from sqlalchemy import text
+
+from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.static_files import FILES
+
+FOR_A_YEAR = "public, max-age=31536000, immutable"
+
+
+def front(request: Request) -> Response:
+    """What this is, without a word of the study."""
+    return context_of(request).page("front.html.j2")
+
+
+def health(request: Request) -> Response:
+    """Whether the process answers and its database does."""
+    with context_of(request).store.engine.connect() as connection:
+        connection.execute(text("SELECT 1"))
+    return PlainTextResponse("ok\n")
+
+
+def static(request: Request, name: str) -> Response:
+    """A file of ours."""
+    if name not in FILES:
+        raise Refused(404, "There is no such page", "Please use the link that you were given.")
+    content, kind = FILES[name]
+    return Response(content, media_type=kind, headers={"Cache-Control": FOR_A_YEAR})

@@ -1,0 +1,19 @@
+"""Who is there."""
+
+from fastapi import Request
+
+from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.sessions import Session, session_of
+
+
+def person_of(request: Request) -> Session:
+    """The session of the person who asks; raises Refused where there is none."""
+    session = session_of(request, "person")
+    if session is None:
+        raise Refused(
+            403,
+            "Please open your personal link again",
+            "This page does not know who you are: your visit has ended, or it began in another browser. "
+            "Your personal link takes you back to where you were; everything you sent has been saved.",
+        )
+    return session

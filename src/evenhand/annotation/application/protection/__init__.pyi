@@ -1,0 +1,16 @@
+from .address import Address as Address
+from .forms import (
+    Form as Form,
+    read_form as read_form,
+    sent_from_here as sent_from_here,
+)
+from .gate import Gate as Gate
+from .limits import (
+    Limiter as Limiter,
+    Limits as Limits,
+    Rate as Rate,
+    network_of as network_of,
+)
+from .refusals import Refused as Refused
+from .signing import Signatures as Signatures
+from .whole_bodies import WholeBodies as WholeBodies

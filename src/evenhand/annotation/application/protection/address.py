@@ -1,0 +1,75 @@
+"""The address under which people reach the study: links are made of it, hosts and forms are held against it."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from evenhand.schema import UsageError
+
+PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Address:
+    """Scheme, host and port, as browsers write them in Host and Origin."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def read(cls, text: str) -> "Address":
+        """Read `https://judge.example.org` or `http://127.0.0.1:8000`; raises UsageError for anything else.
+
+        >>> Address.read("https://Judge.example.org:443/").origin
+        'https://judge.example.org'
+        """
+        try:
+            parts = urlsplit(text.strip())
+            port = parts.port
+        except ValueError:
+            raise _unreadable(text) from None
+        if (
+            parts.scheme not in PORTS
+            or not parts.hostname
+            or parts.path not in ("", "/")
+            or parts.query
+            or parts.fragment
+            or parts.username is not None
+        ):
+            raise _unreadable(text)
+        return cls(parts.scheme, parts.hostname, PORTS[parts.scheme] if port is None else port)
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers speak to it by TLS."""
+        return self.scheme == "https"
+
+    @property
+    def netloc(self) -> str:
+        """What stands in the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """What stands in the Origin header."""
+        return f"{self.scheme}://{self.netloc}"
+
+    def is_host(self, header: str) -> bool:
+        """Whether a Host header names this address, its default port said or not."""
+        name = header.strip().lower()
+        return name in (self.netloc, f"{self.netloc}:{self.port}")
+
+    def is_origin(self, header: str) -> bool:
+        """Whether an Origin header, or the beginning of a Referer, names this address."""
+        try:
+            return Address.read("/".join(header.split("/", 3)[:3])) == self
+        except UsageError:
+            return False
+
+
+def _unreadable(text: str) -> UsageError:
+    return UsageError(
+        f"{text!r} is no address of a study.",
+        "Give scheme, host and port, without a path: https://judge.example.org or http://127.0.0.1:8000",
+    )

@@ -1,0 +1,46 @@
+"""Forms: whether a page of ours sent them, and what stands in them."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qs
+
+from evenhand.annotation.application.protection.address import Address
+from evenhand.annotation.application.protection.refusals import Refused
+
+MOST_FIELDS = 2000
+TOKEN = "form_token"
+"""The hidden field that every form has."""
+
+Form = Mapping[str, tuple[str, ...]]
+"""Every value sent for a field, by name."""
+
+
+def sent_from_here(headers: Mapping[str, str], address: Address) -> bool:
+    """Whether a form came from a page of this address, as far as the browser says so.
+
+    Browsers that say where a request comes from (Sec-Fetch-Site) must say from here; then Origin, or else Referer,
+    must name the address. One that says nothing at all is not believed.
+    """
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    said = headers.get("origin") or headers.get("referer")
+    return said is not None and address.is_origin(said)
+
+
+def read_form(headers: Mapping[str, str], body: bytes) -> Form:
+    """The fields of a plain form; raises Refused for any other content."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Refused(415, "This is no form", "Please use the pages of this study to send something.")
+    try:
+        fields = parse_qs(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            encoding="utf-8",
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError:  # of which UnicodeDecodeError is one
+        raise Refused(
+            400, "This form could not be read", "Please go back, reload the page and try again."
+        ) from None
+    return {name: tuple(values) for name, values in fields.items()}

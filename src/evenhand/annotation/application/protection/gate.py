@@ -1,0 +1,104 @@
+"""The outermost layer: who asks, by which name, and the headers that every answer carries."""
+
+import logging
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evenhand.annotation.application.protection.address import Address
+from evenhand.annotation.application.protection.refusals import Refused
+
+log = logging.getLogger("evenhand.annotation")
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    )
+)
+"""No script at all: the pages have none."""
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    # With no-referrer browsers send `Origin: null` with our own forms, which then could not be told from others'.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+HTTPS_ONLY = "max-age=31536000"
+ANY_HOST = ("/health",)
+"""Asked by what watches the process, by whatever name it knows."""
+FAILED = Refused(
+    500,
+    "Something went wrong on our side",
+    "What you sent may not have been saved. Please try again in a minute.",
+)
+
+
+class Gate:
+    """Believes a proxy or not, turns away other hosts, catches what nobody caught, adds the headers."""
+
+    def __init__(self, app: ASGIApp, address: Address, proxied: bool, refusal: Callable[[Refused], Response]):
+        self.app = app
+        self.address = address
+        self.proxied = proxied
+        self.refusal = refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        headers = Headers(scope=scope)
+        if self.proxied:
+            scope["client"] = _forwarded(headers, scope.get("client"))
+        begun = False
+
+        async def with_headers(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                self._add(MutableHeaders(raw=message["headers"]))
+            await send(message)
+
+        host = headers.get("host", "")
+        if self.proxied:
+            host = headers.get("x-forwarded-host", host).rpartition(",")[2]
+        if not self.address.is_host(host) and scope["path"] not in ANY_HOST:
+            return await self.refusal(self._elsewhere())(scope, receive, with_headers)
+        try:
+            await self.app(scope, receive, with_headers)
+        except Exception:
+            log.exception("%s %s", scope["method"], scope.get("route", "an unknown page"))
+            if begun:
+                raise
+            await self.refusal(FAILED)(scope, receive, with_headers)
+
+    def _add(self, headers: MutableHeaders) -> None:
+        for name, value in HEADERS.items():
+            headers[name] = value
+        headers.setdefault("Cache-Control", "no-store")
+        if self.address.secure:
+            headers["Strict-Transport-Security"] = HTTPS_ONLY
+
+    def _elsewhere(self) -> Refused:
+        return Refused(421, "This is another address", f"The study is at {self.address.origin}")
+
+
+def _forwarded(headers: Headers, client: object) -> object:
+    """The last address of X-Forwarded-For: what stands before it, anybody may have written."""
+    name = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    try:
+        return (str(ip_address(name)), 0)
+    except ValueError:
+        return client

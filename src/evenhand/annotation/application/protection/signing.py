@@ -1,0 +1,46 @@
+"""What only this study can have written: links of invites, and the tokens in forms."""
+
+import hashlib
+from dataclasses import dataclass
+
+from itsdangerous import BadData, BadSignature, Signer, URLSafeSerializer
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Made and checked with the study's secret; a salt each, so that none passes for another."""
+
+    secret: bytes
+
+    def invite_token(self, invite: str) -> str:
+        """An invite's id as it stands in a link."""
+        return str(self._invites.dumps(invite))
+
+    def invite(self, token: str) -> str | None:
+        """The id behind a link; None where somebody else wrote it."""
+        try:
+            invite = self._invites.loads(token)
+        except BadData:
+            return None
+        return invite if isinstance(invite, str) else None
+
+    def form_token(self, secret: str) -> str:
+        """What stands in the forms of a session (of a visitor, before there is one)."""
+        return self._forms.get_signature(secret).decode()
+
+    def is_form_token(self, secret: str, token: str) -> bool:
+        """Whether a form was made for this session; in constant time."""
+        try:
+            return bool(self._forms.verify_signature(secret, token))
+        except (BadSignature, ValueError):
+            return False
+
+    @property
+    def _invites(self) -> URLSafeSerializer:
+        return URLSafeSerializer(
+            self.secret, salt="evenhand.invite", signer_kwargs={"digest_method": hashlib.sha256}
+        )
+
+    @property
+    def _forms(self) -> Signer:
+        return Signer(self.secret, salt="evenhand.form", digest_method=hashlib.sha256)

@@ -1,0 +1,60 @@
+"""Bodies of requests: read whole before anything else happens, with an end to their size and to their time."""
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evenhand.annotation.application.protection.refusals import Refused
+
+MOST_BYTES = 1024 * 1024
+MOST_SECONDS = 20.0
+BODY = "evenhand.body"
+"""Key of the scope: an endpoint that is no coroutine finds the body there."""
+
+TOO_LARGE = Refused(413, "This is too much at once", "Nothing was saved. Please shorten what you wrote.")
+TOO_SLOW = Refused(408, "This took too long to arrive", "Nothing was saved. Please send the form again.")
+
+
+class WholeBodies:
+    """Reads each body, however it is sent, before the application is called; refuses what is too large or slow."""
+
+    def __init__(self, app: ASGIApp, refusal: Callable[[Refused], Response]):
+        self.app = app
+        self.refusal = refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        try:
+            body = await asyncio.wait_for(_whole(scope, receive), MOST_SECONDS)
+        except TimeoutError:
+            return await self.refusal(TOO_SLOW)(scope, receive, send)
+        except Refused as refused:
+            return await self.refusal(refused)(scope, receive, send)
+        if body is None:
+            return None  # the other side is gone
+        scope[BODY] = body
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def given() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self.app(scope, given, send)
+
+
+async def _whole(scope: Scope, receive: Receive) -> bytes | None:
+    said = dict(scope["headers"]).get(b"content-length", b"0")
+    if not said.isdigit() or int(said) > MOST_BYTES:
+        raise TOO_LARGE
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
+            raise TOO_LARGE
+        if not message.get("more_body", False):
+            return bytes(body)

@@ -1,0 +1,25 @@
+"""The files that pages load, by names that change with their content; nothing else is served, whatever a path says."""
+
+import hashlib
+from pathlib import Path
+
+KINDS = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+def _named() -> dict[str, tuple[str, bytes, str]]:
+    files = {}
+    for path in sorted((Path(__file__).parent / "static").iterdir()):
+        content = path.read_bytes()
+        name = f"{path.stem}-{hashlib.sha256(content).hexdigest()[:12]}{path.suffix}"
+        files[path.name] = (name, content, KINDS[path.suffix])
+    return files
+
+
+_NAMED = _named()
+FILES = {name: (content, kind) for name, content, kind in _NAMED.values()}
+"""Content and media type by the name in the address."""
+
+
+def path_of(file: str) -> str:
+    """Where pages find a file of `static/`."""
+    return f"/static/{_NAMED[file][0]}"
