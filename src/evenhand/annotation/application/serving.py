@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -23,6 +24,8 @@ from evenhand.annotation.application.protection import (
 from evenhand.annotation.store import Store
 from evenhand.schema import EvenhandError, UsageError
 
+NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""Newer FastAPIs would tell collectors named in the environment which pages people open."""
 SAID = {
     404: ("There is no such page", "Please use the link that you were given."),
     405: ("There is no such page", "Please use the link that you were given."),
@@ -52,7 +55,13 @@ def application(
         Limiter(),
         **({} if clock is None else {"clock": clock}),
     )
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # they would be made of what the Host header says
+        telemetry=NO_TELEMETRY,
+    )
     app.state.context = context
     for router in _routers():
         app.include_router(router)

@@ -71,19 +71,17 @@ def step_page(
                 "item.html.j2",
                 **values,
                 questions=questions,
-                below=views.asked_below(step.item, questions),
+                below=views.asked_below(questions),
+                marks=views.marks_of(questions),
                 conversations=views.conversations_of(defined, step),
                 left=time_left(step.until - context.clock()),
             )
         case Corrected():
+            asked = views.questions_of(defined, step.shown)
             return context.page(
                 "correction.html.j2",
                 **values,
-                questions=[
-                    question
-                    for question in views.questions_of(defined, step.shown)
-                    if question.id in step.wrong
-                ],
+                questions=[question for question in asked if question.id in step.wrong],
                 conversations=views.conversations_of(defined, step.shown),
             )
         case AskSurvey():

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from evenhand.annotation.definition import (
     Conversation,
-    Item,
     Likert,
     Marks,
     PairChoice,
     Question,
-    Statement,
     Study,
 )
 from evenhand.annotation.store import AskSurvey, Shown
@@ -56,8 +54,7 @@ def conversations_of(study: Study, shown: Shown) -> list[ConversationView]:
             _view(conversation, label, label, ()) for conversation, label in zip(sides, labels, strict=True)
         ]
     if item.conversation:
-        marks = tuple(question for question in questions_of(study, shown) if isinstance(question, Marks))
-        return [_view(item.conversation, "Conversation", None, marks)]
+        return [_view(item.conversation, "Conversation", None, marks_of(questions_of(study, shown)))]
     return []
 
 
@@ -67,13 +64,16 @@ def survey_questions(step: AskSurvey) -> list[Question]:
     if block.kind == "about":
         return [question.model_copy(update={"required": False}) for question in block.questions]
     return [
-        _rating(statement, block.low, block.high, block.labels, not block.skippable)
+        Likert(
+            id=statement.id,
+            text=statement.text,
+            low=block.low,
+            high=block.high,
+            labels=block.labels,
+            required=not block.skippable,
+        )
         for statement in step.statements
     ]
-
-
-def _rating(statement: Statement, low: int, high: int, labels: tuple[str, str], required: bool) -> Likert:
-    return Likert(id=statement.id, text=statement.text, low=low, high=high, labels=labels, required=required)
 
 
 def _labels(study: Study, shown: Shown) -> tuple[str, str]:
@@ -95,6 +95,11 @@ def _view(
     return ConversationView(heading, tuple(turns), conversation.speaker is not None)
 
 
-def asked_below(item: Item, questions: Sequence[Question]) -> list[Question]:
-    """The questions that stand below the item; marks stand beside its turns."""
-    return [question for question in questions if not (isinstance(question, Marks) and item.conversation)]
+def asked_below(questions: Sequence[Question]) -> list[Question]:
+    """The questions that stand below the item; marks stand beside its turns, or the text."""
+    return [question for question in questions if not isinstance(question, Marks)]
+
+
+def marks_of(questions: Sequence[Question]) -> list[Marks]:
+    """The questions that ask for marks."""
+    return [question for question in questions if isinstance(question, Marks)]

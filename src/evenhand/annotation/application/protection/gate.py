@@ -79,7 +79,8 @@ class Gate:
         try:
             await self.app(scope, receive, with_headers)
         except Exception:
-            log.exception("%s %s", scope["method"], scope.get("route", "an unknown page"))
+            # by its pattern: the path itself may be a link that lets somebody in
+            log.exception("%s %s", scope["method"], getattr(scope.get("route"), "path", "an unknown page"))
             if begun:
                 raise
             await self.refusal(FAILED)(scope, receive, with_headers)
