@@ -2,7 +2,6 @@
 
 import ipaddress
 import os
-import socket
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,7 +53,6 @@ def serve(
     need_annotate()
     if not no_serve:
         address = reached_at(address or os.environ.get(ADDRESS), host, port)
-        _check_port(host, port)
     if from_:
         study = _made(study, from_, template, output, benchmark, limit, seed)
     elif any(value is not None for value in (template, output, benchmark, limit)):
@@ -105,7 +103,7 @@ def invite(
         made = people.make_invites(store, number, now, uses=uses or None, note=note, lasts=lasts)
         administration.record(store, "command line", "invites made", str(number), now, note)
         for one in made:
-            typer.echo(invite_link(store, one.id, there))
+            typer.echo(invite_link(store, there, one.id))
     finally:
         store.close()
 
@@ -174,18 +172,6 @@ def _checked_address(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _check_port(host: str, port: int) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((host, port))
-        except OSError as error:
-            raise UsageError(
-                f"{host}, port {port}: nothing can listen there ({error.strerror or error}).", "Name another --port."
-            ) from error
-
-
 def _made(
     study: Path | None,
     sources: list[str],
@@ -245,10 +231,7 @@ def _serve(
         say(f"warning: {warning}", err=True)
     sys.stdout.flush()
     web.remember_address(store, address, now)
-    try:
-        web.serve(store, address=address, host=host, port=port, proxied=proxied)
-    except KeyboardInterrupt:
-        pass
+    web.serve(store, address=address, host=host, port=port, proxied=proxied)
     say("Stopped; every answer that was sent is stored.")
 
 
@@ -262,7 +245,7 @@ def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
     )
     for one in made:
         if one.uses is None and not one.revoked and (one.expires is None or one.expires > now):
-            return f"{invite_link(store, one.id, address)} (any number; for one person each: evenhand annotate invite {study})"
+            return f"{invite_link(store, address, one.id)} (any number; for one person each: evenhand annotate invite {study})"
     return f"{len(made):,} links made so far; more: evenhand annotate invite {study}"
 
 

@@ -135,7 +135,7 @@ def _agreement(question: Question, votes: Sequence[Counted]) -> Agreement:
 def _scale(question: PairChoice | Choice | Likert) -> tuple[MeasurementLevel, Callable[[str], float]]:
     """How two answers differ, and the number of an answer."""
     if isinstance(question, Likert):
-        return "ordinal", float
+        return "interval", float
     if isinstance(question, PairChoice):
         return "nominal", {"a": 0.0, "b": 1.0, "tie": 2.0}.__getitem__
     places = {option.id: float(place) for place, option in enumerate(question.options)}
