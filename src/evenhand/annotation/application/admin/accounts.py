@@ -71,8 +71,8 @@ def set_password(store: Store, name: str, password: str, actor: str, now: dateti
 
 
 def first_account(store: Store, now: datetime) -> str | None:
-    """Make the account `admin` if there is none yet; its password, which is nowhere else, or None."""
-    if administration.account(store, FIRST_NAME) is not None:
+    """Make the account `admin` if there is no account yet; its password, which is nowhere else, or None."""
+    if administration.has_account(store):
         return None
     password = "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(4))
     ends = (now + FIRST_LASTS).isoformat()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.annotation.definition import Choice, FreeText, Likert, Marks, PairChoice, Question
-from evenhand.annotation.store import Counted, Store, administration
+from evenhand.annotation.store import Counted, Store, counted
 from evenhand.stats import Interval, MeasurementLevel, krippendorff_alpha, wilson_interval
 
 FRESH = 10.0
@@ -84,7 +84,7 @@ class LiveAgreement:
     def _compute(self) -> None:
         began = self.clock()
         try:
-            found = live(self.store.study.questions, administration.counted(self.store))
+            found = live(self.store.study.questions, counted(self.store))
             with self._lock:
                 self._last = began, found
         except Exception:
@@ -94,18 +94,18 @@ class LiveAgreement:
                 self._under_way = None
 
 
-def live(questions: Sequence[Question], counted: Sequence[Counted]) -> Live:
+def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:
     """Agreement and sides.
 
-    questions: of the study. counted: the votes that count so far, of real items.
+    questions: of the study. votes: those that count so far, of real items.
     """
     by_question: dict[str, list[Counted]] = defaultdict(list)
-    for vote in counted:
+    for vote in votes:
         by_question[vote.question].append(vote)
     return Live(
         tuple(_agreement(question, by_question[question.id]) for question in questions),
         tuple(_sides(q.id, by_question[q.id]) for q in questions if isinstance(q, PairChoice)),
-        len(counted),
+        len(votes),
     )
 
 
