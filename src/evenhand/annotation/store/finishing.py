@@ -73,7 +73,7 @@ def _judge_onboarding(at: Visit, unit: Row[Any]) -> Visit:
         return at
     if any(one.action == "block" for one in failed):
         return at.set(state="not passed", blocked="rule")
-    return at.set(passed_at=at.now)
+    return at.set(passed_at=at.now, state="working" if at.counts else at.person.state)
 
 
 def _broken(at: Visit) -> list[Broken]:

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, Row, literal, select
 
 from evenhand.annotation.definition import (
-    Asked,
     Choice,
     FreeText,
     Item,
     Likert,
     Marks,
     PairChoice,
+    Question,
     Scale,
     Study,
 )
@@ -91,7 +91,7 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
     values = {name: _values(question) for name, question in questions.items()}
     measurements = {name: _measurement(question) for name, question in questions.items()}
     study = store.study.name
-    for row in connection.execution_options(yield_per=1000).execute(query):
+    for row in connection.execute(query.execution_options(yield_per=1000)):
         if row.item_id not in known:
             content = select(items.c.content).where(items.c.id == row.item_id)
             known[row.item_id] = _described(connection.execute(content).scalar_one())
@@ -161,7 +161,7 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
         .order_by(surveys.c.answered_at, survey_answers.c.id)
     )
     asked = _survey_questions(store.study)
-    for row in connection.execution_options(yield_per=1000).execute(query):
+    for row in connection.execute(query.execution_options(yield_per=1000)):
         question = asked.get((row.block, row.question))
         shown = row.shown_at
         yield _EMPTY | {
@@ -184,7 +184,7 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
         }
 
 
-def _survey_questions(study: Study) -> dict[tuple[str, str], Asked | None]:
+def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
     """Questions about the person by block and name; None for statements, which are rated."""
     return {
         (block.id, question.id): question
@@ -214,14 +214,14 @@ def _described(content: str) -> tuple[Item, dict[str, Any]]:
     return item, columns
 
 
-def _measurement(question: Asked) -> str:
+def _measurement(question: Question) -> str:
     if isinstance(question, Choice):
         return "ordinal" if question.ordered else "nominal"
     kinds = {PairChoice: "preference", Likert: "interval", Marks: "marks", FreeText: "text"}
     return kinds[type(question)]
 
 
-def _values(question: Asked) -> dict[str, float | None] | None:
+def _values(question: Question) -> dict[str, float | None] | None:
     """The number of each answer; None where the answer is the number."""
     if isinstance(question, Choice):
         return {option.id: option.value for option in question.options}

@@ -113,10 +113,10 @@ def _step(at: Visit) -> Step:
         return UnitDone(unread.token, unread.code, _may_go_on(at) is None and _is_something(at))
     if (ended := _may_go_on(at)) is not None:
         return ended
-    if at.person.passed_at is None:
+    if at.person.passed_at is None and _is_something(at):
         giving.give_onboarding(at)
         at = at.set(state="onboarding")
-    elif giving.give_work(at):
+    elif at.person.passed_at is not None and giving.give_work(at):
         at = at.set(state="working")
     else:
         return _nothing(at)

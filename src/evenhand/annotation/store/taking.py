@@ -10,7 +10,7 @@ from evenhand.annotation.store import finishing
 from evenhand.annotation.store.failures import LeaseLost
 from evenhand.annotation.store.rows import NO_MARK, is_correct
 from evenhand.annotation.store.tables import items, presentations, survey_answers, surveys, units, votes
-from evenhand.annotation.store.visits import Visit, lock_study, open_unit, shown_in
+from evenhand.annotation.store.visits import Visit, lock_study, open_unit, read_item, shown_in
 from evenhand.schema import UsageError
 
 
