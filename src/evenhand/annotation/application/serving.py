@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from evenhand.annotation.application import pages
+from evenhand.annotation.application import admin, pages
 from evenhand.annotation.application.context import Context, context_of, templates
 from evenhand.annotation.application.patience import PatientProtocol
 from evenhand.annotation.application.protection import (
@@ -63,6 +63,7 @@ def application(
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
+    app.state.admin = admin.Memory(admin.LiveAgreement(store))
     for router in _routers():
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)
@@ -102,9 +103,6 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
             h11_max_incomplete_event_size=64 * 1024,
         )
     )
-    origin = Address.read(address).origin
-    print(f"Serving {store.study.name} at {origin}/ (listening on {host}, port {port}).", flush=True)
-    print(f"For its admin: {origin}/admin. Ctrl-C ends it.", flush=True)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:
@@ -114,7 +112,7 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    return (pages.router,)
+    return (pages.router, admin.router)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -301,8 +301,14 @@ def account(store: Store, name: str) -> str | None:
     return store.transactions.read(lambda connection: connection.execute(query).scalar_one_or_none())
 
 
+def has_account(store: Store) -> bool:
+    """Whether the study has an admin's account yet."""
+    query = select(accounts.c.id).where(accounts.c.study_id == store.key).limit(1)
+    return store.transactions.read(lambda connection: connection.execute(query).first() is not None)
+
+
 def record(store: Store, actor: str, action: str, subject: str, now: datetime, detail: str = "") -> None:
-    """Add a line to the audit log, which nothing of ours changes or deletes.
+    """Add a line to the audit log, which nothing of ours changes or deletes, but for the pseudonyms of who withdraws.
 
     `review`, `block`, `pause` and `withdraw` write their line themselves.
     """
