@@ -1,6 +1,7 @@
 from .answering import (
     Answer as Answer,
     check_answers as check_answers,
+    turns_to_mark as turns_to_mark,
 )
 from .items import (
     Conversation as Conversation,
@@ -56,6 +57,7 @@ from .surveys import (
 from .templates import (
     TEMPLATES as TEMPLATES,
     template as template,
+    template_note as template_note,
 )
 from .writing import (
     study_yaml as study_yaml,
