@@ -18,7 +18,10 @@ from evenhand.schema import DataError, UsageError, is_folder
 PAIRED = "acute"
 """The template whose items are pairs; those of all others are texts."""
 PUBLISHED = {
-    "acute": (400, "choices between two models, where the papers had 400 and more for each comparison and question"),
+    "acute": (
+        400,
+        "choices between two models, where the papers had 400 and more for each comparison and question",
+    ),
     "robbie": (500, "texts of {model}, where ROBBIE had 500 and more of each model rated"),
     "regard": (540, "texts of {model}, where ROBBIE had 540 and more of each model rated"),
 }
@@ -88,13 +91,17 @@ def built_study(
     notes = Notes()
     paths = [Path(source) for source in sources]
     if template == PAIRED:
-        items, onboarding = _pairs(paths, wanted, notes, tuple(question["id"] for question in content["questions"]))
+        items, onboarding = _pairs(
+            paths, wanted, notes, tuple(question["id"] for question in content["questions"])
+        )
         if onboarding:
             given = content.get("onboarding") or {}
             content["onboarding"] = {**given, "items": onboarding}
     else:
         if pairing is not None:
-            raise UsageError(f"The template {template} shows single texts, no pairs.", "Leave the pairing out.")
+            raise UsageError(
+                f"The template {template} shows single texts, no pairs.", "Leave the pairing out."
+            )
         items = _texts(paths, template, wanted, notes)
     _tell_size(items, template, notes)
     content |= {"items": items, "seed": seed, "name": name or _named(template, paths)}
@@ -113,7 +120,8 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
             found += comments_and_phrases(table, notes)
         elif is_folder(path):
             raise DataError(
-                f"{path} holds neither a run nor a table to label.", "Give the folder that `evenhand audit` printed."
+                f"{path} holds neither a run nor a table to label.",
+                "Give the folder that `evenhand audit` printed.",
             )
         elif kind_of(path) is not None:
             raise DataError(
@@ -190,7 +198,8 @@ def _pairs(
     elif runs:
         if wanted.pairing == "drawn":
             raise UsageError(
-                "Single answers are paired by their prompt, not drawn.", "Leave the pairing out, or give conversations."
+                "Single answers are paired by their prompt, not drawn.",
+                "Leave the pairing out, or give conversations.",
             )
         both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
         items += paired_texts([cleaned(texts, wanted, notes) for texts in both], wanted, notes)
@@ -214,4 +223,3 @@ def _tell_size(items: list[Item], template: str, notes: Notes) -> None:
 def _named(template: str, paths: list[Path]) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", "-".join([template, *(path.stem for path in paths)]).lower())
     return words.strip("-")[:60].strip("-")
-

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import polars as pl
-
 from evenhand.annotation.building.built import Notes, Said, Value
 from evenhand.annotation.building.file_texts import TEXT_FORMAT
 from evenhand.prompts.own_files import read_table, require_columns, text_column

@@ -18,8 +18,28 @@ PREFERENCES = ("preference", "descriptor_preference")
 INFLAMMATORY = ("dispreferred", "polarizing")
 """What HolisticBias says of descriptors that may hurt or divide."""
 NO_GROUPS = frozenset(
-    {"prompt_id", "request_id", "text", "context", "sample", "continuation", "finish", "log_likelihood", "token_count"}
-    | {"error", "detail", "cluster", "start_token", "span_start", "span_end", "lines_before", "persona_a", "persona_b"}
+    {
+        "prompt_id",
+        "request_id",
+        "text",
+        "context",
+        "sample",
+        "continuation",
+        "finish",
+        "log_likelihood",
+        "token_count",
+    }
+    | {
+        "error",
+        "detail",
+        "cluster",
+        "start_token",
+        "span_start",
+        "span_end",
+        "lines_before",
+        "persona_a",
+        "persona_b",
+    }
 )
 """Columns that say nothing of whom a text is about."""
 SILENCE = "(says nothing)"
@@ -35,7 +55,9 @@ def runs_of(folder: Path) -> list[RunDirectory] | None:
     if all(RunDirectory.is_run(side) for side in both):
         return [RunDirectory.open(side) for side in both]
     if is_folder(folder) and RunDirectory.is_run(folder / "before"):
-        raise DataError(f"{folder} holds a run before mitigation and none after it.", "Go on with the study first.")
+        raise DataError(
+            f"{folder} holds a run before mitigation and none after it.", "Go on with the study first."
+        )
     return None
 
 
@@ -48,7 +70,8 @@ def model_names(runs: Sequence[RunDirectory]) -> list[str]:
         names.append(" + ".join(parts))
     times = Counter(names)
     return [
-        name if times[name] == 1 else f"{name} ({run.path.name})" for name, run in zip(names, runs, strict=True)
+        name if times[name] == 1 else f"{name} ({run.path.name})"
+        for name, run in zip(names, runs, strict=True)
     ]
 
 
@@ -74,7 +97,9 @@ def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> lis
             key = (row["prompt_id"], row["sample"])
             said = {name: rows[key] for name, (_, rows) in judged.items() if key in rows}
             unsafe = any(
-                role in UNSAFE_ROLES and rows[key]["negative"] is True for role, rows in judged.values() if key in rows
+                role in UNSAFE_ROLES and rows[key]["negative"] is True
+                for role, rows in judged.values()
+                if key in rows
             )
             texts.append(
                 Said(
@@ -175,14 +200,21 @@ def _groups(
         yield from ({**always} for _ in range(frame.height))
         return
     for row in plain.iter_rows(named=True):
-        yield always | {name: value if isinstance(value, str | bool | None) else float(value) for name, value in row.items()}
+        yield always | {
+            name: value if isinstance(value, str | bool | None) else float(value)
+            for name, value in row.items()
+        }
 
 
-def _judged(run: RunDirectory, benchmark: str) -> Iterator[tuple[str, tuple[str, Mapping[Any, dict[str, Any]]]]]:
+def _judged(
+    run: RunDirectory, benchmark: str
+) -> Iterator[tuple[str, tuple[str, Mapping[Any, dict[str, Any]]]]]:
     """By the classifier's name: role, and what it said of each prompt and sample."""
     manifest = run.manifest
     found = [(role, now.classifier) for role, now in manifest.judged.get(benchmark, {}).items()]
-    found += [(before.role, before.classifier) for before in manifest.judged_before if before.benchmark == benchmark]
+    found += [
+        (before.role, before.classifier) for before in manifest.judged_before if before.benchmark == benchmark
+    ]
     found = list(dict.fromkeys(found))
     named = [str(manifest.labels[key].description.get("name") or unquote(key)) for _, key in found]
     times = Counter(named)
