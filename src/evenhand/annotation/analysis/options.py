@@ -16,6 +16,8 @@ class AnalysisOptions(Options):
     """Questions that are analysed; (): all."""
     by: str | None = None
     """What preferences and ratings are split by: `groups.axis` for what items say of `axis`."""
+    baseline: str | None = None
+    """A model that stands second wherever it takes part: the one that others are held against."""
     rules: str = STUDY
     """Whose answers count: "study" (the rules that the export brings), "published" (as ACUTE-Eval's analysis: one
     onboarding item wrong and all of a person's answers are out), "none", or a YAML file of rules."""

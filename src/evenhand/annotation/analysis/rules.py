@@ -62,8 +62,7 @@ def rows_of(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
             rule.rule.replace("_", " "),
             rule.action,
             ", ".join(
-                f"{name} {value:g}"
-                for name, value in rule.model_dump(exclude={"rule", "action"}).items()
+                f"{name} {value:g}" for name, value in rule.model_dump(exclude={"rule", "action"}).items()
             ),
         )
         for rule in rules
