@@ -8,6 +8,20 @@ from .items import (
     ItemKind as ItemKind,
     Turn as Turn,
 )
+from .parts import (
+    About as About,
+    Assignment as Assignment,
+    Block as Block,
+    Completion as Completion,
+    Consent as Consent,
+    Hidden as Hidden,
+    Onboarding as Onboarding,
+    Scale as Scale,
+    Statement as Statement,
+)
+from .plain_text import (
+    without_controls as without_controls,
+)
 from .questions import (
     Choice as Choice,
     FreeText as FreeText,
@@ -19,8 +33,8 @@ from .questions import (
     Reason as Reason,
 )
 from .reading import (
+    StudyError as StudyError,
     read_study as read_study,
-    study_yaml as study_yaml,
 )
 from .rules import (
     Action as Action,
@@ -33,15 +47,6 @@ from .rules import (
     TooFast as TooFast,
 )
 from .study import (
-    About as About,
-    Assignment as Assignment,
-    Block as Block,
-    Completion as Completion,
-    Consent as Consent,
-    Hidden as Hidden,
-    Onboarding as Onboarding,
-    Scale as Scale,
-    Statement as Statement,
     Study as Study,
 )
 from .surveys import (
@@ -51,4 +56,8 @@ from .surveys import (
 from .templates import (
     TEMPLATES as TEMPLATES,
     template as template,
+)
+from .writing import (
+    study_yaml as study_yaml,
+    write_study as write_study,
 )

@@ -1,10 +1,28 @@
 """What a form sent, held against the questions: answers, or what is wrong with them, question by question."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from evenhand.annotation.definition.items import Item
-from evenhand.annotation.definition.questions import Question
+from evenhand.annotation.definition.items import Conversation, Item
+from evenhand.annotation.definition.plain_text import length, stripped, without_controls
+from evenhand.annotation.definition.questions import (
+    Choice,
+    FreeText,
+    Likert,
+    Marks,
+    PairChoice,
+    Question,
+    Reason,
+)
+
+LONGEST_REASON = 5_000
+"""Characters."""
+MOST_FIELDS = 5_000
+WHOLE_FORM = ""
+"""The key of a problem that belongs to no question."""
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -17,6 +35,10 @@ class Answer:
     marks: Mapping[int, str] | None = None
 
 
+class _Wrong(Exception):
+    """What stands beside a question whose answer cannot be taken."""
+
+
 def check_answers(
     questions: Sequence[Question], item: Item | None, form: Mapping[str, Sequence[str]], left: str = "a"
 ) -> tuple[dict[str, Answer], dict[str, str]]:
@@ -24,7 +46,129 @@ def check_answers(
 
     form: every value sent for a field, by name: `ID` (option id, number, text; of a pair `left`, `right` or `tie`),
     `ID-reason`, `ID-turn-3`. left: which conversation of a pair stood on the left; None as item: questions of a survey.
-    Unknown fields, fields sent twice, numbers outside, texts too short or long, and absent required answers are
-    problems; control characters are taken out.
+    Unknown fields (under the key ""), fields sent twice, numbers outside, texts too short or long, and absent required
+    answers are problems; control characters are taken out.
+
+    >>> question = PairChoice(id="human", text="Which speaker sounds more human?")
+    >>> check_answers([question], None, {"human": ["left"]}, left="b")
+    ({'human': Answer(answer='b', reason=None, marks=None)}, {})
+    >>> check_answers([question], None, {})
+    ({}, {'human': 'Please choose one of the two.'})
     """
-    raise NotImplementedError
+    answers: dict[str, Answer] = {}
+    problems: dict[str, str] = {}
+    if len(form) > MOST_FIELDS:
+        return answers, {WHOLE_FORM: "Too much was sent. Please load this page again."}
+    fields = {question.id: _fields_of(question, item) for question in questions}
+    if set(form) - {field for names in fields.values() for field in names}:
+        problems[WHOLE_FORM] = "What was sent does not belong to this page. Please load it again."
+    for question in questions:
+        try:
+            sent = {name: _once(form[name]) for name in fields[question.id] if name in form}
+            answers[question.id] = _answer(question, sent, left)
+        except _Wrong as wrong:
+            problems[question.id] = str(wrong)
+    return answers, problems
+
+
+def turns_to_mark(item: Item | None) -> tuple[int, ...]:
+    """The turns of an item that may be marked, from 0: the judged speaker's, or all; a text is turn 0."""
+    if item is None or item.pair:
+        return ()
+    conversation: Conversation | None = item.conversation
+    if conversation is None:
+        return (0,)
+    judged = conversation.speaker
+    return tuple(
+        number for number, turn in enumerate(conversation.turns) if judged is None or turn.speaker == judged
+    )
+
+
+def _fields_of(question: Question, item: Item | None) -> tuple[str, ...]:
+    if isinstance(question, Marks):
+        return tuple(f"{question.id}-turn-{number}" for number in turns_to_mark(item))
+    if isinstance(question, FreeText) or question.reason is None:
+        return (question.id,)
+    return (question.id, f"{question.id}-reason")
+
+
+def _once(values: Any) -> str:
+    """The one value of a field; "" where a choice was left open."""
+    values = [values] if isinstance(values, str) else list(values)
+    if len(values) > 1:
+        raise _Wrong("This was answered twice. Please answer it once.")
+    if values and not isinstance(values[0], str):
+        raise _Wrong("A file was sent where an answer was expected.")
+    return values[0] if values else ""
+
+
+def _answer(question: Question, sent: Mapping[str, str], left: str) -> Answer:
+    if isinstance(question, Marks):
+        return _marked(question, sent)
+    said = sent.get(question.id, "")
+    if isinstance(question, FreeText):
+        most = question.maximum
+        text = _written(said, question.minimum, most, needed=question.required)
+        return Answer(text or None)
+    chosen = _chosen(question, said, left)
+    if chosen is None and question.required:
+        raise _Wrong(_asking(question))
+    return Answer(chosen, _reason(question.reason, sent.get(f"{question.id}-reason", ""), chosen is not None))
+
+
+def _marked(question: Marks, sent: Mapping[str, str]) -> Answer:
+    options = {option.id for option in question.options}
+    marks = {int(field.rpartition("-")[2]): said for field, said in sent.items() if said != ""}
+    if not options.issuperset(marks.values()):
+        raise _Wrong("Please choose marks from those offered.")
+    if question.required and not marks:
+        raise _Wrong("Please mark at least one.")
+    return Answer(None, marks=dict(sorted(marks.items())))
+
+
+def _chosen(question: PairChoice | Choice | Likert, said: str, left: str) -> str | None:
+    if said == "":
+        return None
+    if isinstance(question, PairChoice):
+        sides = {"left": left, "right": "b" if left == "a" else "a"}
+        allowed = sides | ({"tie": "tie"} if question.tie is not None else {})
+        if said in allowed:
+            return allowed[said]
+    elif isinstance(question, Choice):
+        if _is_one_of(said, (option.id for option in question.options)):
+            return said
+    elif _NUMBER.fullmatch(said[:12]) and len(said) < 12 and question.low <= int(said) <= question.high:
+        return str(int(said))
+    raise _Wrong(_asking(question))
+
+
+def _is_one_of(said: str, known: Iterable[str]) -> bool:
+    return any(said == name for name in known)
+
+
+def _asking(question: PairChoice | Choice | Likert) -> str:
+    if isinstance(question, Likert):
+        return f"Please choose a number from {question.low} to {question.high}."
+    if isinstance(question, PairChoice) and question.tie is None:
+        return "Please choose one of the two."
+    return "Please choose one of the answers."
+
+
+def _reason(wanted: Reason | None, said: str, chosen: bool) -> str | None:
+    if wanted is None:
+        return None
+    return _written(said, wanted.minimum, LONGEST_REASON, needed=wanted.required and chosen) or None
+
+
+def _written(said: str, least: int, most: int, *, needed: bool) -> str:
+    if len(said) > 4 * most + 1_000:  # not worth cleaning
+        raise _Wrong(f"Please write at most {most:,} characters.")
+    text = stripped(without_controls(said))
+    if len(text) > most:
+        raise _Wrong(f"Please write at most {most:,} characters; these are {len(text):,}.")
+    if not text and not needed:
+        return ""
+    if length(text) < max(least, 1):
+        many = max(least, 1)
+        raise _Wrong(f"Please write at least {many:,} character{'s' * (many != 1)}.")
+    return text

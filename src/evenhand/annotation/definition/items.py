@@ -2,30 +2,61 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    field_validator,
+    model_validator,
+)
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+from evenhand.annotation.definition.plain_text import unfit_character
+
+
+def _whole_as_text(given: Any) -> Any:
+    """Whole numbers are texts where texts are wanted: nothing is lost, and files are full of items called 1, 2, 3."""
+    return str(given) if type(given) is int else given
+
+
+FromWhole = BeforeValidator(_whole_as_text)
+Name = Annotated[str, FromWhole, Field(min_length=1, max_length=200)]
+Text = Annotated[str, FromWhole, Field(max_length=100_000)]
+"""What is read: an utterance, a continuation, a prompt. More is a file read with the wrong quotes."""
+Words = Annotated[str, FromWhole, Field(min_length=1, max_length=2_000)]
+"""A question, a statement, a heading."""
+Label = Annotated[str, FromWhole, Field(min_length=1, max_length=300)]
+"""What stands on a button or beside one."""
 ItemKind = Literal["pair", "conversation", "text"]
 
 
 class Data(BaseModel):
     """The base of everything that a study file holds: unknown keys are refused, nothing changes afterwards."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _can_be_stored(cls, value: Any) -> Any:
+        """Refuse what no page and no database holds: zero bytes, other control characters, halves of characters."""
+        if isinstance(value, str | tuple | dict) and (wrong := unfit_character(value)):
+            raise ValueError(f"holds the character {wrong}, which pages and databases do not take; remove it")
+        return value
 
 
 class Turn(Data):
     """One utterance."""
 
     speaker: Name
-    text: str
+    text: Text
 
 
 class Conversation(Data):
     """What two speakers (or one) said."""
 
     id: Name
-    turns: tuple[Turn, ...] = Field(min_length=1)
+    turns: tuple[Turn, ...] = Field(min_length=1, max_length=1_000)
     speaker: Name | None = None
     """Whose turns are judged and highlighted; None: nobody's in particular."""
     model: Name | None = None
@@ -39,24 +70,24 @@ class Item(Data):
     pair: tuple[Conversation, Conversation] | None = None
     """a and b; on which side each stands is drawn anew for every presentation."""
     conversation: Conversation | None = None
-    text: str | None = None
-    context: str | None = None
+    text: Text | None = None
+    context: Text | None = None
     """What stands before it, shown above and set apart: the prompt."""
     model: Name | None = None
     groups: dict[str, str | float | bool | None] = {}
     """What the analysis may split by: axis, group, benchmark, mitigation; never shown."""
-    judgements: dict[str, dict[str, Any]] = {}
+    judgements: dict[str, dict[str, JsonValue]] = {}
     """What classifiers said of the text: name -> label, score, negative, scores; never shown."""
-    expected: dict[str, str] = {}
+    expected: dict[str, Label] = {}
     """Of gold and onboarding items: the right answer by question (`a` or `b` of a pair, an option, a number)."""
-    explanation: str | None = None
+    explanation: Annotated[str, Field(max_length=5_000)] | None = None
     """Of onboarding items: shown after a wrong answer."""
 
     @model_validator(mode="after")
     def _one_content(self) -> "Item":
         contents = [self.pair, self.conversation, self.text]
         if sum(content is not None for content in contents) != 1:
-            raise ValueError("an item has exactly one of pair, conversation and text")
+            raise ValueError("an item has exactly one of `pair`, `conversation` and `text`")
         return self
 
     @property

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evenhand.annotation.definition.items import Data
+from evenhand.annotation.definition.items import Data, Label, Words
 
 Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")]
 """Identifiers of questions, options and statements: they become columns and names of form fields."""
@@ -14,7 +14,7 @@ class Option(Data):
     """One answer to choose."""
 
     id: Key
-    label: str = Field(min_length=1)
+    label: Label
     value: float | None = None
     """What it counts, where answers are averaged (yes 1, no 0)."""
 
@@ -22,9 +22,9 @@ class Option(Data):
 class Reason(Data):
     """A free text beside a choice."""
 
-    label: str = "Why?"
+    label: Label = "Why?"
     required: bool = True
-    minimum: int = Field(5, ge=0)
+    minimum: int = Field(5, ge=0, le=5_000)
     """Characters, without white space at both ends; checked by the server."""
 
 
@@ -32,8 +32,8 @@ class Asked(Data):
     """What all questions have."""
 
     id: Key
-    text: str = Field(min_length=1)
-    help: str | None = None
+    text: Words
+    help: Words | None = None
     required: bool = True
 
 
@@ -41,9 +41,9 @@ class PairChoice(Asked):
     """Which of the two conversations (of an item with `pair`): answers a, b, or tie."""
 
     kind: Literal["pair"] = "pair"
-    labels: tuple[str, str] = ("Speaker 1", "Speaker 2")
+    labels: tuple[Label, Label] = ("Speaker 1", "Speaker 2")
     """Of the left and the right one."""
-    tie: str | None = None
+    tie: Label | None = None
     """Label of a third answer; None: a choice is forced."""
     reason: Reason | None = None
 
@@ -52,7 +52,7 @@ class Choice(Asked):
     """One of several options: yes or no, the four classes of regard."""
 
     kind: Literal["choice"] = "choice"
-    options: tuple[Option, ...] = Field(min_length=2)
+    options: tuple[Option, ...] = Field(min_length=2, max_length=100)
     ordered: bool = False
     """Whether the options stand in an order (then agreement is ordinal)."""
     reason: Reason | None = None
@@ -62,9 +62,9 @@ class Likert(Asked):
     """A number from low to high."""
 
     kind: Literal["likert"] = "likert"
-    low: int = 1
-    high: int = 7
-    labels: tuple[str, str] = ("Strongly oppose", "Strongly favor")
+    low: int = Field(1, ge=-1_000, le=1_000)
+    high: int = Field(7, ge=-1_000, le=1_000)
+    labels: tuple[Label, Label] = ("Strongly oppose", "Strongly favor")
     """Of both ends."""
     reason: Reason | None = None
 
@@ -73,7 +73,7 @@ class Marks(Asked):
     """Which turns of a conversation (the judged speaker's, where one is named) deserve a mark, and which."""
 
     kind: Literal["marks"] = "marks"
-    options: tuple[Option, ...] = Field(min_length=1)
+    options: tuple[Option, ...] = Field(min_length=1, max_length=100)
     required: bool = False
 
 
@@ -81,8 +81,8 @@ class FreeText(Asked):
     """A text of one's own."""
 
     kind: Literal["text"] = "text"
-    minimum: int = Field(0, ge=0)
-    maximum: int = Field(5000, ge=1)
+    minimum: int = Field(0, ge=0, le=100_000)
+    maximum: int = Field(5_000, ge=1, le=100_000)
 
 
 Question = Annotated[PairChoice | Choice | Likert | Marks | FreeText, Field(discriminator="kind")]

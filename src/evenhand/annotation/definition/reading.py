@@ -1,18 +1,95 @@
-"""Study files: YAML read with line numbers, items beside them, and written again."""
+"""Study files: YAML read with line numbers, and the items beside them; all that is wrong at once."""
 
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from evenhand.annotation.definition.items_beside import put_in_files
+from evenhand.annotation.definition.located import Located, Place, read_located
+from evenhand.annotation.definition.problems import dotted
 from evenhand.annotation.definition.study import Study
+from evenhand.annotation.definition.wording import worded
+from evenhand.schema import DataError, is_file
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a study file; more items go into a file beside it."""
+MOST_TOLD = 50
+"""Problems in the message of an error; all are in its `problems`."""
+HINT = "See docs/annotation_studies.md for what a study file holds."
+
+
+class StudyError(DataError):
+    """A study file that cannot be used. problems: a line each, `study.yaml:12:5: questions[0].options: ...`."""
+
+    def __init__(self, path: Path, problems: tuple[str, ...]):
+        many = len(problems)
+        more = [f"... and {many - MOST_TOLD} more."] if many > MOST_TOLD else []
+        told = "\n".join([*problems[:MOST_TOLD], *more])
+        super().__init__(f"{path} has {many} problem{'s' * (many != 1)}:\n{told}", HINT)
+        self.problems = problems
 
 
 def read_study(path: Path | str) -> Study:
     """Read a study file; `items`, `onboarding.items` and `hidden.gold` may be `{file: NAME.jsonl}` beside it.
 
-    Raises DataError naming file, line, what is wrong, what was expected and the nearest known word, all at once.
+    Raises StudyError, a DataError, naming file, line, what is wrong, what was expected and the nearest known word, all
+    at once; DataError for a file that is missing, too large or no text.
     """
-    raise NotImplementedError
+    path = Path(path)
+    located = read_located(_text_of(path), path.name)
+    found: list[tuple[Place, str]] = list(located.problems)
+    if located.value is None and not found:
+        found.append(
+            (Place(path.name, 1), "is empty; expected `evenhand_study: 1` and what belongs to a study")
+        )
+    if not isinstance(located.value, dict):
+        if not found:
+            found.append((located.node.place, "holds no keys; expected lines such as `evenhand_study: 1`"))
+        raise StudyError(path, _lines(found))
+    found += put_in_files(located.value, located.node, path.parent)
+    broken = bool(found)
+    study, more = _validated(located)
+    if study is None or broken:
+        raise StudyError(path, _lines([*found, *more]))
+    return study
 
 
-def study_yaml(study: Study) -> str:
-    """A study as the text of a study file, readable, long texts as blocks; `read_study` gives it back."""
-    raise NotImplementedError
+def _validated(located: Located) -> tuple[Study | None, list[tuple[Place, str]]]:
+    try:
+        return Study.model_validate(located.value), []
+    except ValidationError as error:
+        problems = worded(error.errors(include_url=False))
+        return None, [
+            (
+                located.node.at(problem.path),
+                f"{dotted(problem.path)}: {problem.message}" if problem.path else problem.message,
+            )
+            for problem in problems
+        ]
+
+
+def _lines(found: list[tuple[Place, str]]) -> tuple[str, ...]:
+    """In the order of the files, each once."""
+    files = {place.file: None for place, _ in found}
+    order = {file: number for number, file in enumerate(files)}
+    sorted_ = sorted(found, key=lambda said: (order[said[0].file], said[0].line, said[0].column or 0))
+    return tuple(dict.fromkeys(f"{place}: {message}" for place, message in sorted_))
+
+
+def _text_of(path: Path) -> str:
+    if not is_file(path):
+        raise DataError(f"There is no study file {path}.", HINT)
+    try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise DataError(
+                f"{path} has {size:,} bytes; {LARGEST:,} is the most.",
+                "Put the items into a file beside it: `items: {file: items.jsonl}`.",
+            )
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.", HINT) from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}:{line}: byte {error.object[error.start]:#04x} is no UTF-8.", "Save the file as UTF-8."
+        ) from error

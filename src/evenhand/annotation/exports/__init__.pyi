@@ -1,5 +1,7 @@
 from .votes import (
     Export as Export,
+    described as described,
     read_export as read_export,
+    write_answers as write_answers,
     write_export as write_export,
 )

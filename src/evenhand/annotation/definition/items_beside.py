@@ -1,0 +1,145 @@
+"""Items in a file of their own beside the study: JSON Lines, or CSV of texts; each with its line."""
+
+import csv
+import io
+from collections.abc import Iterator
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any
+
+from evenhand.annotation.definition.located import Node, Place
+from evenhand.annotation.definition.problems import did_you_mean
+from evenhand.schema import is_file, parse_json
+
+LISTS = (("items",), ("onboarding", "items"), ("hidden", "gold"))
+"""Where a study may name a file in the place of a list."""
+LARGEST = 1024 * 1024 * 1024
+"""Bytes."""
+TEXTS = ("id", "text", "context", "model", "explanation")
+"""Columns of a CSV that are fields of an item; `expected.QUESTION` is the right answer, all others are groups."""
+DELIMITERS = ",;\t|"
+Found = list[tuple[Place, str]]
+
+
+class _Wrong(Exception):
+    """Why a file cannot be used, and where in it."""
+
+    def __init__(self, message: str, place: Place | None = None):
+        super().__init__(message)
+        self.place = place
+
+
+def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> Found:
+    """Put the items of files where `study` names them, and their places into `node`; returns what is wrong."""
+    problems: Found = []
+    for path in LISTS:
+        value: Any = study
+        for step in path[:-1]:
+            value = value.get(step) if isinstance(value, dict) else None
+        if not isinstance(value, dict) or not isinstance(named := value.get(path[-1]), dict):
+            continue
+        where = node.at((*path, "file"))
+        if set(named) != {"file"} or not isinstance(named["file"], str):
+            other = next((str(key) for key in named if key != "file"), "file")
+            told = did_you_mean(other, ["file"]) if other != "file" else ""
+            problems.append(
+                (node.at(path), f"{'.'.join(path)}: expected a list, or `file: items.jsonl` alone{told}")
+            )
+            value[path[-1]] = []
+            continue
+        holder = node
+        for step in path[:-1]:
+            holder = holder.parts[step]
+        try:
+            read = list(_items_of(_beside(named["file"], folder), named["file"], problems))
+        except _Wrong as wrong:
+            told = str(wrong) if wrong.place else f"{'.'.join(path)}.file: {wrong}"
+            problems.append((wrong.place or where, told))
+            read = []
+        value[path[-1]] = [item for item, _ in read]
+        holder.parts[path[-1]] = Node(where, {n: Node(place) for n, (_, place) in enumerate(read)})
+    return problems
+
+
+def _beside(name: str, folder: Path) -> Path:
+    """The file that a study names; one that leads out of its folder has to be named from the root."""
+    path = Path(name)
+    if not is_file(folder / path):
+        raise _Wrong(f"there is no file {name[:200]!r}; expected one beside the study")
+    if not path.is_absolute():
+        home, there = folder.resolve(), (folder / path).resolve()
+        if ".." in path.parts or not there.is_relative_to(home):
+            raise _Wrong(
+                f"{name!r} leads out of the study's folder; put the file there, or give its whole path on purpose"
+            )
+    return folder / path
+
+
+def _items_of(path: Path, name: str, problems: Found) -> Iterator[tuple[Any, Place]]:
+    if path.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".tsv"):
+        raise _Wrong(f"{name!r} has another ending; expected .jsonl (any items) or .csv (texts)")
+    if (size := path.stat().st_size) > LARGEST:
+        raise _Wrong(f"{name!r} has {size:,} bytes; expected at most {LARGEST:,}")
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise _Wrong(f"{name!r} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _Wrong(
+            f"byte {content[error.start]:#04x} is no UTF-8; save the file as UTF-8", Place(path.name, line)
+        ) from error
+    yield from (_lines if path.suffix.lower() in (".jsonl", ".ndjson") else _rows)(text, path.name, problems)
+
+
+def _lines(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield parse_json(line), Place(file, number)
+        except JSONDecodeError as error:
+            problems.append(
+                (Place(file, number, error.pos + 1), f"is no JSON: {error.msg}; expected an item a line")
+            )
+
+
+def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
+    heading = text.split("\n", 1)[0]
+    mark = "\t" if file.lower().endswith(".tsv") else max(DELIMITERS, key=heading.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    line = 1
+    try:
+        columns = next(rows, [])
+        if "text" not in columns:
+            raise _Wrong(
+                f"has the columns {', '.join(columns)[:200]}; expected `text`{did_you_mean('text', columns)}",
+                Place(file, 1),
+            )
+        if len({*columns}) < len(columns):
+            raise _Wrong("has a column twice; expected each once", Place(file, 1))
+        line = rows.line_num + 1
+        for row in rows:
+            place, line = Place(file, line), rows.line_num + 1
+            if not any(row):
+                continue
+            if len(row) != len(columns):
+                problems.append((place, f"has {len(row)} values; expected {len(columns)}, as the heading"))
+                continue
+            yield _item(dict(zip(columns, row, strict=True)), place), place
+    except csv.Error as error:
+        raise _Wrong(f"is no CSV: {error}; is a quote mark missing?", Place(file, line)) from error
+
+
+def _item(row: dict[str, str], place: Place) -> dict[str, Any]:
+    given = {name: row[name] for name in TEXTS if name == "text" or row.get(name)}
+    expected = {
+        name.removeprefix("expected."): said
+        for name, said in row.items()
+        if name.startswith("expected.") and said
+    }
+    groups = {
+        name: said for name, said in row.items() if name not in TEXTS and not name.startswith("expected.")
+    }
+    return {"id": f"line-{place.line}", **given, "expected": expected, "groups": groups}

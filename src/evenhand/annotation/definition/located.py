@@ -1,0 +1,245 @@
+"""YAML read with the line of everything in it, by rules that surprise nobody: `yes`, `on` and dates are texts.
+
+Read event by event, without recursion, so that neither depth nor references can hurt; all that is wrong is collected.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from evenhand.annotation.definition.problems import Path
+
+DEEPEST = 40
+MOST_REPEATED = 200_000
+"""Values that references (`*name`) may stand for in all."""
+CORE = "tag:yaml.org,2002:"
+_WORDS = {
+    word: value
+    for said, value in (("true", True), ("false", False), ("null", None))
+    for word in (said, said.title(), said.upper())
+}
+_WORDS |= {"": None, "~": None}
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file, and the column in it, both from 1; without a column the whole line."""
+
+    file: str
+    line: int
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + ("" if self.column is None else f":{self.column}")
+
+
+@dataclass(slots=True)
+class Node:
+    """Where a value stands, and where its parts do."""
+
+    place: Place
+    parts: dict[str | int, "Node"] = field(default_factory=dict)
+    keys: dict[str | int, Place] = field(default_factory=dict)
+    """Where the names of the parts stand."""
+
+    def at(self, path: Path) -> Place:
+        """Where a path leads: the key of what is there, else the nearest thing around it."""
+        node, place = self, self.place
+        for step in path:
+            if step not in node.parts:
+                return place
+            place = node.keys.get(step, node.parts[step].place)
+            node = node.parts[step]
+        return place
+
+
+@dataclass(slots=True)
+class Located:
+    """What a YAML text holds, where it stands, and what is wrong with it."""
+
+    value: Any
+    node: Node
+    problems: list[tuple[Place, str]]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or a mapping that is being read."""
+
+    value: Any
+    node: Node
+    anchor: str | None
+    size: int = 1
+    key: str | None = None
+    waiting: bool = False
+    """Whether a key was read and its value comes."""
+
+
+class _Stop(Exception):
+    """Where reading cannot go on."""
+
+    def __init__(self, place: Place, message: str):
+        super().__init__(message)
+        self.found = (place, message)
+
+
+def read_located(text: str, file: str) -> Located:
+    """What a YAML text holds, with places; never raises for anything that a text may hold.
+
+    file: how messages call it. Keys are texts, whatever they look like; true, false, null and plain numbers are what
+    they are; everything else is text. Of a key that stands there twice the first counts, and a problem says so.
+    """
+    reader = _Reader(file)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            reader.take(event)
+    except _Stop as stop:
+        reader.problems.append(stop.found)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = reader.place(mark) if mark else Place(file, 1)
+        reader.problems.append((place, _syntax(error)))
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        wrong = error.character if isinstance(error.character, int) else ord(error.character[:1] or "?")
+        reader.problems.append(
+            (Place(file, line), f"holds the character U+{wrong:04X}, which YAML does not take; remove it")
+        )
+    return Located(reader.value, reader.node, reader.problems)
+
+
+class _Reader:
+    """Builds values from events, on a stack of its own."""
+
+    def __init__(self, file: str):
+        self.file = file
+        self.value: Any = None
+        self.node = Node(Place(file, 1))
+        self.problems: list[tuple[Place, str]] = []
+        self.stack: list[_Open] = []
+        self.anchored: dict[str, tuple[Any, Node, int]] = {}
+        self.documents = 0
+        self.repeated = 0
+
+    def place(self, mark: Any) -> Place:
+        """Where a mark of PyYAML is."""
+        return Place(self.file, mark.line + 1, mark.column + 1)
+
+    def take(self, event: yaml.Event) -> None:
+        """Work in one event."""
+        match event:
+            case yaml.ScalarEvent():
+                self._scalar(event)
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                self._begin(event)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                done = self.stack.pop()
+                self._put(done.value, done.node, done.size, done.anchor)
+            case yaml.AliasEvent():
+                self._alias(event)
+            case yaml.DocumentStartEvent():
+                self.documents += 1
+                if self.documents > 1:
+                    raise _Stop(
+                        self.place(event.start_mark), "a second document begins; expected one study in a file"
+                    )
+
+    def _begin(self, event: Any) -> None:
+        place = self.place(event.start_mark)
+        if len(self.stack) >= DEEPEST:
+            raise _Stop(place, f"is nested more than {DEEPEST} deep; a study is not")
+        mapping = isinstance(event, yaml.MappingStartEvent)
+        self._check_tag(event.tag, place, "map" if mapping else "seq")
+        if self._awaits_key():
+            raise _Stop(place, "a list or a mapping stands where a key was expected")
+        self.stack.append(_Open({} if mapping else [], Node(place), event.anchor))
+
+    def _awaits_key(self) -> bool:
+        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and not self.stack[-1].waiting
+
+    def _scalar(self, event: Any) -> None:
+        place = self.place(event.start_mark)
+        if self._awaits_key():
+            frame = self.stack[-1]
+            frame.key, frame.waiting = event.value, True
+            if event.value in frame.value:
+                before = frame.node.keys[event.value].line
+                self.problems.append(
+                    (place, f"the key {event.value[:60]!r} stands there already, in line {before}")
+                )
+                frame.key = None
+            else:
+                frame.node.keys[event.value] = place
+            return
+        self._put(self._meant(event, place), Node(place), 1, event.anchor)
+
+    def _meant(self, event: Any, place: Place) -> Any:
+        text: str = event.value
+        if event.tag == CORE + "str" or (event.tag in (None, "!") and not event.implicit[0]):
+            return text
+        if event.tag not in (None, "!"):
+            self._check_tag(event.tag, place, "int", "float", "bool", "null")
+        if text in _WORDS:
+            return _WORDS[text]
+        if _WHOLE.fullmatch(text):
+            return int(text)
+        return (
+            float(text) if len(text) < 400 and _NUMBER.fullmatch(text) and not _led_by_zeros(text) else text
+        )
+
+    def _check_tag(self, tag: str | None, place: Place, *known: str) -> None:
+        if tag not in (None, "!", *(CORE + name for name in known)):
+            self.problems.append(
+                (place, f"has the tag {str(tag)[:60]!r}; expected a plain value without one")
+            )
+
+    def _alias(self, event: Any) -> None:
+        place = self.place(event.start_mark)
+        if event.anchor not in self.anchored:
+            raise _Stop(place, f"*{event.anchor[:60]} stands for nothing that is complete before it")
+        if self._awaits_key():
+            raise _Stop(place, "a reference stands where a key was expected")
+        value, node, size = self.anchored[event.anchor]
+        self.repeated += size
+        if self.repeated > MOST_REPEATED:
+            raise _Stop(
+                place,
+                f"references repeat more than {MOST_REPEATED:,} values; write them out, or put items into a file",
+            )
+        self._put(value, node, size, None)
+
+    def _put(self, value: Any, node: Node, size: int, anchor: str | None) -> None:
+        if anchor is not None:
+            self.anchored[anchor] = (value, node, size)
+        if not self.stack:
+            self.value, self.node = value, node
+            return
+        frame = self.stack[-1]
+        frame.size += size
+        if isinstance(frame.value, list):
+            frame.node.parts[len(frame.value)] = node
+            frame.value.append(value)
+            return
+        frame.waiting = False
+        if frame.key is not None:
+            frame.value[frame.key] = value
+            frame.node.parts[frame.key] = node
+
+
+def _led_by_zeros(text: str) -> bool:
+    return re.match(r"[-+]?0[0-9]", text) is not None
+
+
+def _syntax(error: yaml.MarkedYAMLError) -> str:
+    said = str(error.problem or "cannot be read").strip()
+    if "mapping values are not allowed" in said:
+        said += "; put text that holds ': ' in quotes, or under `|`"
+    elif "cannot start any token" in said:
+        said += "; indent with spaces, and put text that begins with a special character in quotes"
+    context = f" ({error.context})" if error.context else ""
+    return f"is not YAML: {said}{context}"

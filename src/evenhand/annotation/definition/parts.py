@@ -1,0 +1,102 @@
+"""What a study has beside items and questions: consent, surveys, onboarding, who gets what, the last page."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from evenhand.annotation.definition.items import Data, Item, Label, Words
+from evenhand.annotation.definition.questions import Choice, FreeText, Key, Likert
+
+Page = Annotated[str, Field(max_length=50_000)]
+"""Instructions, a consent, thanks: paragraphs are separated by an empty line."""
+
+
+class Consent(Data):
+    """The page before everything else."""
+
+    text: Page = "You may stop at any time, and have your answers deleted."
+    warning: Page | None = None
+    """Of content: what people may have to read."""
+    agree: Label = "I have read this and want to take part"
+
+
+class Statement(Data):
+    """One line of a scale, rated like a Likert question."""
+
+    id: Key
+    text: Words
+    reversed: bool = False
+    """Whether agreement counts against what the scale measures."""
+
+
+class Scale(Data):
+    """A survey of which every person is asked some statements: `use: sdo7`, or statements of your own."""
+
+    kind: Literal["scale"] = "scale"
+    id: Key
+    use: Literal["sdo7"] | None = None
+    statements: tuple[Statement, ...] = Field((), max_length=500)
+    draw: int | None = Field(None, ge=1)
+    """Statements drawn at random for each unit, none twice for a person; None: all."""
+    low: int = Field(1, ge=-1_000, le=1_000)
+    high: int = Field(7, ge=-1_000, le=1_000)
+    labels: tuple[Label, Label] = ("Strongly oppose", "Strongly favor")
+    skippable: bool = True
+    heading: Label = "A few statements"
+
+
+class About(Data):
+    """Questions about the person, asked once, each of which may be left out."""
+
+    kind: Literal["about"] = "about"
+    id: Key
+    heading: Label = "About you"
+    questions: tuple[Annotated[Choice | Likert | FreeText, Field(discriminator="kind")], ...] = Field(
+        min_length=1, max_length=100
+    )
+
+
+Block = Annotated[Scale | About, Field(discriminator="kind")]
+
+
+class Onboarding(Data):
+    """Items in front of the first unit, with known answers (`expected`); who passes, the rules say."""
+
+    items: tuple[Item, ...] = Field(min_length=1)
+    attempts: int = Field(1, ge=1, le=100)
+    """Times that all of them may be answered; the last one counts."""
+
+
+class Hidden(Data):
+    """Items between the others that look like them: gold (with `expected`), or repetitions of the person's own."""
+
+    gold: tuple[Item, ...] = ()
+    gold_per_unit: int = Field(0, ge=0, le=1_000)
+    duplicates_per_unit: int = Field(0, ge=0, le=1_000)
+
+
+class Assignment(Data):
+    """Who gets what."""
+
+    annotations_per_item: int = Field(3, ge=1, le=1_000)
+    """Different people who judge each item; exactly so many votes count."""
+    items_per_unit: int = Field(5, ge=1, le=10_000)
+    """Real items of one sitting; fewer where fewer are left."""
+    units_per_person: int = Field(1, ge=1, le=100_000)
+    lease_minutes: float = Field(30, gt=0, le=10_080)
+    """After which what nobody answered goes to somebody else."""
+    linked: tuple[Key, ...] = ()
+    """Names of other studies in the same database whose conversations count as seen and whose units count as done."""
+    shuffle_questions: bool = False
+
+
+class Completion(Data):
+    """What stands on the last page."""
+
+    text: Page = "Thank you. Your answers have been saved."
+    code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None = None
+    """Return code of Prolific or MTurk; None: none is shown, or `per_unit_codes` are."""
+    per_unit_codes: bool = False
+    """A code of its own for every unit, which the admin page can look up."""
+    address: Annotated[str, Field(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)] | None = None
+    """Where a link leads back to (https://app.prolific.com/submissions/complete?cc=...)."""

@@ -1,0 +1,59 @@
+"""Characters that are obeyed and not shown: refused in study files, taken out of what people write."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters other than tabs and ends of lines, and lone surrogates."""
+TAKEN_OUT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+"""Also what turns the direction of writing: it would turn the pages of those who read the answer."""
+UNSEEN = (
+    "\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
+    "\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+)
+"""White space, and what takes no room: for a character class."""
+_AT_ENDS = re.compile(f"^[{UNSEEN}]+|[{UNSEEN}]+$")
+_WITHOUT_ROOM = re.compile(f"[{UNSEEN}]")
+
+
+def without_controls(text: str) -> str:
+    """A text as pages and databases can hold it: no control characters but tabs and ends of lines, all as \\n.
+
+    >>> without_controls("so\\x00 be\\r\\nit")
+    'so be\\nit'
+    """
+    return TAKEN_OUT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def stripped(text: str) -> str:
+    """A text without white space and unseen characters at its ends.
+
+    >>> stripped(" \\u200b yes \\n")
+    'yes'
+    """
+    return _AT_ENDS.sub("", text)
+
+
+def length(text: str) -> int:
+    """The characters of a text that take room, counting white space between them once.
+
+    >>> length("a   b\\u200b\\u200bc")
+    4
+    """
+    words = re.split(r"\s+", stripped(text))
+    return len(words) - 1 + sum(len(_WITHOUT_ROOM.sub("", word)) for word in words)
+
+
+def unfit_character(value: Any) -> str | None:
+    """The first character in texts, or in what holds them, that no study may have, as U+0000; None: there is none."""
+    if isinstance(value, str):
+        found = UNFIT.search(value)
+        return f"U+{ord(found[0]):04X}" if found else None
+    if isinstance(value, Mapping):
+        within = (part for pair in value.items() for part in pair)
+    elif isinstance(value, list | tuple):
+        within = iter(value)
+    else:
+        return None
+    return next((wrong for part in within if (wrong := unfit_character(part))), None)

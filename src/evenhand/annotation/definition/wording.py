@@ -1,0 +1,166 @@
+"""What pydantic finds in a study file, in words: what is there, what was expected, and which word was meant."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from evenhand.annotation.definition.problems import Path, Problem, did_you_mean
+from evenhand.annotation.definition.study import INCOHERENT, Study, problems_in
+
+TAGGED = ("questions", "rules", "survey")
+"""Lists whose elements are of several kinds: pydantic puts the kind into the path."""
+KEY_PATTERN = "a to z, 0 to 9, _ and -, a letter first, at most 60"
+OF_ONE_VALUE = ("str", "float", "bool", "none", "int", "constrained-str")
+
+
+def worded(errors: list[ErrorDetails]) -> Iterator[Problem]:
+    """Problems of a study from pydantic's errors, each place once."""
+    said: set[Path] = set()
+    around = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
+    for error in errors:
+        if error["type"] == "too_short" and error["loc"] in around:
+            continue  # pydantic counts what is sound
+        if error["type"] == INCOHERENT:
+            yield from problems_in(error["ctx"])
+            continue
+        path, kind = _without_tags(error["loc"])
+        if path not in said:
+            said.add(path)
+            yield Problem(path, _sentence(error, path, kind))
+
+
+def _without_tags(location: tuple[str | int, ...]) -> tuple[Path, type[BaseModel] | None]:
+    """A path as it stands in the file, and the model whose field its last step names."""
+    path: list[str | int] = []
+    kinds: list[type[BaseModel]] = [Study]
+    owner: type[BaseModel] | None = Study
+    steps = list(location)
+    while steps:
+        step = steps.pop(0)
+        path.append(step)
+        owner = kinds[0] if len(kinds) == 1 else None
+        if isinstance(step, int):
+            if len(path) > 1 and path[-2] in TAGGED and steps:
+                kinds = [kind for kind in kinds if steps[0] in _tags_of(kind)]
+                steps.pop(0)
+            continue
+        fields = kinds[0].model_fields if len(kinds) == 1 else {}
+        if step in fields:
+            kinds = list(_models_in(fields[step].annotation))
+            if not kinds:  # a dict of values: its keys are steps, the kinds of value that were tried are not
+                rest = [part for part in steps if part not in ("[key]", *OF_ONE_VALUE)]
+                return (*path, *rest), owner
+    return tuple(path), owner
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _tags_of(kind: type[BaseModel]) -> tuple[Any, ...]:
+    return tuple(kind.model_fields[name].default for name in ("kind", "rule") if name in kind.model_fields)
+
+
+def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) -> str:
+    context: dict[str, Any] = error.get("ctx", {})
+    given = _shown(error["input"])
+    last = str(path[-1]) if path else ""
+    match error["type"]:
+        case "missing":
+            return f"is missing; expected {_expectation(owner, last)}"
+        case "extra_forbidden":
+            known = list(owner.model_fields) if owner else []
+            return f"there is no such key; expected one of {', '.join(known)}{did_you_mean(last, known)}"
+        case "union_tag_invalid":
+            known = [word.strip(" '") for word in context["expected_tags"].split(",")]
+            name = context["discriminator"].strip("'")
+            return f"{name} is {context['tag']!r}; expected one of {', '.join(known)}" + did_you_mean(
+                context["tag"], known
+            )
+        case "union_tag_not_found":
+            return (
+                f"lacks {context['discriminator'].strip(chr(39))}; expected a word that says which kind it is"
+            )
+        case "literal_error" if path == ("evenhand_study",):
+            return f"is {given}; this evenhand reads version 1 (to have a newer one: pip install --upgrade evenhand)"
+        case "literal_error":
+            known = [word.strip(" '") for word in context["expected"].replace(" or ", ", ").split(",")]
+            return f"is {given}; expected {context['expected']}" + did_you_mean(str(error["input"]), known)
+        case "string_pattern_mismatch":
+            return f"is {given}; expected {_pattern(owner, last, context['pattern'])}"
+        case "string_type":
+            mend = "; put it in quotes" if isinstance(error["input"], int | float) else ""
+            return f"is {given}; expected text{mend}"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"is {given}; expected keys with values (`key: value`)"
+        case "tuple_type":
+            return f"is {given}; expected a list"
+        case "too_short":
+            return f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+        case "too_long":
+            return (
+                f"has {context['actual_length']} entries or more; expected at most {context['max_length']:,}"
+            )
+        case "string_too_short":
+            return f"is {given}; expected at least {context['min_length']} character"
+        case "string_too_long":
+            return f"has {len(error['input']):,} characters; expected at most {context['max_length']:,}"
+        case "value_error":
+            return str(context["error"])
+        case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":
+            return f"is {given}; expected a whole number"
+        case "float_type" | "float_parsing" | "finite_number":
+            return f"is {given}; expected a number"
+        case "bool_type" | "bool_parsing":
+            return f"is {given}; expected true or false"
+        case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
+            return f"is {given}; expected {_limit(error['type'], context)}"
+    return f"is {given}; {error['msg'][:1].lower()}{error['msg'][1:]}"
+
+
+def _limit(kind: str, context: dict[str, Any]) -> str:
+    words = {"ge": "or more", "le": "or less"}
+    name, value = next(iter(context.items()))
+    if name in words:
+        return f"{value:,} {words[name]}"
+    return f"{'more' if kind == 'greater_than' else 'less'} than {value:,}"
+
+
+def _expectation(owner: type[BaseModel] | None, name: str) -> str:
+    if owner is None or name not in owner.model_fields:
+        return "a value there"
+    if name == "evenhand_study":
+        return "`evenhand_study: 1` in the first line"
+    kinds = list(_models_in(owner.model_fields[name].annotation))
+    if kinds:
+        return "a list" if "tuple" in str(owner.model_fields[name].annotation) else "keys with values"
+    return f"`{name}: ...`"
+
+
+def _pattern(owner: type[BaseModel] | None, name: str, pattern: str) -> str:
+    match name:
+        case "address":
+            return "an address that begins with https://"
+        case "code":
+            return "a code of letters, digits, _ and -"
+        case "language":
+            return "a language such as en or pt-BR"
+    return f"a name of {KEY_PATTERN}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "keys with values"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,110 @@
+"""Studies written as files that people read: what is as usual left out, long texts as blocks."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from evenhand.annotation.definition.study import Study
+from evenhand.schema import UsageError, write_bytes, write_text
+
+TELLS_KINDS = ("kind", "rule")
+"""Fields that say which of several a thing is: written although they have the value that is usual for it."""
+FIRST = {"evenhand_study": 0, "rule": 1, "id": 2, "kind": 3}
+AS_BLOCK = re.compile(r"[^\s\x85\u2028\u2029][^\r\x85\u2028\u2029]*\n[^\r\x85\u2028\u2029]*")
+MANY = 200
+"""Items above which `write_study` puts them into a file of their own."""
+
+
+def study_yaml(study: Study) -> str:
+    """A study as the text of a study file, readable, long texts as blocks; `read_study` gives it back.
+
+    >>> from evenhand.annotation.definition import Choice, Item, Option
+    >>> yes, no = Option(id="yes", label="Yes"), Option(id="no", label="No")
+    >>> question = Choice(id="rude", text="Is it rude?", options=(yes, no))
+    >>> item = Item(id="first", text="You: go away!")
+    >>> study = Study(evenhand_study=1, name="small", title="Small", questions=(question,), items=(item,))
+    >>> print(study_yaml(study))
+    evenhand_study: 1
+    name: small
+    title: Small
+    questions:
+    - id: rude
+      kind: choice
+      text: Is it rude?
+      options:
+      - id: 'yes'
+        label: 'Yes'
+      - id: 'no'
+        label: 'No'
+    items:
+    - id: first
+      text: 'You: go away!'
+    <BLANKLINE>
+    """
+    return _yaml(plain(study))
+
+
+def write_study(study: Study, path: Path | str) -> Path:
+    """Write a study file, whole or not at all; returns its path.
+
+    Of more than 200 items, the items go into NAME.items.jsonl beside it, which the study file names. Raises WriteError,
+    and UsageError for a path that is no .yaml file.
+    """
+    import json
+
+    path = Path(path)
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        raise UsageError(f"{path} is no name of a study file.", "Name it NAME.yaml.")
+    content = plain(study)
+    if len(study.items) > MANY:
+        beside = path.with_suffix(".items.jsonl")
+        lines = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in content["items"])
+        write_bytes(beside, lines.encode("utf-8"))
+        content["items"] = {"file": beside.name}
+    return write_text(path, _yaml(content))
+
+
+def plain(value: Any) -> Any:
+    """What a file holds of a study or a part of it: dicts, lists, texts, numbers; without what has its usual value."""
+    if isinstance(value, BaseModel):
+        return dict(_written_fields(value))
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return value
+
+
+def _written_fields(value: BaseModel) -> Iterator[tuple[str, Any]]:
+    idle = isinstance(value, Study) and value.onboarding is None and not value.rules
+    fields = sorted(type(value).model_fields.items(), key=lambda named: FIRST.get(named[0], len(FIRST)))
+    for name, field in fields:
+        if name == "rules" and idle:
+            continue  # without onboarding no rules are what is usual
+        said = getattr(value, name)
+        if field.is_required() or said != field.default or name in TELLS_KINDS:
+            yield name, plain(said)
+
+
+def _yaml(content: dict[str, Any]) -> str:
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks; nothing by reference."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """All is written out: a reader looks for the text where it is used."""
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    blocked = AS_BLOCK.fullmatch(text) and not re.search(r"[ \t]\n|[ \t]$|\n[ \t]*$", text[:-1])
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if blocked else None)
+
+
+_Dumper.add_representer(str, _text)
