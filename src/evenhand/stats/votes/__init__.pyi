@@ -1,3 +1,11 @@
+from .crossed import (
+    LEAST_LEVELS as LEAST_LEVELS,
+    CrossedEstimate as CrossedEstimate,
+    crossed_difference as crossed_difference,
+    crossed_mean as crossed_mean,
+    crossed_share as crossed_share,
+    crossed_slope as crossed_slope,
+)
 from .exact import (
     binomial_p as binomial_p,
     minimal_significant as minimal_significant,
