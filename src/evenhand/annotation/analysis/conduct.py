@@ -97,7 +97,9 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
         scores=scores,
         statements=statements,
         marks=marks(used),
-        sensitivity=under_rules(votes, _other_rules(export, rules), baseline=options.baseline, alpha=alpha),
+        sensitivity=under_rules(
+            votes, list(_other_rules(export, rules)), baseline=options.baseline, alpha=alpha
+        ),
         about=about_persons(votes, asked),
     )
     return Analysis(

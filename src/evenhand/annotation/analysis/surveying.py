@@ -39,7 +39,7 @@ def scales(
     stacked = tuple(
         pl.concat([table for table in column if table.width], how="diagonal") for column in columns
     )
-    return stacked if stacked else EMPTY  # type: ignore[return-value]  # three, as every part
+    return stacked if stacked else EMPTY
 
 
 def _scale(

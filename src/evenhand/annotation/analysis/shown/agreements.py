@@ -1,11 +1,12 @@
 """How far people agree, how reliable they are, and classifiers beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, axis_of, drawn
 from evenhand.annotation.analysis.wording import Row, name_of, percent, rows_of
-from evenhand.reports import known, label, number, probability, scale_over
+from evenhand.reports import Scale, known, label, number, probability, scale_over
 from evenhand.studies import PlainTable
 
 PEARSON, SPEARMAN, CORRECTED, PEOPLE = (
@@ -137,7 +138,7 @@ def classifier_section(analysis: Analysis) -> Section | None:
     )
 
 
-def _correlation(row: Row, others: dict[tuple[str, str, str | None, str], Row], scale: object) -> DrawnRow:
+def _correlation(row: Row, others: Mapping[tuple[Any, ...], Row], scale: Scale) -> DrawnRow:
     key = (row["question"], row["classifier"], row["option"])
     rank, corrected = others.get((SPEARMAN, *key)), others.get((CORRECTED, *key))
     between = (
@@ -147,9 +148,9 @@ def _correlation(row: Row, others: dict[tuple[str, str, str | None, str], Row], 
     )
     return DrawnRow(
         f"{label(row['question'])}: {name_of(row['option'])}",
-        f"{name_of(row['classifier'])}{f', by {row["taken"]}' if row['taken'] else ''}",
+        name_of(row["classifier"]) + (f", by {row['taken']}" if row["taken"] else ""),
         drawn(
-            scale,  # type: ignore[arg-type]  # a Scale
+            scale,
             row["estimate"],
             row["low"],
             row["high"],

@@ -116,7 +116,8 @@ def told_rules(analysis: Analysis) -> str:
     all_persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
     named = {
         "the study's": "The study’s rules were applied",
-        "published": "ACUTE-Eval’s published rule was applied (one onboarding item wrong, and all of a person’s answers are out)",
+        "published": "ACUTE-Eval’s published rule was applied (one onboarding item wrong, and all of a person’s "
+        "answers are out)",
         "none": "No rules were applied; only what a reviewer rejected is left out",
     }.get(analysis.rules.name, f"The rules of {analysis.rules.name} were applied")
     if analysis.rules.rules is None:

@@ -57,13 +57,16 @@ def _rates(analysis: Analysis, question: str, by: str, rows: Sequence[Row]) -> I
     scale = _scale(shown, factor)
     words = analysis.questions.get(question)
     yield Drawing(
-        f"{label(question).capitalize()}{f': {words}' if words else ''}"
-        + ("" if by == "model" else f" By {label(by)}."),
+        f"{label(question).capitalize()}{f': {words}' if words else ''}" + _by(by),
         (label(by), "mean" if means else "share of answers, %", "mean" if means else "share"),
-        [_rate(row, scale, factor, several=len(wanted) > 1) for row in shown],
+        [_rate(row, scale, factor) for row in shown],
         axis_of(scale),
         ("answers", "skipped", "persons", "items"),
     )
+
+
+def _by(by: str) -> str:
+    return "" if by == "model" else f" By {label(by)}."
 
 
 def _scale(rows: Sequence[Row], factor: float) -> Scale:
@@ -71,7 +74,7 @@ def _scale(rows: Sequence[Row], factor: float) -> Scale:
     return scale_over(factor * end for end in ends if end is not None and known(end))
 
 
-def _rate(row: Row, scale: Scale, factor: float, *, several: bool) -> DrawnRow:
+def _rate(row: Row, scale: Scale, factor: float) -> DrawnRow:
     means = row["option"] is None
     value = number(row["estimate"], 2) if means else percent(row["estimate"])
     between = _limits(row)
