@@ -159,7 +159,9 @@ def crossed_difference(
     nested = ways_of(_with_parts(related, one))
     found = np.zeros(len(nested.codes))
     if min(scales) > 0:
-        found = correlations(nested, residuals)
+        for _ in range(_STEPS):
+            gap_error = contrast(nested, weights, found).share
+            found = correlations(nested, residuals, parts=one.astype(np.intp), gap=gap_error)
         together = contrast(nested, weights * np.where(one, scales[0], scales[1]), found)
         alone = [contrast(_subset(nested, one), fitted[0].weights, found)]
         alone.append(contrast(_subset(nested, ~one), fitted[1].weights, found))

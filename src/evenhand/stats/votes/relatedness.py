@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from evenhand.stats.arrays import Codes, Floats
 
@@ -61,26 +61,46 @@ def working_weights(ways: Ways) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def correlations(ways: Ways, residuals: Floats, variance: float = 1.0) -> Floats:
-    """Share of the variance that each way has, at least 0.
+def correlations(
+    ways: Ways, residuals: Floats, variance: float = 1.0, *, parts: Codes | None = None, gap: float = 0.0
+) -> Floats:
+    """Share of the variance that each way has, at least 0 (but for ways whose levels span parts).
 
-    residuals: (n,), any constant may be added to them. variance: of one vote, around the truth.
+    residuals: (n,), any constant may be added to them. variance: of one vote, around the truth. parts: (n,), where the
+    residuals are of several means, and gap: the error variance of a difference of two of them, half of which pairs
+    across parts are too near each other. Votes of one person in two parts may be opposed: cutting that off at 0 would
+    make differences look surer than they are.
     """
     found = np.zeros(len(ways.codes))
     active = [way for way in range(len(found)) if ways.shared[way, way] > 0]
     if not active or not variance > 0:
         return found
-    excess = np.zeros(len(found))
+    excess, least = np.zeros(len(found)), np.zeros(len(found))
     for way in active:
         code, count = ways.codes[way], ways.counts[way]
         sums, squares = np.bincount(code, residuals), np.bincount(code, residuals**2)
         apart = count * squares - sums**2  # half the squared differences, over ordered pairs
         pairs = variance * count * (count - 1.0)
+        if parts is not None:
+            across = count * (count - 1.0) - _inside(code, parts, len(count))
+            pairs -= gap / 2 * across
+            least[way] = -np.inf if across.any() else 0.0
         excess[way] = float((ways.pair_weights[way] * (pairs - apart)).sum()) / variance
     scale = np.sqrt(np.diag(ways.shared)[active])
-    found[active] = nnls(ways.shared[np.ix_(active, active)] / scale[:, None], excess[active] / scale)[0]
+    rows, sums = ways.shared[np.ix_(active, active)] / scale[:, None], excess[active] / scale
+    found[active] = (
+        lsq_linear(rows, sums, (least[active], np.inf), method="bvls").x
+        if least.any()
+        else nnls(rows, sums)[0]
+    )
     total = float(found.sum())
     return found * (LARGEST_SHARED / total) if total > LARGEST_SHARED else found
+
+
+def _inside(code: Codes, parts: Codes, levels: int) -> Floats:
+    """Ordered pairs of each level whose votes are of the same part."""
+    sizes = [np.bincount(code[parts == part], minlength=levels) for part in np.unique(parts)]
+    return np.asarray(sum(size * (size - 1.0) for size in sizes))
 
 
 @dataclass(frozen=True)
