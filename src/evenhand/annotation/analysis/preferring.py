@@ -1,0 +1,78 @@
+"""Preferences between models: win rates, the same within levels, under other rules, and the side effect."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.annotation.analysis.rules import RuleSet
+from evenhand.annotation.analysis.tables import PREFERENCE, WIN_RATE, counting, questions_of
+from evenhand.measures import win_rates
+
+OVER_RULES = ("question", "model", "against", "estimate", "low", "high", "q", "verdict", "n", "n_persons")
+
+
+def has_pairs(votes: pl.DataFrame) -> bool:
+    """Whether any answer that counts chooses between two named models."""
+    named = pl.col("model_a").is_not_null() & pl.col("model_b").is_not_null()
+    return not votes.filter((pl.col("measurement") == PREFERENCE) & named).is_empty()
+
+
+def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
+    """Ours within each level of what items say of `key`; every level is tested at alpha / levels.
+
+    votes: those that count. Returns by, level and the columns of `win_rates`, q multiplied by the levels.
+    """
+    levelled = votes.filter(pl.col("measurement") == PREFERENCE).with_columns(level=level_of(key))
+    levels = sorted(levelled["level"].drop_nulls().unique().to_list())
+    found = []
+    for level in levels:
+        mine = levelled.filter(pl.col("level") == level).drop("level")
+        rates = win_rates(mine, baseline=baseline, alpha=alpha / len(levels))
+        found.append(
+            rates.filter(pl.col("measure") == WIN_RATE).select(
+                pl.lit(key).alias("by"),
+                pl.lit(level).alias("level"),
+                pl.all().exclude("q"),
+                q=(pl.col("q") * len(levels)).clip(upper_bound=1.0),
+            )
+        )
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def level_of(key: str) -> pl.Expr:
+    """What the JSON in `groups` says of a key, as text; null where it says nothing."""
+    return pl.col("groups").map_elements(lambda text: _level(text, key), return_dtype=pl.String)
+
+
+def _level(text: str, key: str) -> str | None:
+    import json
+
+    found: Any = json.loads(text)
+    value = found.get(key) if isinstance(found, dict) else None
+    return None if value is None else str(value)
+
+
+def under_rules(
+    votes: pl.DataFrame, sets: Sequence[RuleSet], *, baseline: str | None, alpha: float
+) -> pl.DataFrame:
+    """The win rates under each set of rules, to see what hangs on it; see `PeopleTables.sensitivity`."""
+    found = []
+    for rules in sets:
+        ruled = rules.applied(votes)
+        used = counting(ruled)
+        if not has_pairs(used):
+            continue
+        persons = ruled.filter(pl.col("role") == "real")["person"].n_unique() - used["person"].n_unique()
+        rates = win_rates(used, baseline=baseline, alpha=alpha).filter(pl.col("measure") == WIN_RATE)
+        found.append(
+            rates.select(
+                pl.lit(rules.name).alias("rules"), pl.lit(persons).alias("n_persons_excluded"), *OVER_RULES
+            )
+        )
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def paired_questions(votes: pl.DataFrame) -> list[str]:
+    """Questions that ask which of two."""
+    return questions_of(votes, (PREFERENCE,))
