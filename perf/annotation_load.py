@@ -84,13 +84,13 @@ class Forms(HTMLParser):
             self._select = None
 
 
-def next_form(page: str) -> Form | None:
-    """The form that brings a person on; None on a last page."""
+def next_form(page: str, at: str) -> Form | None:
+    """The form that brings a person on, of the page at a path; None on a last page."""
     parser = Forms()
     parser.feed(page)
-    return next(
-        (form for form in parser.forms if form.action.startswith(GOES_ON) or "/i/" in form.action), None
-    )
+    for form in parser.forms:
+        form.action = form.action or at
+    return next((form for form in parser.forms if form.action.startswith(GOES_ON)), None)
 
 
 def filled(form: Form, draw: random.Random) -> dict[str, str]:
@@ -123,7 +123,7 @@ async def person(number: int, address: str, link: str, told: Told, until: float,
     async with httpx.AsyncClient(base_url=address, headers=headers, timeout=30) as client:
         await asyncio.sleep(draw.random() * 3)
         where = link
-        page = None
+        page, at = None, ""
         while time.monotonic() < until:
             try:
                 begun = time.perf_counter()
@@ -134,8 +134,8 @@ async def person(number: int, address: str, link: str, told: Told, until: float,
                     if answer.status_code != 200:
                         await asyncio.sleep(0.5 + draw.random())
                         continue
-                    page = answer.text
-                form = next_form(page)
+                    page, at = answer.text, answer.url.path
+                form = next_form(page, at)
                 if form is None:
                     told.ended += 1
                     return
