@@ -5,11 +5,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from evenhand.annotation.definition.items_beside import put_in_files
-from evenhand.annotation.definition.located import Located, Place, read_located
-from evenhand.annotation.definition.second_look import fitting
+from evenhand.annotation.definition.files.items_beside import put_in_files
+from evenhand.annotation.definition.files.located import Located, Place, read_located
+from evenhand.annotation.definition.files.second_look import fitting
+from evenhand.annotation.definition.files.wording import worded
 from evenhand.annotation.definition.study import INCOHERENT, Study
-from evenhand.annotation.definition.wording import worded
 from evenhand.schema import DataError, is_file
 
 LARGEST = 64 * 1024 * 1024

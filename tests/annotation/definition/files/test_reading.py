@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from evenhand.annotation.definition import StudyError, read_study, template
-from evenhand.annotation.definition.located import read_located
+from evenhand.annotation.definition.files.located import read_located
 from evenhand.schema import DataError
 
 WHOLE = """\
