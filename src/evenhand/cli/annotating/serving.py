@@ -62,7 +62,9 @@ def serve(
     if study is None:
         raise UsageError("There is no study to serve.", "evenhand annotate STUDY.yaml, or --from RUN.")
     if not is_study_file(str(study)):
-        raise UsageError(f"{study} is no study file.", "A study file ends in .yaml; its database is found beside it.")
+        raise UsageError(
+            f"{study} is no study file.", "A study file ends in .yaml; its database is found beside it."
+        )
     store, where = _begun(study, database)
     try:
         if no_serve:
@@ -74,13 +76,10 @@ def serve(
         store.close()
 
 
-def check(study: Path = typer.Argument(..., metavar="STUDY.yaml")) -> None:
-    """Say what is wrong in a study file, line by line, or what it would do."""
-    raise NotImplementedError
-
-
 def invite(
-    study: str = typer.Argument(..., metavar="STUDY", help="The study file, its database, or postgresql://..."),
+    study: str = typer.Argument(
+        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
+    ),
     number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Links."),
     uses: int = typer.Option(1, min=0, help="People that each lets in; 0: any number."),
     note: str = typer.Option("", help="For yourself, beside them on the admin's page."),
@@ -97,7 +96,13 @@ def invite(
         from evenhand.annotation.application import invite_link, last_address
         from evenhand.annotation.store import administration, people
 
-        there = _checked_address(address or os.environ.get(ADDRESS) or last_address(store))
+        known = address or os.environ.get(ADDRESS) or last_address(store)
+        if known is None:
+            raise UsageError(
+                "This study was never served, so nobody knows where links should lead.",
+                "--address https://judge.example.org, or http://127.0.0.1:8000 for this machine alone.",
+            )
+        there = _checked_address(known)
         now = datetime.now(UTC)
         lasts = None if days is None else timedelta(days=days)
         made = people.make_invites(store, number, now, uses=uses or None, note=note, lasts=lasts)
@@ -109,7 +114,9 @@ def invite(
 
 
 def account(
-    study: str = typer.Argument(..., metavar="STUDY", help="The study file, its database, or postgresql://..."),
+    study: str = typer.Argument(
+        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
+    ),
     account_name: str = typer.Argument("admin", metavar="[NAME]", help="Of the account."),
     name: str | None = typer.Option(None, "--study", help="Which study, where a database holds several."),
     database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
@@ -140,8 +147,8 @@ def reached_at(address: str | None, host: str, port: int) -> str:
     if not is_loopback(host):
         raise UsageError(
             f"--host {host} lets other machines in, and without --address nobody knows how they reach it.",
-            "Behind a proxy with a certificate: --address https://NAME --proxied. Without encryption, in a network where "
-            f"you trust everybody: --address http://NAME:{port}",
+            "Behind a proxy with a certificate: --address https://NAME --proxied. Without encryption, in a network "
+            f"where you trust everybody: --address http://NAME:{port}",
         )
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -245,7 +252,8 @@ def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
     )
     for one in made:
         if one.uses is None and not one.revoked and (one.expires is None or one.expires > now):
-            return f"{invite_link(store, address, one.id)} (any number; for one person each: evenhand annotate invite {study})"
+            link = invite_link(store, address, one.id)
+            return f"{link} (any number; for one person each: evenhand annotate invite {study})"
     return f"{len(made):,} links made so far; more: evenhand annotate invite {study}"
 
 
@@ -272,7 +280,9 @@ def _warnings(address: str, host: str, proxied: bool) -> list[str]:
 
 def _asked_password() -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt("Password (12 characters or more)", hide_input=True, confirmation_prompt=True))
+        return str(
+            typer.prompt("Password (12 characters or more)", hide_input=True, confirmation_prompt=True)
+        )
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise UsageError("Standard input holds no password.", "Its first line is taken.")
