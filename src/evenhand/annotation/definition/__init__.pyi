@@ -1,12 +1,18 @@
 from .answering import (
     Answer as Answer,
     check_answers as check_answers,
+    turns_to_mark as turns_to_mark,
 )
 from .items import (
     Conversation as Conversation,
     Item as Item,
     ItemKind as ItemKind,
     Turn as Turn,
+)
+from .outlining import (
+    Outline as Outline,
+    in_words as in_words,
+    outline as outline,
 )
 from .parts import (
     About as About,
@@ -56,6 +62,7 @@ from .surveys import (
 from .templates import (
     TEMPLATES as TEMPLATES,
     template as template,
+    template_note as template_note,
 )
 from .writing import (
     study_yaml as study_yaml,

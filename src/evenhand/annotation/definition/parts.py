@@ -1,8 +1,8 @@
 """What a study has beside items and questions: consent, surveys, onboarding, who gets what, the last page."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evenhand.annotation.definition.items import Data, Item, Label, Words
 from evenhand.annotation.definition.questions import Choice, FreeText, Key, Likert
@@ -54,6 +54,13 @@ class About(Data):
     questions: tuple[Annotated[Choice | Likert | FreeText, Field(discriminator="kind")], ...] = Field(
         min_length=1, max_length=100
     )
+
+    @field_validator("questions", mode="after")
+    @classmethod
+    def _may_be_left_out(cls, asked: tuple[Any, ...]) -> tuple[Any, ...]:
+        if any(question.required and "required" in question.model_fields_set for question in asked):
+            raise ValueError("questions about the person may be left out; take out `required: true`")
+        return tuple(question.model_copy(update={"required": False}) for question in asked)
 
 
 Block = Annotated[Scale | About, Field(discriminator="kind")]
