@@ -1,11 +1,28 @@
 """The one place where rules of exclusion are applied: to a person's rows live, and to an export's in the analysis."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from evenhand.annotation.definition import Action, Rule
+from evenhand.annotation.quality.known_answers import gold_below, inconsistent_duplicates, onboarding_below
+from evenhand.annotation.quality.reasons import copied_reasons
+from evenhand.annotation.quality.sameness import constant_side
+from evenhand.annotation.quality.speed import too_fast
+
+RULES: Mapping[str, Callable[[pl.DataFrame, Any], dict[str, str]]] = {
+    "onboarding_below": onboarding_below,
+    "gold_below": gold_below,
+    "inconsistent_duplicates": inconsistent_duplicates,
+    "too_fast": too_fast,
+    "constant_side": constant_side,
+    "copied_reasons": copied_reasons,
+}
+"""What each rule says of VOTES: a sentence for each person who breaks it."""
+REJECTED = "rejected"
+"""The name in `excluded` of what the review took out."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +37,45 @@ class Broken:
 
 
 def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:
-    """Which persons break which rules. votes: VOTES, of one person or of all."""
-    raise NotImplementedError
+    """Which persons break which rules.
+
+    votes: VOTES, of one person or of all; what `constant_side` says of ratings needs others to compare with. A rule
+    speaks of the rows there are: an onboarding in the middle is judged by what has been answered of it. Returns
+    persons in alphabetical order, each with the rules in the order given.
+    """
+    found = [
+        Broken(person, rule.rule, rule.action, sentence)
+        for rule in rules
+        for person, sentence in RULES[rule.rule](votes, rule).items()
+    ]
+    return sorted(found, key=lambda broken: broken.person)
 
 
 def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
-    """VOTES with `excluded` filled in: the names of the rules that block or exclude the person, and "rejected"."""
-    raise NotImplementedError
+    """VOTES with `excluded` filled in: the names of the rules that block or exclude the person, and "rejected".
+
+    votes: of everybody. A name that stands there and is no rule's (somebody blocked by hand) stays, in front; names
+    of rules that do not hold any more go. Null: the row counts.
+    """
+    by_person: dict[str, list[str]] = {}
+    for broken in broken_rules(votes, [rule for rule in rules if rule.action != "flag"]):
+        names = by_person.setdefault(broken.person, [])
+        if broken.rule not in names:
+            names.append(broken.rule)
+    table = pl.DataFrame(
+        {"person": list(by_person), "_rules": [",".join(names) for names in by_person.values()]},
+        schema={"person": pl.String, "_rules": pl.String},
+    )
+    ours = [*RULES, REJECTED]
+    others = pl.col("excluded").str.split(",").list.eval(pl.element().filter(~pl.element().is_in(ours)))
+    parts = (
+        pl.when(others.list.len() > 0).then(others.list.join(",")),
+        pl.col("_rules"),
+        pl.when(pl.col("review") == "rejected").then(pl.lit(REJECTED)),
+    )
+    names = pl.concat_str(parts, separator=",", ignore_nulls=True)
+    return (
+        votes.join(table, on="person", how="left", maintain_order="left")
+        .with_columns(excluded=pl.when(names != "").then(names))
+        .drop("_rules")
+    )

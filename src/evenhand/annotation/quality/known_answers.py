@@ -1,0 +1,119 @@
+"""Rules about answers that are known beforehand: onboarding, gold, and what the person said the first time."""
+
+import polars as pl
+
+from evenhand.annotation.definition import GoldBelow, InconsistentDuplicates, OnboardingBelow
+
+ROUNDING = 1e-9
+"""So that 3 of 4 is not less than 75 %, whatever the float says."""
+
+
+def onboarding_below(votes: pl.DataFrame, rule: OnboardingBelow) -> dict[str, str]:
+    """Persons with less than `mark` of the onboarding items right, with a sentence each.
+
+    votes: VOTES. Of an item answered more than once the last showing counts; it is right if every answer that is
+    expected was given. Whoever answered none is not judged.
+    """
+    last = (
+        _right_or_not(votes, "onboarding")
+        .sort("shown_at", nulls_last=False, maintain_order=True)
+        .group_by("person", "item", maintain_order=True)
+        .last()
+    )
+    return _below(last, "onboarding items", rule.mark, least=1)
+
+
+def gold_below(votes: pl.DataFrame, rule: GoldBelow) -> dict[str, str]:
+    """Persons with less than `mark` of the gold items right, of at least `least`, with a sentence each.
+
+    votes: VOTES. An item is right if every answer that is expected was given.
+    """
+    return _below(_right_or_not(votes, "gold"), "gold items", rule.mark, rule.least)
+
+
+def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -> dict[str, str]:
+    """Persons with less than `mark` of the answers to repeated items as the first time, with a sentence each.
+
+    votes: VOTES. Each duplicate is held against the person's first showing of the item, question by question; a
+    question skipped both times and free texts do not count. The same is: the same option; the same conversation of a
+    pair, on whichever side; a number at most 1 away, since few repeat a rating of seven steps to the point; the same
+    marks on the same turns. `least` counts repetitions.
+    """
+    said = _said(votes)
+    showings = said.select("person", "item", "presentation", "role", "shown_at").unique(maintain_order=True)
+    first = (
+        showings.filter(pl.col("role") != "duplicate")
+        .sort("shown_at", nulls_last=False, maintain_order=True)
+        .group_by("person", "item", maintain_order=True)
+        .first()
+        .select("person", "item", first="presentation")
+    )
+    pairs = (
+        showings.filter(pl.col("role") == "duplicate")
+        .join(first, on=["person", "item"])
+        .select("person", "presentation", "first")
+    )
+    again, before = (
+        pairs.join(said.select(pl.col("presentation").alias(key), "question", "answer"), on=key).select(
+            "person", "presentation", "question", "answer"
+        )
+        for key in ("presentation", "first")
+    )
+    # where no mark was set the question may have no row at all: both tables speak
+    both = again.join(before, on=["person", "presentation", "question"], how="full", coalesce=True).filter(
+        pl.col("answer").is_not_null() | pl.col("answer_right").is_not_null()
+    )
+    apart = (
+        pl.col("answer").cast(pl.Float64, strict=False)
+        - pl.col("answer_right").cast(pl.Float64, strict=False)
+    ).abs()
+    same = (pl.col("answer") == pl.col("answer_right")) | (apart <= 1)
+    counts = (
+        both.group_by("person")
+        .agg(
+            right=same.fill_null(value=False).sum(),
+            n=pl.len(),
+            repetitions=pl.col("presentation").n_unique(),
+        )
+        .filter(pl.col("repetitions") >= rule.least)
+    )
+    return _sentences(counts, "answers to repeated items as the first time", rule.mark)
+
+
+def _right_or_not(votes: pl.DataFrame, role: str) -> pl.DataFrame:
+    right = pl.coalesce("correct", pl.col("answer").eq_missing(pl.col("expected")))
+    return (
+        votes.filter((pl.col("role") == role) & pl.col("expected").is_not_null())
+        .group_by("person", "item", "presentation", maintain_order=True)
+        .agg(right=right.all(), shown_at=pl.col("shown_at").min())
+    )
+
+
+def _said(votes: pl.DataFrame) -> pl.DataFrame:
+    """One row a showing and question; of marks all of them in one text."""
+    mark = pl.concat_str(pl.col("turn").cast(pl.String), pl.col("answer"), separator=":")
+    marks = mark.sort().str.join(",", ignore_nulls=True)
+    return (
+        votes.filter(pl.col("item").is_not_null() & (pl.col("measurement") != "text"))
+        .with_columns(mark=mark)
+        .group_by("person", "item", "presentation", "role", "question", maintain_order=True)
+        .agg(
+            answer=pl.when(pl.col("measurement").first() == "marks")
+            .then(marks)
+            .otherwise(pl.col("answer").first()),
+            shown_at=pl.col("shown_at").min(),
+        )
+    )
+
+
+def _below(items: pl.DataFrame, what: str, mark: float, least: int) -> dict[str, str]:
+    counts = items.group_by("person").agg(pl.col("right").sum(), n=pl.len()).filter(pl.col("n") >= least)
+    return _sentences(counts, f"{what} right", mark)
+
+
+def _sentences(counts: pl.DataFrame, what: str, mark: float) -> dict[str, str]:
+    low = counts.filter(pl.col("right") < mark * pl.col("n") - ROUNDING)
+    return {
+        row["person"]: f"{row['right']} of {row['n']} {what}, {mark:.0%} wanted".replace("%", " %")
+        for row in low.to_dicts()
+    }

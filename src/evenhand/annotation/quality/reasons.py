@@ -1,0 +1,67 @@
+"""The rule about reasons that nobody wrote: said before, or taken out of the text shown."""
+
+import polars as pl
+
+from evenhand.annotation.definition import CopiedReasons
+
+STRETCH = 0.6
+"""Share of a reason that stands in one piece in the text shown; a reason that quotes a few words says more."""
+SHORTEST = 20
+"""Characters of such a piece, as compared."""
+
+
+def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
+    """Persons with more than `share` of their reasons copied, of at least `least`, with a sentence each.
+
+    votes: VOTES. Reasons beside all items but onboarding count, compared by their letters, digits and marks in lower
+    case, with one space for everything between. Copied is a reason that is equal to one of the same person's beside
+    another item, or of which 60 % and at least 20 characters stand in one piece in `text` or `context`. Conversations
+    are not in VOTES: what is taken out of them is found only where it is repeated.
+    """
+    given = votes.filter(
+        (pl.col("role") != "onboarding") & (pl.col("reason").str.strip_chars().str.len_chars() > 0)
+    )
+    compared = {name: _compared(name) for name in ("reason", "text", "context")}
+    said = given.select("person", "presentation", **compared).with_columns(
+        repeated=pl.col("presentation").n_unique().over("person", "reason") > 1,
+        row=pl.int_range(pl.len()),
+    )
+    taken = set(_taken(said, "text")) | set(_taken(said, "context"))
+    counts = (
+        said.with_columns(taken=pl.col("row").is_in(list(taken)) & ~pl.col("repeated"))
+        .group_by("person")
+        .agg(pl.col("repeated").sum(), pl.col("taken").sum(), n=pl.len())
+        .with_columns(copied=pl.col("repeated") + pl.col("taken"))
+        .filter((pl.col("n") >= rule.least) & (pl.col("copied") > rule.share * pl.col("n") + 1e-9))
+    )
+    return {
+        row["person"]: (
+            f"{row['copied']} of {row['n']} reasons copied ({row['repeated']} said of another item, {row['taken']} "
+            f"out of the text shown), at most {100 * rule.share:.0f} % allowed"
+        )
+        for row in counts.to_dicts()
+    }
+
+
+def _compared(column: str) -> pl.Expr:
+    plain = pl.col(column).str.normalize("NFKC").str.to_lowercase()
+    return plain.str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ").str.strip_chars()
+
+
+def _taken(said: pl.DataFrame, source: str) -> list[int]:
+    """Rows whose reason has a long enough piece in common with the source."""
+    long = said.filter(
+        (pl.col("reason").str.len_chars() >= SHORTEST) & pl.col(source).is_not_null()
+    ).with_columns(length=pl.col("reason").str.len_chars().cast(pl.Int64))
+    piece = pl.max_horizontal((pl.col("length") * STRETCH).ceil().cast(pl.Int64), pl.lit(SHORTEST))
+    long = long.with_columns(piece=piece)
+    # Pieces longer than half of a reason all hold its middle: most reasons are done with one look.
+    holds_middle = pl.col("reason").str.slice(
+        pl.col("length") - pl.col("piece"), 2 * pl.col("piece") - pl.col("length")
+    )
+    near = long.filter(pl.col(source).str.contains(holds_middle, literal=True))
+    return [
+        row
+        for row, reason, text, piece in near.select("row", "reason", source, "piece").iter_rows()
+        if any(reason[start : start + piece] in text for start in range(len(reason) - piece + 1))
+    ]
