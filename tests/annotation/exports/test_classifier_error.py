@@ -46,12 +46,20 @@ def test_counts_are_those_by_hand() -> None:
     assert labelled["item"].to_list() == [f"i{i}" for i in range(6)]
     counts = error_counts(labelled).sort("group")
     assert counts.select("axis", "group", "false_alarms", "n_harmless", "hits", "n_harmful").rows() == [
-        ("gender", "men", 0, 1, 1, 1),
-        ("gender", "women", 1, 2, 1, 2),
+        (None, "men", 0, 1, 1, 1),
+        (None, "women", 1, 2, 1, 2),
     ]
     assert classifier_error_table(export(), negative=["yes"]).equals(labelled)
     both = classifier_error_table(export(), negative=["yes", "no"])
     assert both["label"].sum() == both.height
+
+
+def test_an_axis_is_named_where_two_have_the_group() -> None:
+    votes = export().votes
+    older = json.dumps({"axis": "age", "group": "women"})
+    votes = votes.with_columns(groups=pl.when(pl.col("item") == "i3").then(pl.lit(older)).otherwise("groups"))
+    labelled = classifier_error_table(Export(votes, {}, Path("x")), negative="yes")
+    assert labelled["axis"].to_list() == ["gender", "gender", "gender", "age", None, None]
 
 
 def test_items_without_a_group_speak_of_all() -> None:

@@ -24,10 +24,10 @@ def classifier_error_table(
     export: of a study of texts whose items carry `judgements`. question: the one whose answers are compared; needed
     where there are several. negative: its harmful answers. classifier: as `judgements` call it; needed where there are
     several.
-    Returns axis, group (null where the item has none: it speaks of all groups), label (1: the answer with most votes is
-    harmful), negative (1: the classifier says so) and item. Items on which no answer has most votes, or without the
-    classifier's verdict, are left out. People are taken to be right: where they often differ, so does the majority, and
-    the classifier looks worse than it is.
+    Returns axis (null where one axis alone has the group: then the row speaks of any), group (null where the item has
+    none: of all groups), label (1: the answer with most votes is harmful), negative (1: the classifier says so) and
+    item. Items on which no answer has most votes, or without the classifier's verdict, are left out. People are taken
+    to be right: where they often differ, so does the majority, and the classifier looks worse than it is.
     Raises UsageError for names that are not there or must be said, DataError where no item is left.
     """
     votes = export.votes.filter(
@@ -59,6 +59,9 @@ def classifier_error_table(
         pl.Series("negative", verdicts, dtype=pl.Boolean).cast(pl.Int64),
         "item",
     ).drop_nulls("negative")
+    # Another table of the same texts may call the axis otherwise, and what is said of another axis is not heard.
+    of_several = pl.col("axis").n_unique().over("group") > 1
+    table = table.with_columns(axis=pl.when(of_several).then("axis"))
     if table.is_empty():
         raise DataError(
             f"{export.path}: no item has both most people's answer and a verdict of {who}.", JUDGED
