@@ -5,7 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
+from evenhand.annotation import definition
 from evenhand.annotation.definition import SDO7, TEMPLATES, Scale, statements_of, template, template_note
 from evenhand.schema import UsageError
 
@@ -80,3 +82,10 @@ def test_an_unknown_template_is_refused_with_the_nearest() -> None:
         template("robby")
     with pytest.raises(UsageError):
         template("../labels")
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_stricter_readers_of_yaml_take_the_files(name: str) -> None:
+    """PyYAML without libyaml refuses some unquoted question marks that libyaml takes."""
+    folder = Path(definition.__file__).parent / "starting_points"
+    assert yaml.load((folder / f"{name}.yaml").read_text(encoding="utf-8"), yaml.SafeLoader)["name"] == name

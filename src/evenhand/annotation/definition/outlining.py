@@ -66,7 +66,7 @@ def outline(study: Study) -> Outline:
         *(("Question", _question(question)) for question in study.questions),
         (
             "Votes",
-            f"{showings:,} showings ({len(study.items):,} items x {each} {_people(each)}), {answers:,} answers",
+            f"{showings:,} showings ({_many(len(study.items), 'item')} x {each} {_people(each)}), {answers:,} answers",
         ),
         ("Units", f"at least {units:,}, of {_unit(study)}; {assignment.units_per_person} a person at most"),
         ("People", _needed(people, each, shared)),
@@ -112,22 +112,24 @@ def _percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _people(number: int) -> str:
     return "person" if number == 1 else "people"
 
 
 def _counted(items: tuple[Item, ...]) -> str:
     kinds = Counter(item.kind for item in items)
-    return ", ".join(f"{number:,} {kind}{'s' * (number != 1)}" for kind, number in kinds.items())
+    return ", ".join(_many(number, kind) for kind, number in kinds.items())
 
 
 def _items(study: Study) -> str:
     parts = [_counted(study.items)]
     if study.onboarding:
-        times = study.onboarding.attempts
-        parts.append(
-            f"before them {len(study.onboarding.items)} to learn on, {times} time{'s' * (times != 1)} at most"
-        )
+        times = _many(study.onboarding.attempts, "time")
+        parts.append(f"before them {len(study.onboarding.items)} to learn on, {times} at most")
     if study.hidden.gold:
         parts.append(f"{len(study.hidden.gold)} gold")
     return "; ".join(parts)
@@ -135,7 +137,7 @@ def _items(study: Study) -> str:
 
 def _unit(study: Study) -> str:
     hidden = study.hidden
-    parts = [f"{min(study.assignment.items_per_unit, len(study.items))} items"]
+    parts = [_many(min(study.assignment.items_per_unit, len(study.items)), "item")]
     if hidden.gold_per_unit:
         parts.append(f"{hidden.gold_per_unit} gold")
     if hidden.duplicates_per_unit:
@@ -170,8 +172,7 @@ def _needed(people: int, each: int, shared: int) -> str:
 
 def _block(block: Block) -> str:
     if isinstance(block, About):
-        asked = len(block.questions)
-        return f"{block.id}: {asked} question{'s' * (asked != 1)} about the person, once"
+        return f"{block.id}: {_many(len(block.questions), 'question')} about the person, once"
     there = len(statements_of(block))
     many = f"{block.draw} of {there}" if block.draw else f"{there}"
     return f"{block.id}: {many} statements a unit, {block.low} to {block.high}"

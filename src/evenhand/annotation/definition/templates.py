@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evenhand.annotation.definition.located import read_located
+from evenhand.annotation.definition.files import read_located
 from evenhand.schema import parse_json, unknown_name
 
 TEMPLATES = ("acute", "regard", "robbie", "redditbias", "labels")

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from evenhand.annotation.definition.located import meant
+from evenhand.annotation.definition.files.located import meant
 from evenhand.annotation.definition.study import Study
 from evenhand.schema import UsageError, write_bytes, write_text
 

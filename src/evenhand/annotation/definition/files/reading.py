@@ -5,11 +5,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from evenhand.annotation.definition.items_beside import put_in_files
-from evenhand.annotation.definition.located import Located, Place, read_located
-from evenhand.annotation.definition.problems import dotted
-from evenhand.annotation.definition.study import Study
-from evenhand.annotation.definition.wording import worded
+from evenhand.annotation.definition.files.items_beside import put_in_files
+from evenhand.annotation.definition.files.located import Located, Place, read_located
+from evenhand.annotation.definition.files.second_look import fitting
+from evenhand.annotation.definition.files.wording import worded
+from evenhand.annotation.definition.study import INCOHERENT, Study
 from evenhand.schema import DataError, is_file
 
 LARGEST = 64 * 1024 * 1024
@@ -61,12 +61,11 @@ def _validated(
     try:
         return Study.model_validate(located.value), []
     except ValidationError as error:
-        problems = worded(error.errors(include_url=False))
+        problems = list(worded(error.errors(include_url=False)))
+        if any(said["type"] != INCOHERENT for said in error.errors(include_url=False)):
+            problems += fitting(located.value, [problem.path for problem in problems], torn)
         return None, [
-            (
-                located.node.at(problem.path),
-                f"{dotted(problem.path)}: {problem.message}" if problem.path else problem.message,
-            )
+            (located.node.at(problem.path), str(problem) if problem.path else problem.message)
             for problem in problems
             if problem.path not in torn  # what is missing there is said already
         ]

@@ -7,7 +7,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from evenhand.annotation.definition.located import Node, Place
+from evenhand.annotation.definition.files.located import Node, Place
 from evenhand.annotation.definition.problems import did_you_mean
 from evenhand.schema import is_file, parse_json
 

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from evenhand.annotation.definition import StudyError, read_study, template
-from evenhand.annotation.definition.located import read_located
+from evenhand.annotation.definition.files.located import read_located
 from evenhand.schema import DataError
 
 WHOLE = """\
@@ -139,6 +139,34 @@ def test_all_problems_come_at_once_in_the_order_of_the_file(tmp_path: Path) -> N
     assert lines == sorted(lines)
     assert {3, 5, 12} <= set(lines)
     assert not any("at least" in line for line in found)  # nobody who mends a question is to add another
+
+
+def test_what_does_not_fit_is_told_beside_what_is_wrong_and_nothing_else_is(tmp_path: Path) -> None:
+    added = """\
+  - {id: 1, txt: a}
+  - {id: 1, text: b}
+rules:
+  - {rule: gold_below}
+  - {rule: too_quick}
+hidden:
+  gold: [{id: g, text: g, expected: {rude: 1}}, {id: 7, text: [x]}]
+  gold_per_unit: 2
+survey:
+  - {kind: scale, id: s, use: sdo7, draw: 20}
+  - {kind: scale, id: s, use: sdo8}
+"""
+    found = problems(tmp_path, WHOLE.replace("title: Small\n", "") + added)
+    told = [line.split(": ", 1)[1] for line in found]
+    assert [line.split(":")[0] for line in told] == [
+        "title",
+        "items[2].txt",  # the sound one with the same name is told, this one is not
+        "items[3].id",
+        "rules[1]",
+        "hidden.gold[0].expected.rude",
+        "hidden.gold[1].text",
+        "survey[0].draw",
+        "survey[1].use",
+    ]
 
 
 PAIRS = """\
