@@ -47,7 +47,7 @@ def simulated_votes(
     conversations, which then several pairs share. spammers: share of people who throw coins, in a tenth of the time.
     tie: share of votes that are "tie". attitude: added to the logit for each standard deviation of a person's attitude,
     of which `simulated_survey` with the same seed has the ratings. onboarding, gold, duplicates: per person, beside the
-    real items; the expected answer is given with probability `attention`, by spammers 1/2. seconds: median of an answer.
+    real items; the expected answer is given with probability `attention`, by spammers 1/2. seconds: median time.
 
     Raises UsageError.
 
