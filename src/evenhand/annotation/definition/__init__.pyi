@@ -9,6 +9,11 @@ from .items import (
     ItemKind as ItemKind,
     Turn as Turn,
 )
+from .outlining import (
+    Outline as Outline,
+    in_words as in_words,
+    outline as outline,
+)
 from .parts import (
     About as About,
     Assignment as Assignment,

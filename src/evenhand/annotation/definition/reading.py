@@ -1,5 +1,6 @@
 """Study files: YAML read with line numbers, and the items beside them; all that is wrong at once."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -46,15 +47,17 @@ def read_study(path: Path | str) -> Study:
         if not found:
             found.append((located.node.place, "holds no keys; expected lines such as `evenhand_study: 1`"))
         raise StudyError(path, _lines(found))
-    found += put_in_files(located.value, located.node, path.parent)
-    broken = bool(found)
-    study, more = _validated(located)
-    if study is None or broken:
+    wrong, torn = put_in_files(located.value, located.node, path.parent)
+    found += wrong
+    study, more = _validated(located, torn)
+    if study is None or found:
         raise StudyError(path, _lines([*found, *more]))
     return study
 
 
-def _validated(located: Located) -> tuple[Study | None, list[tuple[Place, str]]]:
+def _validated(
+    located: Located, torn: Collection[tuple[str | int, ...]]
+) -> tuple[Study | None, list[tuple[Place, str]]]:
     try:
         return Study.model_validate(located.value), []
     except ValidationError as error:
@@ -65,6 +68,7 @@ def _validated(located: Located) -> tuple[Study | None, list[tuple[Place, str]]]
                 f"{dotted(problem.path)}: {problem.message}" if problem.path else problem.message,
             )
             for problem in problems
+            if problem.path not in torn  # what is missing there is said already
         ]
 
 
