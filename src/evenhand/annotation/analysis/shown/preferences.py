@@ -213,7 +213,7 @@ def side_section(analysis: Analysis) -> Section | None:
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
                 (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
-                _side_verdict(row),
+                row["verdict"] or "",
             )
             for row in shares
         ],
@@ -234,7 +234,8 @@ def side_section(analysis: Analysis) -> Section | None:
             ("all votes", "right"),
             ("sides equal", "right"),
             ("95 %", "right"),
-            ("p", "right"),
+            ("even draw, p", "right"),
+            ("q", "right"),
         ),
         [
             (
@@ -245,7 +246,8 @@ def side_section(analysis: Analysis) -> Section | None:
                 percent(row["raw"]),
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
-                probability(row["p"]),
+                probability(row["balance_p"]),
+                probability(row["q"]),
             )
             for row in pairs
         ],
@@ -260,8 +262,3 @@ def side_section(analysis: Analysis) -> Section | None:
             "favour a model, unless one stood on that side more often.",
         ),
     )
-
-
-def _side_verdict(row: Row) -> str:
-    verdict = row["verdict"] or ""
-    return verdict if verdict in ("not detected", "not measurable", "") else "differs"
