@@ -118,10 +118,8 @@ def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
     """Codes of the columns that relate votes: the first two always, others where several items share a value."""
     ways = [codes_of(frame, name) for name in names[:2]]
     items = frame[names[1]].n_unique()
-    for name in names[2:]:
-        if name in frame.columns and frame[name].null_count() == 0 and 1 < frame[name].n_unique() < items:
-            ways.append(codes_of(frame, name))
-    return ways
+    told = [name for name in names[2:] if name in frame.columns and frame[name].null_count() == 0]
+    return ways + [codes_of(frame, name) for name in told if 1 < frame[name].n_unique() < items]
 
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:

@@ -1,10 +1,10 @@
-"""What ACUTE-Eval computes of votes: the exact binomial test, its stars, the smallest significant share, agreement."""
+"""What published studies compute of votes: exact tests, stars, smallest significant shares, agreement, chi-square."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtr, bdtrc, chdtrc
 
 from evenhand.schema import UsageError
 
@@ -66,3 +66,21 @@ def published_agreement(choices: Sequence[npt.ArrayLike]) -> float:
             share = float(values.mean())
             shares.append(0.0 if share == 0.5 else max(share, 1 - share))
     return float(np.mean(shares)) if shares else float("nan")
+
+
+def chi_square(table: npt.ArrayLike) -> tuple[float, int, float]:
+    """Pearson's chi-square of counts (rows, columns), its degrees of freedom and p, without correction.
+
+    Rows and columns without a count are left out; NaN with fewer than two of either.
+
+    >>> chi_square([[30, 70], [50, 50]])[1], round(chi_square([[30, 70], [50, 50]])[2], 4)
+    (1, 0.0039)
+    """
+    counts = np.atleast_2d(np.asarray(table, dtype=np.float64))
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if min(counts.shape) < 2:
+        return float("nan"), 0, float("nan")
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    statistic = float((np.square(counts - expected) / expected).sum())
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    return statistic, freedom, float(chdtrc(freedom, statistic))
