@@ -1,7 +1,6 @@
 """Preferences between models: win rates, the same within levels, under other rules, and the side effect."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
@@ -15,9 +14,7 @@ OVER_RULES = ("question", "model", "against", "estimate", "low", "high", "q", "v
 def comparing(votes: pl.DataFrame) -> pl.DataFrame:
     """The rows of pairs whose two models are named, and not the same."""
     # a comparison with null is null, which no filter keeps
-    return votes.filter(
-        (pl.col("measurement") == PREFERENCE) & (pl.col("model_a") != pl.col("model_b"))
-    )
+    return votes.filter((pl.col("measurement") == PREFERENCE) & (pl.col("model_a") != pl.col("model_b")))
 
 
 def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
@@ -44,15 +41,7 @@ def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: 
 
 def level_of(key: str) -> pl.Expr:
     """What the JSON in `groups` says of a key, as text; null where it says nothing."""
-    return pl.col("groups").map_elements(lambda text: _level(text, key), return_dtype=pl.String)
-
-
-def _level(text: str, key: str) -> str | None:
-    import json
-
-    found: Any = json.loads(text)
-    value = found.get(key) if isinstance(found, dict) else None
-    return None if value is None else str(value)
+    return pl.col("groups").str.json_path_match(f"$['{key}']")
 
 
 def under_rules(
