@@ -52,7 +52,7 @@ def agreement_section(analysis: Analysis) -> Section | None:
             for row in rows
         ],
         axis_of(scale),
-        ("items with two or more", "their answers", "majority", "pairs agree", "no majority"),
+        ("shared items", "answers", "majority", "pairs agree", "no majority"),
     )
     parts: list[Part] = [drawing]
     if people := rows_of(analysis.tables.reliability):
@@ -65,6 +65,8 @@ def agreement_section(analysis: Analysis) -> Section | None:
         lead=(
             "Alpha is 1 less the disagreement on an item over that between answers to any items. Of a matter of taste "
             "it may be low without anybody having been careless; what it limits is how much one person’s answer says.",
+            "Shared items have two answers or more. Majority: the mean share of the commonest answer to them; pairs "
+            "agree: of all pairs of answers to an item; no majority: items on which no answer is the commonest.",
         ),
         hints=()
         if any(known(row["alpha"]) for row in rows)

@@ -48,7 +48,8 @@ def preference_section(analysis: Analysis) -> Section | None:
         lead=(
             "The share of votes for the first model. The interval, q and the verdict let persons and items (and "
             "conversations that several pairs share) pull votes together; “would find” is how many points from 50 % "
-            "would probably have been found.",
+            "would probably have been found. Intervals are of each row by itself; q allows for all pairs and "
+            "questions.",
             "As published: the exact binomial test of ACUTE-Eval, which takes every vote as a person and a pair of "
             "its own (* p < .05, ** p < .01, *** p < .001), without correction for several comparisons. "
             "Its agreement is the mean share of the commoner answer over pairs with two votes or more, 0 where it is "
