@@ -18,14 +18,17 @@ from evenhand.stats.votes import correlations_of, group_reliability, sums_of_ite
 
 CORRELATIONS = (
     typed(pl.String, "measure question classifier option taken split level")
-    | typed(pl.Float64, "estimate low high null p q")
+    | typed(pl.Float64, "estimate low high null p q ceiling ceiling_low ceiling_high")
     | typed(pl.Int64, "n n_missing n_items n_persons")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables)."""
+"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables). ceiling: of the
+classifier's rows, that of the items it judged."""
 LEAST_ITEMS = 20
 """Below which a correlation has limits that leave nothing out."""
 RESAMPLES = 1000
+LEAST_KNOWN = 0.9
+"""Of resamples, in which people must agree beyond chance for a corrected correlation to have limits."""
 
 
 def classifier_correlation(
@@ -158,12 +161,17 @@ def _rows(
         ]
     found = [_tested(correlate(x, y, contexts)) for correlate in (pearson, spearman)]
     weights = _weights(len(y), seed)
-    drawn = correlations_of(x, y, weights) / group_reliability(sizes, shares, within, weights).ceiling
     ceiling = float(group_reliability(sizes, shares, within).ceiling[0])
-    usable = drawn[np.isfinite(drawn)]
+    ceilings = group_reliability(sizes, shares, within, weights).ceiling
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = correlations_of(x, y, weights) / ceilings
     corrected: dict[str, object] = {"obstacle": "People do not agree beyond chance, so there is no ceiling."}
-    if ceiling > 0 and len(usable) > RESAMPLES * 0.9:
-        low, high = np.quantile(usable, [0.025, 0.975])
+    usable = np.isfinite(drawn)
+    if np.isfinite(ceiling):
+        low, high = np.nanquantile(ceilings, [0.025, 0.975])
+        row |= {"ceiling": ceiling, "ceiling_low": float(low), "ceiling_high": float(high)}
+    if ceiling > 0 and usable.mean() > LEAST_KNOWN:
+        low, high = np.quantile(drawn[usable], [0.025, 0.975])
         corrected = {
             "estimate": float(str(found[0]["estimate"])) / ceiling,
             "low": float(low),

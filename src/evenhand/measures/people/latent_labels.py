@@ -88,7 +88,9 @@ def _fitted(name: str, part: pl.DataFrame, resamples: int, seed: int) -> dict[st
     several = int((per_item >= LEAST_RATERS).sum())
     obstacle = None
     if several < LEAST_VOTES or len(of_persons) < LEAST_RATERS:
-        obstacle = f"{several} items have {LEAST_RATERS} votes or more; at least {LEAST_VOTES} are needed to tell who is right."
+        obstacle = (
+            f"Only {several} items have {LEAST_RATERS} votes; {LEAST_VOTES} are needed to tell who is right."
+        )
     few = [
         obstacle or (None if votes >= LEAST_VOTES else f"{votes} votes; at least {LEAST_VOTES} are needed.")
         for votes in per_person.tolist()

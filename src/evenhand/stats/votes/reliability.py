@@ -10,8 +10,11 @@ from evenhand.stats.arrays import Codes, Floats
 
 @dataclass(frozen=True)
 class Reliability:
-    """Of items' mean votes. reliability: correlation of the means of two independent groups of as many raters; ceiling:
-    its square root, the largest correlation that anything else can have with these means; NaN where nothing is known."""
+    """Of items' mean votes; NaN where nothing is known.
+
+    reliability: correlation of the means of two independent groups of as many raters. ceiling: its square root, the
+    largest correlation to expect of anything else with these means.
+    """
 
     reliability: Floats
     ceiling: Floats
