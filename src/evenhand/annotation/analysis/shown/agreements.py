@@ -87,22 +87,29 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
         (
             ("question", "left"),
             ("persons", "right"),
-            *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest")),
+            ("too few votes", "right"),
+            *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest", "null")),
             ("agree beyond chance", "right"),
         ),
         [
             [
                 label(row["question"]),
                 f"{row['n_persons']:,}",
+                f"{row['n_untold']:,}",
                 *(percent(row[name], 0) for name in quartiles),
+                percent(row["null"], 0),
                 f"{row['n_agreeing']:,} of {row['n_compared']:,}",
             ]
             for row in rows
         ],
         (
             "The chance that a person gives the answer that an item most likely has, by the model of Dawid and Skene, "
-            "over all persons: nobody is named. Agreeing beyond chance: with the others on the same items, more often "
+            "over all persons of whom enough is known: nobody is named. Null: what always giving the commonest answer "
+            "would reach. It supposes that one answer is right, which of taste and offence need not be. Agreeing beyond chance: with the others on the same items, more often "
             "than answers drawn from everybody’s would (Holm, one-sided).",
+            *dict.fromkeys(
+                f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]
+            ),
         ),
     )
 
