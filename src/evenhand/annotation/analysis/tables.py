@@ -39,7 +39,8 @@ class PeopleTables:
     reliability: pl.DataFrame
     """One row a question: question, n_persons (of whom enough is known), n_untold (the others), null (share of the
     commonest answer: what always giving it would reach), lowest, lower, middle, upper, highest (quartiles of Dawid and
-    Skene's reliabilities), n_agreeing (persons who agree with others beyond chance), n_compared (of how many), obstacle."""
+    Skene's reliabilities), n_agreeing (persons who agree with others beyond chance), n_compared (of how many),
+    obstacle."""
     classifiers: pl.DataFrame
     """`evenhand.measures.classifier_correlation` of each question that classifiers answer, too."""
     views: pl.DataFrame

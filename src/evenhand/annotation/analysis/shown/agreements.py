@@ -105,11 +105,10 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
         (
             "The chance that a person gives the answer that an item most likely has, by the model of Dawid and Skene, "
             "over all persons of whom enough is known: nobody is named. Null: what always giving the commonest answer "
-            "would reach. It supposes that one answer is right, which of taste and offence need not be. Agreeing beyond chance: with the others on the same items, more often "
+            "would reach. It supposes that one answer is right, which of taste and offence need not be. Agreeing "
+            "beyond chance: with the others on the same items, more often "
             "than answers drawn from everybody’s would (Holm, one-sided).",
-            *dict.fromkeys(
-                f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]
-            ),
+            *(f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]),
         ),
     )
 
