@@ -43,9 +43,9 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
     rows = []
     for question in questions_of(votes, (PREFERENCE, *RATED)):
         mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
-        measurement = mine["measurement"].first() if mine.height else None
-        coded = _coded(mine, str(measurement), order.get(question, {}))
-        level, ratings = coded
+        if mine.is_empty():
+            continue
+        level, ratings = _coded(mine, str(mine["measurement"].first()), order.get(question, {}))
         alpha = krippendorff_alpha(ratings, level, seed=seed)
         items = item_agreement(mine, question).filter(pl.col("n") > 1)
         rows.append(
