@@ -20,7 +20,8 @@ PAIRS_FORMAT = (
     "speakers and dialogue: a list of id and text), perhaps dialogue_ids and tags; of onboarding correct_answer."
 )
 CHATS_FORMAT = (
-    "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, which are lists of id and text."
+    "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, "
+    "which are lists of id and text."
 )
 
 

@@ -10,3 +10,4 @@ from .sitting import (
     simulate as simulate,
     sit as sit,
 )
+from .surveys import simulated_survey as simulated_survey

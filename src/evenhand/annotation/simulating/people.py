@@ -80,7 +80,12 @@ class SimulatedPerson:
         """What the person says of one presentation. questions: the study's."""
         asked = {question.id: question for question in questions}
         return {
-            name: self._answer(shown.item, asked[name], shown, self._draws("answer", shown.item.id, str(shown.position), name))
+            name: self._answer(
+                shown.item,
+                asked[name],
+                shown,
+                self._draws("answer", shown.item.id, str(shown.position), name),
+            )
             for name in shown.questions
         }
 
@@ -95,7 +100,10 @@ class SimulatedPerson:
             said = {one.id: self._rating(block, one.reversed, rng) for one in asked.statements}
             may = {one.id: block.skippable for one in asked.statements}
         skips = self.population.skips
-        return {name: Answer(None) if may[name] and rng.random() < skips else answer for name, answer in said.items()}
+        return {
+            name: Answer(None) if may[name] and rng.random() < skips else answer
+            for name, answer in said.items()
+        }
 
     def seconds(self, number: int) -> float:
         """How long the person looks at something, the how manieth in a row, before going on."""
@@ -114,7 +122,9 @@ class SimulatedPerson:
         if isinstance(question, Marks):
             turns = _judged_turns(item)
             options = [option.id for option in question.options]
-            chosen = {turn: str(rng.choice(options)) for turn in turns if rng.random() < self.population.marks}
+            chosen = {
+                turn: str(rng.choice(options)) for turn in turns if rng.random() < self.population.marks
+            }
             return Answer(None, marks=chosen)
         if isinstance(question, FreeText):
             return self._freely(question, rng)
@@ -154,7 +164,11 @@ class SimulatedPerson:
     def _rating(self, scale: Scale, is_reversed: bool, rng: np.random.Generator) -> Answer:
         middle, half = (scale.low + scale.high) / 2, (scale.high - scale.low) / 2
         agreement = -self.attitude if is_reversed else self.attitude
-        felt = rng.uniform(-1, 1) * half if self.spams else half * (0.6 * agreement + 0.4 * rng.standard_normal()) / 1.5
+        felt = (
+            rng.uniform(-1, 1) * half
+            if self.spams
+            else half * (0.6 * agreement + 0.4 * rng.standard_normal()) / 1.5
+        )
         return Answer(str(int(np.clip(np.floor(middle + felt + 0.5), scale.low, scale.high))))
 
     def _freely(self, question: Choice | Likert | FreeText, rng: np.random.Generator) -> Answer:
@@ -164,7 +178,10 @@ class SimulatedPerson:
         return Answer(str(rng.choice(_names_of(question))))
 
     def _with_reason(
-        self, answer: Answer, question: PairChoice | Choice | Likert | Marks | FreeText, rng: np.random.Generator
+        self,
+        answer: Answer,
+        question: PairChoice | Choice | Likert | Marks | FreeText,
+        rng: np.random.Generator,
     ) -> Answer:
         reason = getattr(question, "reason", None)
         if reason is None:
