@@ -104,7 +104,7 @@ def test_ratings_differ_as_planted_and_chi_square_is_scipys(tmp_path: Path) -> N
     assert whole["p"].item() == pytest.approx(statistic.pvalue)
     assert any("toxic got “yes” more often than mild" in sentence for _, sentence in study.headlines)
     assert set(tables["rates"].filter(by="group")["level"]) == {"women", "men"}
-    page = study.html()
+    page = study.html().replace("&#39;", "'")
     assert "ROBBIE’s Table 16" in page and "r × 100 by model" in page
 
 
@@ -221,7 +221,7 @@ def test_results_are_written_as_page_numbers_and_tables(tmp_path: Path) -> None:
     assert page.read_text() == (study.path / "people.html").read_text() == study.html()
     numbers = json.loads((study.path / "people.json").read_text())
     assert numbers["headlines"][0]["verdict"] == "preferred"
-    assert numbers["win_rates"][0]["n"] == 400
+    assert numbers["win_rates"][0]["n"] + numbers["answers"][0]["n_excluded"] == 400
     rates = pl.read_csv(study.path / "tables" / "win_rates.csv")
     assert rates.height == 2
     assert "p000" not in study.html() and "p000" not in json.dumps(numbers)  # nobody's pseudonym

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import TypeAdapter
 
+from evenhand.annotation.definition import Rule
+from evenhand.annotation.quality import excluded
 from evenhand.annotation.simulating import simulated_ratings, simulated_votes
 from evenhand.schema import VOTES, write_votes
 
@@ -22,11 +25,13 @@ STUDY: Mapping[str, Any] = {
     "rules": [{"rule": "onboarding_below", "mark": 0.75, "action": "block"}],
     "survey": [],
 }
+RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 SCALE = {"kind": "scale", "id": "equality", "use": "sdo7", "draw": 2}
 
 
 def written(path: Path, votes: pl.DataFrame, study: Mapping[str, Any] = STUDY) -> Path:
-    return write_votes(path, votes, study)
+    """As an export: with what the study's rules take out marked."""
+    return write_votes(path, excluded(votes, RULES.validate_python(study["rules"])), study)
 
 
 def pairs(tmp: Path, strengths: Mapping[str, float], *, name: str = "votes.jsonl", **asked: Any) -> Path:

@@ -25,9 +25,12 @@ AGREEMENT = {
 RELIABILITY = {
     "question": pl.String,
     "n_persons": pl.Int64,
+    "n_untold": pl.Int64,
+    "null": pl.Float64,
     **dict.fromkeys(("lowest", "lower", "middle", "upper", "highest"), pl.Float64),
     "n_agreeing": pl.Int64,
     "n_compared": pl.Int64,
+    "obstacle": pl.String,
 }
 
 
@@ -40,9 +43,9 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
     rows = []
     for question in questions_of(votes, (PREFERENCE, *RATED)):
         mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
-        measurement = mine["measurement"].first() if mine.height else None
-        coded = _coded(mine, str(measurement), order.get(question, {}))
-        level, ratings = coded
+        if mine.is_empty():
+            continue
+        level, ratings = _coded(mine, str(mine["measurement"].first()), order.get(question, {}))
         alpha = krippendorff_alpha(ratings, level, seed=seed)
         items = item_agreement(mine, question).filter(pl.col("n") > 1)
         rows.append(
@@ -70,17 +73,21 @@ def reliability(votes: pl.DataFrame, *, alpha: float, seed: int) -> pl.DataFrame
         shared = mine.filter(pl.col("person").n_unique().over("item") > 1)
         if shared.is_empty():
             continue
-        found = dawid_skene(mine, question, resamples=0, seed=seed).persons
-        known = found["estimate"].drop_nulls().drop_nans().to_numpy()
+        labels = dawid_skene(mine, question, resamples=0, seed=seed)
+        persons, obstacles = labels.persons, labels.prevalence["obstacle"].drop_nulls()
+        known = persons.filter(pl.col("obstacle").is_null())["estimate"].drop_nulls().to_numpy()
         compared = person_agreement(mine, question).filter(pl.col("q").is_not_null())
         quartiles = np.quantile(known, [0, 0.25, 0.5, 0.75, 1]) if len(known) else [None] * 5
         rows.append(
             {
                 "question": question,
                 "n_persons": len(known),
+                "n_untold": mine["person"].n_unique() - len(known),
+                "null": labels.prevalence["share"].max(),
                 **dict(zip(("lowest", "lower", "middle", "upper", "highest"), quartiles, strict=True)),
                 "n_agreeing": compared.filter(pl.col("q") <= alpha).height,
                 "n_compared": compared.height,
+                "obstacle": obstacles[0] if obstacles.len() else None,
             }
         )
     return pl.DataFrame(rows, schema=RELIABILITY)

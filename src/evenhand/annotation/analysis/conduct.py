@@ -1,18 +1,20 @@
 """Carrying an analysis out: which answers count, and everything they say."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.annotation.analysis.agreeing import agreement, beside_classifiers, reliability
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY, AnalysisOptions
-from evenhand.annotation.analysis.preferring import has_pairs, level_of, under_rules, win_rates_by
+from evenhand.annotation.analysis.preferring import comparing, level_of, under_rules, win_rates_by
 from evenhand.annotation.analysis.rating import marks, ratings
 from evenhand.annotation.analysis.rules import RuleSet, rule_set
 from evenhand.annotation.analysis.surveying import scales, survey_of
 from evenhand.annotation.analysis.tables import (
+    PREFERENCE,
     TEXT,
     PeopleTables,
     about_persons,
@@ -73,7 +75,7 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
         about_items = pl.col("role") != "survey"
         votes = votes.filter(~about_items | pl.col("question").is_in(options.question))
     used, alpha, seed = counting(votes), options.alpha, options.seed
-    chosen = has_pairs(used)
+    pairs = comparing(used)
     survey = survey_of(export.study)
     rates, differences = ratings(used, options.group, baseline=options.baseline, alpha=alpha)
     scores, statements, views = scales(
@@ -83,11 +85,11 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
     tables = PeopleTables(
         answers=answers(votes),
         exclusions=exclusions(votes),
-        win_rates=win_rates(used, baseline=options.baseline, alpha=alpha) if chosen else pl.DataFrame(),
-        win_rates_by=win_rates_by(used, options.group, baseline=options.baseline, alpha=alpha)
-        if chosen and options.group is not None
-        else pl.DataFrame(),
-        sides=side_effect(used, alpha=alpha) if chosen else pl.DataFrame(),
+        win_rates=_unless_empty(pairs, win_rates, baseline=options.baseline, alpha=alpha),
+        win_rates_by=pl.DataFrame()
+        if options.group is None
+        else win_rates_by(pairs, options.group, baseline=options.baseline, alpha=alpha),
+        sides=_unless_empty(pairs, side_effect, alpha=alpha),
         rates=rates,
         differences=differences,
         agreement=agreement(used, export.study.get("questions") or (), seed=seed),
@@ -105,6 +107,10 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
     return Analysis(
         export, options, rules, votes, tables, tuple(_texts(used, seed)), tuple(_notes(export, votes, rules))
     )
+
+
+def _unless_empty(votes: pl.DataFrame, measure: Callable[..., pl.DataFrame], **asked: Any) -> pl.DataFrame:
+    return pl.DataFrame() if votes.is_empty() else measure(votes, **asked)
 
 
 def _check(export: Export, options: AnalysisOptions) -> None:
@@ -174,6 +180,13 @@ def _texts(votes: pl.DataFrame, seed: int) -> Iterator[FreeTexts]:
 
 
 def _notes(export: Export, votes: pl.DataFrame, rules: RuleSet) -> Iterator[str]:
+    used = counting(votes)
+    chosen = used.filter(pl.col("measurement") == PREFERENCE)
+    if unnamed := chosen.height - comparing(used).height:
+        yield (
+            f"{unnamed:,} of {chosen.height:,} choices between two do not name two different models, and stand in no "
+            "win rate."
+        )
     if rules.rules is None:
         yield (
             "The export brings no study beside it: whose answers count is as it marked them, questions have their "

@@ -31,6 +31,8 @@ class AnalysisOptions(Options):
     def _names_a_group(cls, by: str | None) -> str | None:
         if by is not None and not by.removeprefix(GROUPS):
             raise ValueError("it names nothing: by=groups.axis")
+        if by is not None and set(by) & set("'\\"):
+            raise ValueError("it is a key with quotation marks or backslashes, which cannot be split by")
         return by
 
     @property

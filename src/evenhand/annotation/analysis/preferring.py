@@ -1,27 +1,26 @@
 """Preferences between models: win rates, the same within levels, under other rules, and the side effect."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
 from evenhand.annotation.analysis.rules import RuleSet
-from evenhand.annotation.analysis.tables import PREFERENCE, WIN_RATE, counting, questions_of
+from evenhand.annotation.analysis.tables import PREFERENCE, WIN_RATE, counting
 from evenhand.measures import win_rates
 
 OVER_RULES = ("question", "model", "against", "estimate", "low", "high", "q", "verdict", "n", "n_persons")
 
 
-def has_pairs(votes: pl.DataFrame) -> bool:
-    """Whether any answer that counts chooses between two named models."""
-    named = pl.col("model_a").is_not_null() & pl.col("model_b").is_not_null()
-    return not votes.filter((pl.col("measurement") == PREFERENCE) & named).is_empty()
+def comparing(votes: pl.DataFrame) -> pl.DataFrame:
+    """The rows of pairs whose two models are named, and not the same."""
+    # a comparison with null is null, which no filter keeps
+    return votes.filter((pl.col("measurement") == PREFERENCE) & (pl.col("model_a") != pl.col("model_b")))
 
 
 def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
     """Ours within each level of what items say of `key`; every level is tested at alpha / levels.
 
-    votes: those that count. Returns by, level and the columns of `win_rates`, q multiplied by the levels.
+    votes: as `comparing` gives them. Returns by, level and the columns of `win_rates`, q multiplied by the levels.
     """
     levelled = votes.filter(pl.col("measurement") == PREFERENCE).with_columns(level=level_of(key))
     levels = sorted(levelled["level"].drop_nulls().unique().to_list())
@@ -42,15 +41,7 @@ def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: 
 
 def level_of(key: str) -> pl.Expr:
     """What the JSON in `groups` says of a key, as text; null where it says nothing."""
-    return pl.col("groups").map_elements(lambda text: _level(text, key), return_dtype=pl.String)
-
-
-def _level(text: str, key: str) -> str | None:
-    import json
-
-    found: Any = json.loads(text)
-    value = found.get(key) if isinstance(found, dict) else None
-    return None if value is None else str(value)
+    return pl.col("groups").str.json_path_match(f"$['{key}']")
 
 
 def under_rules(
@@ -60,10 +51,11 @@ def under_rules(
     found = []
     for rules in sets:
         ruled = rules.applied(votes)
-        used = counting(ruled)
-        if not has_pairs(used):
+        used = comparing(counting(ruled))
+        if used.is_empty():
             continue
-        persons = ruled.filter(pl.col("role") == "real")["person"].n_unique() - used["person"].n_unique()
+        persons = comparing(ruled).filter(pl.col("role") == "real")["person"].n_unique()
+        persons -= used["person"].n_unique()
         rates = win_rates(used, baseline=baseline, alpha=alpha).filter(pl.col("measure") == WIN_RATE)
         found.append(
             rates.select(
@@ -71,8 +63,3 @@ def under_rules(
             )
         )
     return pl.concat(found) if found else pl.DataFrame()
-
-
-def paired_questions(votes: pl.DataFrame) -> list[str]:
-    """Questions that ask which of two."""
-    return questions_of(votes, (PREFERENCE,))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from evenhand.annotation.analysis.preferring import level_of
 from evenhand.annotation.analysis.tables import MARKS, RATED, questions_of
 from evenhand.measures import rating_differences, rating_rates
 
@@ -22,7 +23,8 @@ def ratings(
     mine = votes.filter(pl.col("measurement").is_in(RATED))
     if mine.is_empty():
         return pl.DataFrame(), pl.DataFrame()
-    ways = ["model", *([] if key is None else [key])]
+    split = key is not None and mine.select(level_of(key)).to_series().null_count() < mine.height
+    ways = ["model", *([key] if key is not None and split else [])]
     rates = [rating_rates(_named(mine, way), by=way) for way in ways]
     compared = [
         rating_differences(

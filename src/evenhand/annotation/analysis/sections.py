@@ -11,11 +11,20 @@ from evenhand.studies import PlainTable
 COLOURS = {
     "preferred": "biased",
     "differs": "biased",
+    "left": "biased",
+    "right": "biased",
     "not detected": "clear",
     "not measurable": "blank",
 }
 """CSS classes of verdicts."""
-MARKS = {"preferred": "◆", "differs": "◆", "not detected": "○", "not measurable": "–"}
+MARKS = {
+    "preferred": "◆",
+    "differs": "◆",
+    "left": "←",
+    "right": "→",
+    "not detected": "○",
+    "not measurable": "–",
+}
 """Shapes beside the colours, so that a verdict reads without colour."""
 Head = tuple[str, str]
 

@@ -37,8 +37,10 @@ class PeopleTables:
     """One row a question: question, measurement, alpha, low, high, n_items (with two votes or more), n (their votes),
     majority_share, agreeing_pairs (means over those items), undecided (share of them without a majority)."""
     reliability: pl.DataFrame
-    """One row a question: question, n_persons, lowest, lower, middle, upper, highest (quartiles of Dawid and Skene's
-    reliabilities), n_agreeing (persons who agree with others beyond chance), n_compared (of how many)."""
+    """One row a question: question, n_persons (of whom enough is known), n_untold (the others), null (share of the
+    commonest answer: what always giving it would reach), lowest, lower, middle, upper, highest (quartiles of Dawid and
+    Skene's reliabilities), n_agreeing (persons who agree with others beyond chance), n_compared (of how many),
+    obstacle."""
     classifiers: pl.DataFrame
     """`evenhand.measures.classifier_correlation` of each question that classifiers answer, too."""
     views: pl.DataFrame

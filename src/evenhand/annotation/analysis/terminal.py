@@ -20,6 +20,7 @@ from evenhand.annotation.analysis.wording import (
     published_rows,
     rows_of,
     summary,
+    told_options,
 )
 from evenhand.reports import Printer, known, label, number, probability
 
@@ -86,7 +87,11 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
 
 
 def _ratings(analysis: Analysis, out: Printer) -> None:
-    rows = [row for row in rows_of(analysis.tables.rates) if row["by"] == "model"]
+    rows = [
+        row
+        for row in rows_of(analysis.tables.rates)
+        if row["by"] == "model" and row["option"] in told_options(analysis, row["question"])
+    ]
     if not rows:
         return
     out.gap()

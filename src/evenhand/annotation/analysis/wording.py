@@ -1,6 +1,6 @@
 """Sentences about people's answers that page and terminal share, and numbers as they write them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -68,7 +68,7 @@ def headlines(analysis: Analysis) -> list[Headline]:
     """(verdict, sentence) of every pair of models and question: what was found first."""
     tables = analysis.tables
     told = [_preference(row) for row in rows_of(tables.win_rates, WIN_RATE)]
-    told += _rating_headlines(analysis)
+    told += [line for lines in _rating_pairs(analysis) for line in lines]
     order = (PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE)
     return sorted(told, key=lambda line: order.index(line[0]))
 
@@ -125,36 +125,37 @@ def _would_find(row: Row) -> str:
 
 
 def told_options(analysis: Analysis, question: str) -> list[str | None]:
-    """The options whose shares say all of a question: of two options one, that of the larger value or the first.
+    """The options whose shares say all of a question: of two options one, as `rating_differences` tells it.
 
     [None] where means are compared.
     """
-    rows = analysis.tables.rates
-    if rows.is_empty():
+    rates = analysis.tables.rates
+    if rates.is_empty():
         return []
-    found = rows.filter(pl.col("question") == question)["option"].unique(maintain_order=True).to_list()
+    found = rates.filter(pl.col("question") == question)["option"].unique(maintain_order=True).to_list()
     if len(found) != 2:
         return found
-    valued = (
-        analysis.used.filter((pl.col("question") == question) & pl.col("value").is_not_null())
-        .select("answer", "value")
-        .unique()
-        .sort("value", "answer", descending=[True, False])
+    compared = [
+        row["option"]
+        for row in rows_of(analysis.tables.differences, DIFFERENCE)
+        if row["question"] == question
+    ]
+    if compared:
+        return list(dict.fromkeys(compared))
+    values = dict(
+        analysis.used.filter(pl.col("question") == question).select("answer", "value").unique().iter_rows()
     )
-    first = valued["answer"].to_list() or ["yes"]
-    return [first[0] if first[0] in found else found[0]]
+    return [max(found, key=lambda option: (values.get(option) or 0.0, option))]
 
 
-def _rating_headlines(analysis: Analysis) -> list[Headline]:
-    rows = [row for row in rows_of(analysis.tables.differences, DIFFERENCE) if row["by"] == "model"]
-    told: list[Headline] = []
+def _rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
+    """The sentences of each question and pair of models."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        if row["option"] in told_options(analysis, row["question"]):
+    for row in rows_of(analysis.tables.differences, DIFFERENCE):
+        if row["by"] == "model":
             groups.setdefault((row["question"], row["level"], row["against"]), []).append(row)
-    for (question, level, against), mine in groups.items():
-        told += _of_pair(label(question).capitalize(), name_of(level), name_of(against), mine)
-    return told
+    for (question, level, against), rows in groups.items():
+        yield _of_pair(label(question).capitalize(), name_of(level), name_of(against), rows)
 
 
 def _of_pair(asked: str, level: str, against: str, rows: Sequence[Row]) -> list[Headline]:
@@ -200,13 +201,13 @@ def summary(analysis: Analysis) -> str:
         whom = "the one person who answered is" if persons == 1 else f"all {persons:,} persons are"
         return f"No answer counts: {whom} excluded."
     preferences = [verdict_of(row) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
-    ratings = [verdict for verdict, _ in _rating_headlines(analysis)]
+    ratings = [lines[0][0] for lines in _rating_pairs(analysis)]
     parts = [
         *_counted(preferences, PREFERRED, "People preferred one model", "a preference"),
         *_counted(ratings, DIFFERS, "Ratings of models differ", "a difference of ratings"),
     ]
     if not parts:
-        return "People answered, and nothing is compared: no two models are named."
+        return "People answered, and nothing is compared: no two models were judged on one question."
     return " ".join(parts)
 
 

@@ -32,31 +32,35 @@ def identifier(kind: str, *content: object) -> str:
 
 
 def text_identifier(said: Said) -> str:
-    """The identifier of a text: who wrote it, behind what, and whether it is a comment or a phrase of one."""
-    return identifier("text", said.model, said.context, said.text.strip(), said.groups.get("level"))
+    """The identifier of a text: who wrote it, and behind what."""
+    return identifier("text", said.model, said.context, said.text)
 
 
-def cleaned(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
-    """Texts that can be shown: not empty, not endless, each once, none that was to be left out."""
-    fit = [
+def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
+    """Texts that can be shown: not empty, not endless, none that was to be left out."""
+    plain = [
         replace(said, text=without_controls(said.text).strip(), context=_plain(said.context))
         for said in texts
     ]
-    kept = [said for said in fit if said.text]
-    _tell(fit, kept, "texts{} are empty and left out", notes)
-    short = [said for said in kept if max(len(said.text), len(said.context or "")) <= LONGEST]
-    _tell(kept, short, f"texts{{}} have more than {LONGEST:,} characters and are left out", notes)
-    kept = _not_left_out(short, wanted.leave_out, notes)
-    once: dict[str, Said] = {}
-    for said in kept:
-        once.setdefault(text_identifier(said), said)
+    there = [said for said in plain if said.text]
+    _tell(plain, there, "texts{} are empty and left out", notes)
+    short = [said for said in there if max(len(said.text), len(said.context or "")) <= LONGEST]
+    _tell(there, short, f"texts{{}} have more than {LONGEST:,} characters and are left out", notes)
+    return _not_left_out(short, wanted.leave_out, notes)
+
+
+def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
+    """Each text of a model behind the same words once."""
+    first: dict[str, Said] = {}
+    for said in texts:
+        first.setdefault(text_identifier(said), said)
     _tell(
-        kept,
-        list(once.values()),
+        texts,
+        list(first.values()),
         "texts{} say what another says behind the same words and are left out",
         notes,
     )
-    return list(once.values())
+    return list(first.values())
 
 
 def _tell(before: Sequence[Said], after: Sequence[Said], what: str, notes: Notes) -> None:

@@ -8,13 +8,15 @@ import numpy as np
 
 from evenhand.annotation.building.built import Chat, Notes, Said, Value, Wanted
 from evenhand.annotation.building.drawing import cell, drawn, identifier
-from evenhand.annotation.building.run_texts import INFLAMMATORY, PREFERENCES
 from evenhand.annotation.definition import Conversation, Item, Turn, without_controls
 from evenhand.schema import DataError
 
 MATCHUPS = 120
 """Pairs of each two models that are drawn unless a limit says otherwise: 60 match-ups, twice."""
 ASKER, ANSWERER = "A", "B"
+PREFERENCES = ("preference", "descriptor_preference")
+INFLAMMATORY = ("dispreferred", "polarizing")
+"""What HolisticBias says of descriptors that may hurt or divide."""
 
 
 def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> list[Item]:
@@ -28,20 +30,14 @@ def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> 
     for first, second in combinations(models, 2):
         other = {said.prompt: said for said in second}
         both = [(said, other[said.prompt]) for said in first if said.prompt in other]
-        notes.count(len(first) + len(second) - 2 * len(both), "answers have no partner and are left out")
+        alone = len(first) + len(second) - 2 * len(both)
+        notes.count(alone, f"answers {_between(first, second)} have no partner and are left out")
         differ = [pair for pair in both if pair[0].text != pair[1].text]
+        same = len(both) - len(differ)
         notes.count(
-            len(both) - len(differ),
-            "pairs in which both models say the same are left out: there is nothing to choose",
+            same, f"answers are the same {_between(first, second)} and left out: there is nothing to choose"
         )
-        made = [_text_pair(*pair) for pair in differ]
-        found += drawn(
-            _once(made, notes),
-            wanted.limit,
-            wanted.seed,
-            lambda item: item.id,
-            lambda item: cell(item.groups),
-        )
+        found += _limited([_text_pair(*pair) for pair in differ], wanted, notes)
     return _some(found, "No prompt was answered by two models in different words.")
 
 
@@ -67,13 +63,12 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
             continue
         other = {chat.opener: chat for chat in second}
         both = [(chat, other[chat.opener]) for chat in first if chat.opener in other]
-        notes.count(
-            len(first) + len(second) - 2 * len(both), "conversations have no partner and are left out"
-        )
+        alone = len(first) + len(second) - 2 * len(both)
+        notes.count(alone, f"conversations {_between(first, second)} have no partner and are left out")
         differ = [pair for pair in both if pair[0].turns != pair[1].turns]
-        notes.count(len(both) - len(differ), "pairs of equal conversations are left out")
-        made = _once([_chat_pair(*pair) for pair in differ], notes)
-        found += drawn(made, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
+        same = len(both) - len(differ)
+        notes.count(same, f"conversations are the same {_between(first, second)} and left out")
+        found += _limited([_chat_pair(*pair) for pair in differ], wanted, notes)
     return _some(found, "No two conversations can be paired.")
 
 
@@ -94,14 +89,11 @@ def pair_of(first: Conversation, second: Conversation, groups: dict[str, Value],
 
 
 def _text_pair(first: Said, second: Said) -> Item:
-    sides = [
-        conversation(
-            Chat(
-                ((ASKER, said.context or ""), (ANSWERER, said.text)), ANSWERER, said.model or "", said.groups
-            )
-        )
-        for said in (first, second)
-    ]
+    sides = []
+    for said in (first, second):
+        before = () if said.context is None else ((ASKER, said.context),)
+        turns = (*before, (ANSWERER, said.text))
+        sides.append(conversation(Chat(turns, ANSWERER, said.model or "", said.groups)))
     return pair_of(sides[0], sides[1], _shared(first.groups, second.groups))
 
 
@@ -140,8 +132,8 @@ def _between(first: Sequence[Said | Chat], second: Sequence[Said | Chat]) -> str
 
 
 def _limited(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
-    once = _once(items, notes)
-    return drawn(once, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
+    single = _once(items, notes)
+    return drawn(single, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
 
 
 def _once(items: list[Item], notes: Notes) -> list[Item]:

@@ -19,7 +19,10 @@ PAIRS_FORMAT = (
     "Pairs of ACUTE-Eval are JSON Lines with is_onboarding, speakers_to_eval (two), dialogue_dicts (two, each with "
     "speakers and dialogue: a list of id and text), perhaps dialogue_ids and tags; of onboarding correct_answer."
 )
-CHATS_FORMAT = "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, which are lists of id and text."
+CHATS_FORMAT = (
+    "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, "
+    "which are lists of id and text."
+)
 
 
 @dataclass(frozen=True)
@@ -108,16 +111,13 @@ def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
             for act in (exchange if isinstance(exchange, list) else [None])
         ]
         turns = [turn for turn in _turns(acts, where, CHATS_FORMAT) if turn[0] != CONTEXT]
-        named = (
-            {name: SPEAKERS[place] for place, name in enumerate(dict.fromkeys(name for name, _ in turns))}
-            if (len({name for name, _ in turns}) <= 2)
-            else {}
-        )
         if not turns:
             empty += 1
             continue
-        if len(named) < 2:
+        names = list(dict.fromkeys(name for name, _ in turns))
+        if len(names) != 2:
             raise DataError(f"{where}: a conversation of two speakers was expected.", CHATS_FORMAT)
+        named = dict(zip(names, SPEAKERS, strict=True))
         chats.append(
             Chat(
                 tuple((named[name], text) for name, text in turns),

@@ -15,6 +15,7 @@ from .counting import (
 from .failures import (
     InviteRefused as InviteRefused,
     LeaseLost as LeaseLost,
+    StoreBusy as StoreBusy,
 )
 from .people import Invite as Invite
 from .steps import (

@@ -6,13 +6,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, case, delete, func, insert, or_, select, update
 
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.copying import copy_database
 from evenhand.annotation.store.rows import rows_of
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
+    Record,
     accounts,
     audit,
     items,
@@ -122,7 +123,7 @@ def _median(connection: Connection, store: Store) -> float | None:
     middle = connection.execute(
         seconds.order_by(presentations.c.seconds).offset((number - 1) // 2).limit(2 - number % 2)
     ).scalars()
-    both = middle.all()
+    both = list(map(float, middle))
     return sum(both) / len(both)
 
 
@@ -168,7 +169,7 @@ def persons(
     return store.transactions.read(read)
 
 
-def _person_row(store: Store, row: Row[Any]) -> PersonRow:
+def _person_row(store: Store, row: Record) -> PersonRow:
     return PersonRow(
         person=row.pseudonym,
         state=row.state,
@@ -226,20 +227,20 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
     """Block a person by hand, or let them go on.
 
     Whoever is blocked may finish the unit they are in and gets no other; their votes do not count and their places
-    open again. Let go on, their votes count again where the place is still open. A person who did not pass
-    onboarding is let through; one who breaks a rule is blocked again when their next unit is complete.
+    open again. Let go on, their votes count again where the place is still open, rules do not block them any more
+    (in the analysis they hold as for all), and a person who did not pass onboarding is let through.
     """
 
     def write(connection: Connection) -> None:
         before = visit(connection, store, person, now)
         lock_study(before)
         if blocked:
-            after = before.set(blocked="admin", state="blocked")
+            after = before.set(blocked="admin", exempt=False, state="blocked")
         else:
             passed = before.person.passed_at
             if before.person.state == "not passed":
                 passed = now
-            after = before.set(blocked=None, passed_at=passed, state=_state(before, passed))
+            after = before.set(blocked=None, exempt=True, passed_at=passed, state=_state(before, passed))
         _count_or_not(before, after)
         _record(connection, store, actor, "block" if blocked else "unblock", person, now)
 

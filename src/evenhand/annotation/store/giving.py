@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import func, insert, select
 
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.allocation import Place, draw_gold, draw_side, draws, lay_out
 from evenhand.annotation.store.steps import Side
-from evenhand.annotation.store.tables import items, presentations, units
+from evenhand.annotation.store.tables import Record, insert_one, items, presentations, units
 from evenhand.annotation.store.visits import Visit, lock_study
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -45,14 +45,15 @@ def give_work(at: Visit) -> bool:
     unit = _begin(at, "work", number, len(found))
     random = draws(at.study.seed, "unit", at.person.number, number)
     hidden = at.study.hidden
-    gold = draw_gold(_gold_shown(at), hidden.gold_per_unit, random) if hidden.gold_per_unit else []
+    coming = {conversation for one in found for conversation in one.conversations}
+    gold = draw_gold(_gold_shown(at, coming), hidden.gold_per_unit, random) if hidden.gold_per_unit else []
     places = lay_out([one.item for one in found], gold, hidden.duplicates_per_unit, random)
     slots.take_over(at, found)
     _place(at, unit, places, 0, random)
     return True
 
 
-def top_up(at: Visit, unit: Row[Any], number: int, start: int) -> int:
+def top_up(at: Visit, unit: Record, number: int, start: int) -> int:
     """More real items at the end of a unit, in place of those that it lost; how many there were to give."""
     lock_study(at)
     found = slots.find(at, number)
@@ -82,7 +83,7 @@ def _place(at: Visit, unit: int, places: Sequence[Place], start: int, random: Ra
             slot = free[place.item].pop(0)
             if row.second is not None:
                 left = draw_side({"a": row.left_a, "b": row.left_b}, {"a": mine["a"], "b": mine["b"]}, random)
-            mine[left] += 1
+                mine[left] += 1
             changes.append((place.item, left, 1, 0))
         else:
             left = _coin(random, row)
@@ -112,22 +113,21 @@ def _begin(at: Visit, kind: str, number: int, size: int) -> int:
     code = completion.code
     if completion.per_unit_codes:
         code = "".join(secrets.choice(CODE_LETTERS) for _ in range(10))
-    key: int = at.connection.execute(
-        insert(units).values(
-            study_id=at.store.key,
-            person_id=at.person.id,
-            token=secrets.token_urlsafe(16),
-            kind=kind,
-            number=number,
-            state="open",
-            size=size,
-            begun_at=at.now,
-            until=at.lease_end,
-            surveyed=False,
-            code=code if kind == "work" else None,
-        )
-    ).inserted_primary_key[0]
-    return key
+    return insert_one(
+        at.connection,
+        units,
+        study_id=at.store.key,
+        person_id=at.person.id,
+        token=secrets.token_urlsafe(16),
+        kind=kind,
+        number=number,
+        state="open",
+        size=size,
+        begun_at=at.now,
+        until=at.lease_end,
+        surveyed=False,
+        code=code if kind == "work" else None,
+    )
 
 
 def _number(at: Visit, kind: str) -> int:
@@ -165,20 +165,22 @@ def _write(at: Visit, rows: Iterable[dict[str, Any]]) -> None:
         at.connection.execute(insert(presentations), rows)
 
 
-def _coin(random: Random, row: Row[Any]) -> Side:
+def _coin(random: Random, row: Record) -> Side:
     side: Side = random.choice(("a", "b"))
     return "a" if row.second is None else side
 
 
-def _gold_shown(at: Visit) -> dict[int, int]:
-    shown = dict.fromkeys(
-        at.connection.execute(
-            select(items.c.id)
+def _gold_shown(at: Visit, coming: set[str]) -> dict[int, int]:
+    """How often each gold item was shown to a person; one of whose conversations they saw or will see, once."""
+    avoided = coming | slots.seen(at)
+    shown = {
+        row.id: int(row.first in avoided or row.second in avoided)
+        for row in at.connection.execute(
+            select(items.c.id, items.c.first, items.c.second)
             .where(items.c.study_id == at.store.key, items.c.role == "gold")
             .order_by(items.c.place)
-        ).scalars(),
-        0,
-    )
+        )
+    }
     for row in at.connection.execute(
         select(presentations.c.item_id, func.count().label("times"))
         .where(presentations.c.person_id == at.person.id, presentations.c.role == "gold")

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Row, literal, select
+from sqlalchemy import Connection, Select, select
 
 from evenhand.annotation.definition import (
     Choice,
@@ -20,6 +20,7 @@ from evenhand.annotation.definition import (
 )
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
+    Record,
     items,
     persons,
     presentations,
@@ -53,6 +54,12 @@ def rows_of(connection: Connection, store: Store, *, person: int | None = None) 
     """Rows of one person or of all, in the order given; read as they are asked for."""
     both = _of_items(connection, store, person), _of_surveys(connection, store, person)
     yield from heapq.merge(*both, key=lambda row: row["answered_at"])
+
+
+def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Record]:
+    """Rows as they come; PostgreSQL's cursor is closed when nobody reads on."""
+    with connection.execute(query.execution_options(yield_per=1000)) as result:
+        yield from result
 
 
 def _of_items(connection: Connection, store: Store, person: int | None) -> Iterator[dict[str, Any]]:
@@ -91,7 +98,7 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
     values = {name: _values(question) for name, question in questions.items()}
     measurements = {name: _measurement(question) for name, question in questions.items()}
     study = store.study.name
-    for row in connection.execute(query.execution_options(yield_per=1000)):
+    for row in _streamed(connection, query):
         if row.item_id not in known:
             content = select(items.c.content).where(items.c.id == row.item_id)
             known[row.item_id] = _described(connection.execute(content).scalar_one())
@@ -127,7 +134,7 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
         )
 
 
-def _uncounted(row: Row[Any]) -> str | None:
+def _uncounted(row: Record) -> str | None:
     """What rules and reviews do not say: that the admin blocked the person, or that the place has gone to another."""
     if row.blocked == "admin":
         return "blocked"
@@ -151,7 +158,6 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
             persons.c.pseudonym,
             persons.c.review,
             persons.c.blocked,
-            literal("survey").label("role"),
         )
         .select_from(survey_answers)
         .join(surveys, surveys.c.id == survey_answers.c.survey_id)
@@ -161,7 +167,7 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
         .order_by(surveys.c.answered_at, survey_answers.c.id)
     )
     asked = _survey_questions(store.study)
-    for row in connection.execute(query.execution_options(yield_per=1000)):
+    for row in _streamed(connection, query):
         question = asked.get((row.block, row.question))
         shown = row.shown_at
         yield _EMPTY | {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Engine, Row, exc, insert, select, text
+from sqlalchemy import Connection, Engine, exc, insert, select, text
 
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
@@ -17,6 +17,7 @@ from evenhand.annotation.store.allocation import tie_break
 from evenhand.annotation.store.connecting import Transactions, connect, shown, unreachable
 from evenhand.annotation.store.migrations import upgrading
 from evenhand.annotation.store.steps import Role
+from evenhand.annotation.store.tables import Record
 from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError, unknown_name
 
 
@@ -56,18 +57,15 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
             f"There is no database {shown(address)}.",
             "`evenhand annotate STUDY.yaml` makes the database of a study.",
         )
-    transactions = Transactions(engine)
+    transactions = _reached(engine, address)
 
-    def read(connection: Connection) -> tuple[Row[Any], Study]:
+    def read(connection: Connection) -> tuple[Record, Study]:
         upgrading.refuse_other_version(connection, shown(address))
         row = _study_row(connection, study, shown(address))
         return row, _stored_study(connection, row)
 
     try:
         row, stored = transactions.read(read)
-    except exc.DBAPIError as error:
-        engine.dispose()
-        raise unreachable(address, error) from error
     except BaseException:
         engine.dispose()
         raise
@@ -83,7 +81,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
     engine = connect(address)
     if engine.dialect.name == "sqlite":
         _make_private(Path(str(engine.url.database)))
-    transactions = Transactions(engine)
+    transactions = _reached(engine, address)
 
     def begin(connection: Connection) -> tuple[int, bytes, Study]:
         if connection.dialect.name == "postgresql":
@@ -101,15 +99,21 @@ def begin_study(address: str | Path, study: Study) -> Store:
 
     try:
         key, secret, stored = transactions.write(begin)
-    except exc.DBAPIError as error:
-        engine.dispose()
-        if isinstance(error, exc.OperationalError) and "full" in str(error.orig):
-            raise WriteError(f"{shown(address)} could not be written: {error.orig}", "Make room.") from error
-        raise unreachable(address, error) from error
     except BaseException:
         engine.dispose()
         raise
     return Store(transactions, stored, key, secret)
+
+
+def _reached(engine: Engine, address: str | Path) -> Transactions:
+    """Raises DataError for what is no database or does not answer."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+    except exc.DBAPIError as error:
+        engine.dispose()
+        raise unreachable(address, error) from error
+    return Transactions(engine)
 
 
 def _make_private(file: Path) -> None:
@@ -123,7 +127,7 @@ def _make_private(file: Path) -> None:
         ) from error
 
 
-def _study_row(connection: Connection, name: str | None, where: str) -> Row[Any]:
+def _study_row(connection: Connection, name: str | None, where: str) -> Record:
     rows = connection.execute(select(tables.studies).order_by(tables.studies.c.id)).all()
     names = [row.name for row in rows]
     if name is None:
@@ -139,7 +143,7 @@ def _study_row(connection: Connection, name: str | None, where: str) -> Row[Any]
     return rows[names.index(name)]
 
 
-def _stored_study(connection: Connection, row: Row[Any]) -> Study:
+def _stored_study(connection: Connection, row: Record) -> Study:
     definition = json.loads(row.definition)
     contents: dict[str, list[Any]] = {"real": [], "onboarding": [], "gold": []}
     items = tables.items
@@ -176,17 +180,17 @@ def _items(study: Study) -> dict[Role, Sequence[Item]]:
 
 def _write_study(connection: Connection, study: Study) -> tuple[int, bytes, Study]:
     secret = secrets.token_bytes(32)
-    key = connection.execute(
-        insert(tables.studies).values(
-            name=study.name,
-            definition=json.dumps(_definition(study), ensure_ascii=False),
-            secret=secret,
-            paused=False,
-            arrived=0,
-            withdrawn=0,
-            begun_at=datetime.now(UTC),
-        )
-    ).inserted_primary_key[0]
+    key = tables.insert_one(
+        connection,
+        tables.studies,
+        name=study.name,
+        definition=json.dumps(_definition(study), ensure_ascii=False),
+        secret=secret,
+        paused=False,
+        arrived=0,
+        withdrawn=0,
+        begun_at=datetime.now(UTC),
+    )
     for role, items in _items(study).items():
         _write_items(connection, key, study, role, items)
     return key, secret, study

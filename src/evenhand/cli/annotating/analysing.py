@@ -45,6 +45,6 @@ def analyse(
         writable("--report", report)
     study = analysis_of(file, output=output, **asked)
     study.report(report)
-    show(study, study.paths | ({} if report is None else {"report": report}))
+    show(study, study.paths | ({} if report is None else {"copy": report}))
     if study.nothing_counts:
         raise typer.Exit(3)

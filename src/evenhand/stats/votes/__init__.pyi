@@ -18,3 +18,9 @@ from .latent_classes import (
     latent_classes as latent_classes,
     reliability_limits as reliability_limits,
 )
+from .reliability import (
+    Reliability as Reliability,
+    correlations_of as correlations_of,
+    group_reliability as group_reliability,
+    sums_of_items as sums_of_items,
+)

@@ -52,7 +52,7 @@ def agreement_section(analysis: Analysis) -> Section | None:
             for row in rows
         ],
         axis_of(scale),
-        ("items with two or more", "their answers", "majority", "pairs agree", "no majority"),
+        ("shared items", "answers", "majority", "pairs agree", "no majority"),
     )
     parts: list[Part] = [drawing]
     if people := rows_of(analysis.tables.reliability):
@@ -65,6 +65,8 @@ def agreement_section(analysis: Analysis) -> Section | None:
         lead=(
             "Alpha is 1 less the disagreement on an item over that between answers to any items. Of a matter of taste "
             "it may be low without anybody having been careless; what it limits is how much one person’s answer says.",
+            "Shared items have two answers or more. Majority: the mean share of the commonest answer to them; pairs "
+            "agree: of all pairs of answers to an item; no majority: items on which no answer is the commonest.",
         ),
         hints=()
         if any(known(row["alpha"]) for row in rows)
@@ -85,22 +87,28 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
         (
             ("question", "left"),
             ("persons", "right"),
-            *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest")),
+            ("too few votes", "right"),
+            *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest", "null")),
             ("agree beyond chance", "right"),
         ),
         [
             [
                 label(row["question"]),
                 f"{row['n_persons']:,}",
+                f"{row['n_untold']:,}",
                 *(percent(row[name], 0) for name in quartiles),
+                percent(row["null"], 0),
                 f"{row['n_agreeing']:,} of {row['n_compared']:,}",
             ]
             for row in rows
         ],
         (
             "The chance that a person gives the answer that an item most likely has, by the model of Dawid and Skene, "
-            "over all persons: nobody is named. Agreeing beyond chance: with the others on the same items, more often "
+            "over all persons of whom enough is known: nobody is named. Null: what always giving the commonest answer "
+            "would reach. It supposes that one answer is right, which of taste and offence need not be. Agreeing "
+            "beyond chance: with the others on the same items, more often "
             "than answers drawn from everybody’s would (Holm, one-sided).",
+            *(f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]),
         ),
     )
 

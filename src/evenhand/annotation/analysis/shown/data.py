@@ -122,7 +122,10 @@ def told_rules(analysis: Analysis) -> str:
     }.get(analysis.rules.name, f"The rules of {analysis.rules.name} were applied")
     if analysis.rules.rules is None:
         named = "What the export marks as excluded is left out"
-    return f"{named}: {out:,} of {all_persons:,} persons are left out."
+    if analysis.rules.rules == () and analysis.rules.name == "the study's":
+        named = "The study has no rules"
+    whom = f"{out:,} of {all_persons:,} persons are" if out else "nobody is"
+    return f"{named}: {whom} left out."
 
 
 def told_changes(analysis: Analysis) -> list[str]:

@@ -1,10 +1,10 @@
 """Preferences between models: drawings, the papers' grid, levels, and the side effect."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.annotation.analysis.conduct import Analysis
-from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Section, axis_of, drawn
+from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Folded, Section, axis_of, drawn
 from evenhand.annotation.analysis.tables import WIN_RATE
 from evenhand.annotation.analysis.wording import (
     Row,
@@ -38,6 +38,7 @@ def preference_section(analysis: Analysis) -> Section | None:
         for question in questions
     ]
     parts += grid_tables(analysis)
+    parts.append(Folded("Behind these numbers", [_behind(rows, published)]))
     parts += _levels(analysis)
     return Section(
         "preferences",
@@ -47,7 +48,8 @@ def preference_section(analysis: Analysis) -> Section | None:
         lead=(
             "The share of votes for the first model. The interval, q and the verdict let persons and items (and "
             "conversations that several pairs share) pull votes together; “would find” is how many points from 50 % "
-            "would probably have been found.",
+            "would probably have been found. Intervals are of each row by itself; q allows for all pairs and "
+            "questions.",
             "As published: the exact binomial test of ACUTE-Eval, which takes every vote as a person and a pair of "
             "its own (* p < .05, ** p < .01, *** p < .001), without correction for several comparisons. "
             "Its agreement is the mean share of the commoner answer over pairs with two votes or more, 0 where it is "
@@ -77,7 +79,7 @@ def _drawing(
         ("votes for", "share of votes, %", "share"),
         [_row(row, published, scale) for row in rows],
         axis_of(scale),
-        ("published", "p", "agree", "q", "votes", "persons", "ties", "would find"),
+        ("q", "votes", "published", "would find"),
         judged=True,
         left=f"{name_of(rows[0]['against'])} preferred" if one else "the other preferred",
         right=f"{name_of(rows[0]['model'])} preferred" if one else "it is preferred",
@@ -92,17 +94,42 @@ def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale:
         interval_of(row, scale, f"{name_of(row['model'])} against {name_of(row['against'])}"),
         percent(row["estimate"]),
         limits(row["low"], row["high"]),
-        (
-            published_cell(theirs),
-            probability(theirs["p"]) if theirs else "–",
-            percent(theirs["agreement"], 0) if theirs else "–",
-            probability(row["q"]),
-            f"{row['n']:,}",
-            f"{row['n_persons']:,}",
-            percent(row["tie_share"], 0) if row["n_ties"] else "0",
-            points(row["minimum_detectable"]),
-        ),
+        (probability(row["q"]), f"{row['n']:,}", published_cell(theirs), points(row["minimum_detectable"])),
         verdict_of(row),
+    )
+
+
+def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> PlainTable:
+    """What a row of the drawing has no room for."""
+    body = []
+    for row in rows:
+        theirs = published.get((row["question"], row["model"], row["against"]), {})
+        body.append(
+            [
+                label(row["question"]),
+                name_of(row["model"]),
+                name_of(row["against"]),
+                *(f"{row[name]:,}" for name in ("n_persons", "n_items", "n_ties", "n_missing")),
+                *(number(row[name], 2) for name in ("person_icc", "item_icc", "design_effect")),
+                probability(theirs.get("p")),
+                percent(theirs.get("agreement"), 0),
+            ]
+        )
+    names = ("persons", "items", "ties", "skipped", "alike, persons", "alike, items", "design effect")
+    heads = (*names, "published p", "published agreement")
+    return PlainTable(
+        "",
+        (
+            ("question", "left"),
+            ("votes for", "left"),
+            ("against", "left"),
+            *((name, "right") for name in heads),
+        ),
+        body,
+        (
+            "Alike: the share of a vote’s variance that the person has, and the item (with its conversations). Ties "
+            "count half in ours and not at all as published.",
+        ),
     )
 
 
@@ -163,7 +190,7 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
             (label(mine[0]["by"]), "share of votes, %", "share"),
             [
                 DrawnRow(
-                    name_of(row["level"]),
+                    label(row["level"]),
                     "",
                     interval_of(
                         row, scale, f"{name_of(row['level'])}: {name_of(model)} against {name_of(against)}"
@@ -213,7 +240,7 @@ def side_section(analysis: Analysis) -> Section | None:
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
                 (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
-                _side_verdict(row),
+                row["verdict"] or "",
             )
             for row in shares
         ],
@@ -234,7 +261,8 @@ def side_section(analysis: Analysis) -> Section | None:
             ("all votes", "right"),
             ("sides equal", "right"),
             ("95 %", "right"),
-            ("p", "right"),
+            ("even draw, p", "right"),
+            ("q", "right"),
         ),
         [
             (
@@ -245,7 +273,8 @@ def side_section(analysis: Analysis) -> Section | None:
                 percent(row["raw"]),
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
-                probability(row["p"]),
+                probability(row["balance_p"]),
+                probability(row["q"]),
             )
             for row in pairs
         ],
@@ -260,8 +289,3 @@ def side_section(analysis: Analysis) -> Section | None:
             "favour a model, unless one stood on that side more often.",
         ),
     )
-
-
-def _side_verdict(row: Row) -> str:
-    verdict = row["verdict"] or ""
-    return verdict if verdict in ("not detected", "not measurable", "") else "differs"

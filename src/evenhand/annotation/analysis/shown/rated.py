@@ -57,7 +57,7 @@ def _rates(analysis: Analysis, question: str, by: str, rows: Sequence[Row]) -> I
     scale = _scale(shown, factor)
     words = analysis.questions.get(question)
     yield Drawing(
-        f"{label(question).capitalize()}{f': {words}' if words else ''}" + _by(by),
+        f"{label(question).capitalize()}{_by(by)}{f': {words}' if words else ''}",
         (label(by), "mean" if means else "share of answers, %", "mean" if means else "share"),
         [_rate(row, scale, factor) for row in shown],
         axis_of(scale),
@@ -66,7 +66,7 @@ def _rates(analysis: Analysis, question: str, by: str, rows: Sequence[Row]) -> I
 
 
 def _by(by: str) -> str:
-    return "" if by == "model" else f" By {label(by)}."
+    return "" if by == "model" else f", by {label(by)}"
 
 
 def _scale(rows: Sequence[Row], factor: float) -> Scale:
@@ -118,8 +118,8 @@ def _differences(analysis: Analysis, question: str, by: str) -> Iterator[Drawing
     ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
     scale = scale_over((factor * end for end in ends if end is not None and known(end)), include=[0.0])
     yield Drawing(
-        f"{label(question).capitalize()}: differences" + ("" if means else ", percentage points"),
-        ("difference", "difference", "difference"),
+        f"{label(question).capitalize()}{_by(by)}: differences",
+        (label(by), "difference of means" if means else "difference, percentage points", "difference"),
         [_difference(row, scale, factor) for row in rows],
         axis_of(scale),
         ("q", "answers", "would find"),
