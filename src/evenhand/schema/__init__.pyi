@@ -94,6 +94,11 @@ from .temporary import (
 from .version import (
     VERSION as VERSION,
 )
+from .votes import (
+    is_annotations as is_annotations,
+    read_votes as read_votes,
+    write_votes as write_votes,
+)
 from .workers import (
     end_with as end_with,
     one_thread_each as one_thread_each,

@@ -1,5 +1,8 @@
+from .classifier_error import classifier_error_table as classifier_error_table
 from .votes import (
     Export as Export,
+    described as described,
     read_export as read_export,
+    write_answers as write_answers,
     write_export as write_export,
 )

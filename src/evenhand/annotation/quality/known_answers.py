@@ -40,7 +40,11 @@ def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -
     marks on the same turns. `least` counts repetitions.
     """
     said = _said(votes)
-    showings = said.select("person", "item", "presentation", "role", "shown_at").unique(maintain_order=True)
+    showings = (
+        votes.filter(pl.col("item").is_not_null())
+        .group_by("person", "item", "presentation", "role", maintain_order=True)
+        .agg(pl.col("shown_at").min())
+    )
     first = (
         showings.filter(pl.col("role") != "duplicate")
         .sort("shown_at", nulls_last=False, maintain_order=True)
@@ -96,12 +100,11 @@ def _said(votes: pl.DataFrame) -> pl.DataFrame:
     return (
         votes.filter(pl.col("item").is_not_null() & (pl.col("measurement") != "text"))
         .with_columns(mark=mark)
-        .group_by("person", "item", "presentation", "role", "question", maintain_order=True)
+        .group_by("presentation", "question", maintain_order=True)
         .agg(
             answer=pl.when(pl.col("measurement").first() == "marks")
             .then(marks)
-            .otherwise(pl.col("answer").first()),
-            shown_at=pl.col("shown_at").min(),
+            .otherwise(pl.col("answer").first())
         )
     )
 

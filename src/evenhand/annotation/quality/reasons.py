@@ -22,8 +22,8 @@ def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
         (pl.col("role") != "onboarding") & (pl.col("reason").str.strip_chars().str.len_chars() > 0)
     )
     compared = {name: _compared(name) for name in ("reason", "text", "context")}
-    said = given.select("person", "presentation", **compared).with_columns(
-        repeated=pl.col("presentation").n_unique().over("person", "reason") > 1,
+    said = given.select("person", "item", **compared).with_columns(
+        repeated=pl.col("item").n_unique().over("person", "reason") > 1,
         row=pl.int_range(pl.len()),
     )
     taken = set(_taken(said, "text")) | set(_taken(said, "context"))

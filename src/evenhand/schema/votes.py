@@ -1,0 +1,341 @@
+"""Files of people's answers (the columns: VOTES): recognised, read strictly, refused with the line that is wrong.
+
+JSON Lines begin with a line that says what the file is (ANNOTATIONS), Parquet has that line among its metadata, and
+CSV has no room for it. Texts of a CSV that a spreadsheet would take for formulas have an apostrophe in front, which
+reading takes away again.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from evenhand.schema.annotations import ANNOTATIONS, ANNOTATIONS_VERSION, VOTES
+from evenhand.schema.errors import DataError, UsageError
+from evenhand.schema.files import TableKind, atomic_write, is_file, parse_json, table_bytes
+from evenhand.schema.parquet import UNREADABLE, Parquet
+from evenhand.schema.version import VERSION
+
+EXPECTED = "Expected what `evenhand annotate export STUDY -o FILE` writes: .jsonl, .csv or .parquet."
+KINDS: Mapping[str, TableKind] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+TELLING = {"person", "presentation", "question", "measurement", "answer", "shown_left"}
+"""Columns that no other table of ours has together."""
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "role": ("real", "onboarding", "gold", "duplicate", "survey"),
+    "kind": ("pair", "conversation", "text"),
+    "measurement": ("nominal", "ordinal", "interval", "preference", "text", "marks"),
+    "shown_left": ("a", "b"),
+    "review": ("accepted", "rejected"),
+}
+NEVER_NULL = ("study", "person", "role", "question", "measurement")
+OF_ITEMS = ("presentation", "item", "kind")
+"""Null in rows of surveys alone."""
+OBJECTS = ("groups", "judgements")
+PYTHON: Mapping[Any, tuple[type, ...]] = {
+    pl.String: (str,),
+    pl.Int64: (int,),
+    pl.Float64: (float, int),
+    pl.Boolean: (bool,),
+    VOTES["shown_at"]: (str,),
+}
+IN_WORDS = {
+    pl.String: "a text",
+    pl.Int64: "a whole number",
+    pl.Float64: "a finite number",
+    pl.Boolean: "true or false",
+}
+TEXTS = [name for name, kind in VOTES.items() if kind == pl.String]
+FORMULA = r"^'*[\s\p{C}]*[=+\-@\x{ff0b}\x{ff0d}\x{ff1d}\x{ff20}]"
+BATCH = 10_000
+Where = Callable[[int], str]
+"""What stands in a message for a row, from 0: the file and the line."""
+
+
+def is_annotations(path: Path | str) -> bool:
+    """Whether a file says of itself that it holds people's answers; it may be damaged or of another version all the
+    same. False for a file that is not there.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in KINDS or not is_file(path):
+        return False
+    try:
+        match KINDS[path.suffix.lower()]:
+            case "parquet":
+                return set(Parquet(path).schema) >= TELLING
+            case "csv":
+                with path.open(encoding="utf-8-sig", newline="") as text:
+                    return set(next(csv.reader(text), [])) >= TELLING
+            case "jsonl":
+                with path.open("rb") as handle:
+                    first = parse_json(handle.readline().removeprefix(b"\xef\xbb\xbf"))
+                return isinstance(first, dict) and (ANNOTATIONS in first or first.keys() >= TELLING)
+    except (*UNREADABLE, ValueError, csv.Error):
+        return False
+
+
+def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any]) -> Path:
+    """Write people's answers, whole or not at all; returns the path.
+
+    path: .jsonl, .csv or .parquet. votes: VOTES. study: the definition without items, for the first line; a CSV goes
+    without. Raises UsageError for another ending, WriteError.
+    """
+    path = Path(path)
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise UsageError(
+            f"{path} does not say which kind of file it is to be.", f"End it in {', '.join(KINDS)}."
+        )
+    votes = votes.select(*VOTES)
+    header = json.dumps(
+        {
+            ANNOTATIONS: ANNOTATIONS_VERSION,
+            "evenhand": VERSION,
+            "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "rows": votes.height,
+            "study": study,
+        }
+    )
+    match kind:
+        case "parquet":
+            pieces = [table_bytes(votes, metadata={ANNOTATIONS: header})]
+        case "csv":
+            pieces = [table_bytes(_guarded(votes), "csv", quote_style="non_numeric")]
+        case "jsonl":
+            pieces = [memoryview(f"{header}\n".encode()), table_bytes(votes, "jsonl")]
+    with atomic_write(path) as handle:
+        for piece in pieces:
+            handle.write(piece)
+    return path
+
+
+def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """People's answers as `write_votes` wrote them: VOTES, and the first line ({} of a CSV).
+
+    Raises DataError naming the line for what is not: another version, columns or types, a word that a column does not
+    know, an answer that stands there twice, rows that are missing.
+    """
+    path = Path(path).expanduser()
+    if not is_file(path):
+        raise DataError(f"There is no file {path}.", EXPECTED)
+    match KINDS.get(path.suffix.lower()):
+        case "parquet":
+            votes, header, where = _of_parquet(path)
+        case "csv":
+            votes, header, where = _of_csv(path)
+        case "jsonl":
+            votes, header, where = _of_lines(path)
+        case _:
+            raise DataError(f"{path} is no file of people's answers by its ending.", EXPECTED)
+    _check(votes, where)
+    if "rows" in header and header["rows"] != votes.height:
+        raise DataError(
+            f"{path} holds {votes.height:,} answers, and {header['rows']} were written.",
+            'Export again; if you left rows out yourself, take "rows" out of the first line.',
+        )
+    return votes, header
+
+
+def _of_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
+    try:
+        file = Parquet(path)
+        _check_columns(list(file.schema), str(path))
+        for name, kind in VOTES.items():
+            if file.schema[name] != kind:
+                raise DataError(f"{path}: the column {name} holds {file.schema[name]}, not {kind}.", EXPECTED)
+        votes = file.read(list(VOTES))
+        header = pl.read_parquet_metadata(io.BytesIO(path.read_bytes())).get(ANNOTATIONS)
+    except UNREADABLE as error:
+        raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
+    return votes, _header(header or "{}", str(path)), lambda row: f"{path}, row {row + 1}"
+
+
+def _of_lines(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
+    numbers: list[int] = []
+    with path.open("rb") as handle:
+        header = _header(handle.readline().removeprefix(b"\xef\xbb\xbf"), f"{path}, line 1")
+        frames = list(_batches(path, handle, numbers))
+    votes = pl.concat(frames) if frames else pl.DataFrame(schema=VOTES)
+    return votes, header, lambda row: f"{path}, line {numbers[row]}"
+
+
+def _batches(path: Path, handle: Any, numbers: list[int]) -> Iterator[pl.DataFrame]:
+    rows: list[dict[str, Any]] = []
+
+    def table() -> pl.DataFrame:
+        start = len(numbers) - len(rows)
+        return _typed(rows, lambda row: f"{path}, line {numbers[start + row]}")
+
+    for number, line in enumerate(handle, 2):
+        if not line.strip():
+            continue
+        try:
+            row = parse_json(line)
+        except ValueError as error:
+            raise DataError(f"{path}, line {number}: no valid JSON: {error}.", EXPECTED) from error
+        if not isinstance(row, dict) or row.keys() != VOTES.keys():
+            _check_columns(row if isinstance(row, dict) else [], f"{path}, line {number}")
+        numbers.append(number)
+        rows.append(row)
+        if len(rows) == BATCH:
+            yield table()
+            rows = []
+    if rows:
+        yield table()
+
+
+def _typed(rows: list[dict[str, Any]], where: Where) -> pl.DataFrame:
+    columns = {}
+    for name, kind in VOTES.items():
+        values = [row[name] for row in rows]
+        allowed = (*PYTHON[kind], type(None))
+        if not set(map(type, values)) <= set(allowed):
+            wrong = next(i for i, value in enumerate(values) if type(value) not in allowed)
+            raise _wrong(where(wrong), name, values[wrong])
+        try:
+            column = pl.Series(name, values, pl.String if kind == VOTES["shown_at"] else kind)
+        except (UnicodeError, OverflowError, TypeError, *UNREADABLE) as error:
+            wrong = next(i for i, value in enumerate(values) if not _holds(value))
+            raise _wrong(where(wrong), name, values[wrong]) from error
+        columns[name] = _times(column, where) if kind == VOTES["shown_at"] else column
+    return pl.DataFrame(columns)
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return not isinstance(value, int) or abs(value) < 2**63
+
+
+def _of_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
+    try:
+        raw = pl.read_csv(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), infer_schema=False)
+    except UNREADABLE as error:
+        raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
+    _check_columns(raw.columns, f"{path}, line 1")
+
+    def where(row: int) -> str:  # a text with line breaks takes several lines
+        breaks = raw.head(row).select(pl.sum_horizontal(pl.all().str.count_matches("\n").sum())).item()
+        return f"{path}, line {row + 2 + int(breaks or 0)}"
+
+    columns = []
+    for name, kind in VOTES.items():
+        words = raw[name]
+        if kind == pl.String:
+            column = _unguarded(words)
+        elif kind == VOTES["shown_at"]:
+            column = _times(words, where)
+        elif kind == pl.Boolean:
+            plain = words.str.to_lowercase()
+            column = plain.replace_strict(
+                {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+            )
+        else:
+            column = words.cast(kind, strict=False)
+        if len(wrong := (column.is_null() & words.is_not_null()).arg_true()):
+            raise _wrong(where(wrong[0]), name, words[wrong[0]])
+        columns.append(column)
+    return pl.DataFrame(columns), {}, where
+
+
+def _times(words: pl.Series, where: Where) -> pl.Series:
+    times = words.str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False)
+    if len(wrong := (times.is_null() & words.is_not_null()).arg_true()):
+        raise _wrong(where(wrong[0]), words.name, words[wrong[0]])
+    return times
+
+
+def _check(votes: pl.DataFrame, where: Where) -> None:
+    def refuse(wrong: pl.Expr, name: str, why: str) -> None:
+        if len(rows := votes.select(wrong.fill_null(value=False)).to_series().arg_true()):
+            raise DataError(f"{where(rows[0])}: {name} is {_shown(votes[name][rows[0]])}, {why}.", EXPECTED)
+
+    for name in NEVER_NULL:
+        refuse(pl.col(name).is_null(), name, "and is never absent")
+    for name in OF_ITEMS:
+        refuse(pl.col(name).is_null() & (pl.col("role") != "survey"), name, "as in surveys alone")
+    for name, words in WORDS.items():
+        refuse(~pl.col(name).is_in(words), name, f"not {' or '.join(words)}")
+    for name in ("value", "seconds"):
+        refuse(~pl.col(name).is_finite(), name, "not a finite number")
+    key = ("person", "presentation", "question", "turn")
+    twice = pl.struct(*key).is_duplicated() & ~pl.struct(*key).is_first_distinct()
+    refuse(twice & pl.col("presentation").is_not_null(), "question", "and was answered in a row above")
+    for name in OBJECTS:
+        for text in votes[name].drop_nulls().unique():
+            try:
+                sound = isinstance(parse_json(text), dict)
+            except ValueError:
+                sound = False
+            if not sound:
+                refuse(pl.col(name) == text, name, "not a JSON object")
+
+
+def _check_columns(found: Any, where: str) -> None:
+    if lacking := [name for name in VOTES if name not in found]:
+        raise DataError(f"{where}: there is no {', '.join(lacking[:6])}.", EXPECTED)
+    if more := [str(name) for name in found if name not in VOTES]:
+        raise DataError(f"{where}: {', '.join(more[:6])} is nothing that an answer has.", EXPECTED)
+
+
+def _header(line: str | bytes, where: str) -> dict[str, Any]:
+    try:
+        header = parse_json(line)
+    except ValueError:
+        header = None
+    version = header.get(ANNOTATIONS) if isinstance(header, dict) else None
+    if type(version) is not int or not isinstance(header.get("study"), dict):
+        raise DataError(f"{where} does not say that this is a file of people's answers.", EXPECTED)
+    if version != ANNOTATIONS_VERSION:
+        newer = version > ANNOTATIONS_VERSION
+        raise DataError(
+            f"{where}: this is version {version} of the format; version {ANNOTATIONS_VERSION} is read.",
+            "Install a newer evenhand." if newer else "Export again from the study's database.",
+        )
+    return cast(dict[str, Any], header)
+
+
+def _guarded(votes: pl.DataFrame) -> pl.DataFrame:
+    # A text that has apostrophes in front of a formula already gets one more, so that it can be told apart.
+    texts = pl.col(TEXTS)
+    return votes.with_columns(
+        pl.when(texts.str.contains(FORMULA)).then("'" + texts).otherwise(texts).name.keep()
+    )
+
+
+def _unguarded(texts: pl.Series) -> pl.Series:
+    guarded = FORMULA.replace("^", "^'")
+    return (
+        texts.to_frame()
+        .select(
+            pl.when(pl.col(texts.name).str.contains(guarded))
+            .then(pl.col(texts.name).str.slice(1))
+            .otherwise(pl.col(texts.name))
+            .alias(texts.name)
+        )
+        .to_series()
+    )
+
+
+def _wrong(where: str, name: str, value: Any) -> DataError:
+    expected = IN_WORDS.get(VOTES[name], "a time such as 2025-01-31T12:00:00+00:00")
+    return DataError(f"{where}: {name} is {_shown(value)}, not {expected}.", EXPECTED)
+
+
+def _shown(value: Any) -> str:
+    shown = (
+        ascii(value)
+        if isinstance(value, str)
+        else str(value)
+        if isinstance(value, float)
+        else json.dumps(value)
+    )
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
