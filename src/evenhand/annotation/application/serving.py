@@ -5,9 +5,16 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import uvicorn
-from fastapi import APIRouter, FastAPI, Request, Response
-from starlette.exceptions import HTTPException
+from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
+
+try:
+    import uvicorn
+    from fastapi import APIRouter, FastAPI, Request, Response
+    from starlette.exceptions import HTTPException
+except ImportError as error:
+    raise UsageError(
+        "Serving a study needs FastAPI and uvicorn.", "pip install 'evenhand[annotate]'"
+    ) from error
 
 from evenhand.annotation.application import pages
 from evenhand.annotation.application.context import Context, context_of, templates
@@ -22,7 +29,6 @@ from evenhand.annotation.application.protection import (
     WholeBodies,
 )
 from evenhand.annotation.store import Store
-from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
 
 BUSY = Refused(
     503,
@@ -108,9 +114,6 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
             h11_max_incomplete_event_size=64 * 1024,
         )
     )
-    origin = Address.read(address).origin
-    print(f"Serving {store.study.name} at {origin}/ (listening on {host}, port {port}).", flush=True)
-    print(f"For its admin: {origin}/admin. Ctrl-C ends it.", flush=True)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:
