@@ -5,9 +5,16 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import uvicorn
-from fastapi import APIRouter, FastAPI, Request, Response
-from starlette.exceptions import HTTPException
+from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
+
+try:
+    import uvicorn
+    from fastapi import APIRouter, FastAPI, Request, Response
+    from starlette.exceptions import HTTPException
+except ImportError as error:
+    raise UsageError(
+        "Serving a study needs FastAPI and uvicorn.", "pip install 'evenhand[annotate]'"
+    ) from error
 
 from evenhand.annotation.application import admin, pages
 from evenhand.annotation.application.context import Context, context_of, templates
@@ -22,8 +29,13 @@ from evenhand.annotation.application.protection import (
     WholeBodies,
 )
 from evenhand.annotation.store import Store
-from evenhand.schema import EvenhandError, UsageError
 
+BUSY = Refused(
+    503,
+    "Many people are here just now",
+    "What you sent was not saved. Please go back and send it again in a moment.",
+    wait=5,
+)
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """Newer FastAPIs would tell collectors named in the environment which pages people open."""
 SAID = {
@@ -87,7 +99,7 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
     Raises UsageError where the port is taken or the interface is not this machine's.
     """
     app = application(store, address=address, proxied=proxied)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -115,7 +127,7 @@ def _routers() -> tuple[APIRouter, ...]:
     return (pages.router, admin.router)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -145,6 +157,8 @@ def _no_such_page(request: Request, error: Exception) -> Response:
 def _not_possible(request: Request, error: Exception) -> Response:
     """What the database refuses; its message may speak of things that are not for everybody."""
     assert isinstance(error, EvenhandError)
+    if isinstance(error, ServiceUnavailable):
+        return context_of(request).refusal(BUSY)
     if not isinstance(error, UsageError):
         raise error
     return context_of(request).refusal(
