@@ -11,6 +11,7 @@ from .administration import (
 from .failures import (
     InviteRefused as InviteRefused,
     LeaseLost as LeaseLost,
+    StoreBusy as StoreBusy,
 )
 from .people import Invite as Invite
 from .steps import (

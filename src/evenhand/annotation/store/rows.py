@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Select, select
 
 from evenhand.annotation.definition import (
     Choice,
@@ -20,6 +20,7 @@ from evenhand.annotation.definition import (
 )
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
+    Record,
     items,
     persons,
     presentations,
@@ -55,7 +56,7 @@ def rows_of(connection: Connection, store: Store, *, person: int | None = None) 
     yield from heapq.merge(*both, key=lambda row: row["answered_at"])
 
 
-def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Row[Any]]:
+def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Record]:
     """Rows as they come; PostgreSQL's cursor is closed when nobody reads on."""
     with connection.execute(query.execution_options(yield_per=1000)) as result:
         yield from result
@@ -133,7 +134,7 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
         )
 
 
-def _uncounted(row: Row[Any]) -> str | None:
+def _uncounted(row: Record) -> str | None:
     """What rules and reviews do not say: that the admin blocked the person, or that the place has gone to another."""
     if row.blocked == "admin":
         return "blocked"
