@@ -64,6 +64,8 @@ class PersonRow:
     note: str
     code: str | None
     """Of their last unit, where each has its own."""
+    number: int = 0
+    """From 1, in the order of coming; the audit log knows them by it."""
 
 
 def progress(store: Store, now: datetime) -> Progress:
@@ -180,6 +182,7 @@ def _person_row(store: Store, row: Row[Any]) -> PersonRow:
         review=row.review,
         note=row.note,
         code=row.code if store.study.completion.per_unit_codes else None,
+        number=row.number,
     )
 
 
@@ -217,7 +220,7 @@ def review(store: Store, person: str, decision: Review | None, note: str, actor:
         lock_study(before)
         after = before.set(review=decision, note=note)
         _count_or_not(before, after)
-        _record(connection, store, actor, f"review: {decision or 'none'}", person, now, note)
+        _record(connection, store, actor, f"review: {decision or 'none'}", _in_the_log(before), now)
 
     store.transactions.write(write)
 
@@ -241,7 +244,7 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
                 passed = now
             after = before.set(blocked=None, passed_at=passed, state=_state(before, passed))
         _count_or_not(before, after)
-        _record(connection, store, actor, "block" if blocked else "unblock", person, now)
+        _record(connection, store, actor, "block" if blocked else "unblock", _in_the_log(before), now)
 
     store.transactions.write(write)
 
@@ -258,6 +261,11 @@ def _state(at: Visit, passed: datetime | None) -> str:
     if at.person.units >= at.study.assignment.units_per_person:
         return "done"
     return "working" if "work" in kinds else "agreed"
+
+
+def _in_the_log(at: Visit) -> str:
+    """A person's number, not the pseudonym: lines stay when people withdraw, and numbers stand in no export."""
+    return f"person {at.person.number}"
 
 
 def _count_or_not(before: Visit, after: Visit) -> None:
@@ -308,7 +316,7 @@ def has_account(store: Store) -> bool:
 
 
 def record(store: Store, actor: str, action: str, subject: str, now: datetime, detail: str = "") -> None:
-    """Add a line to the audit log, which nothing of ours changes or deletes, but for the pseudonyms of who withdraws.
+    """Add a line to the audit log, which nothing of ours changes or deletes.
 
     `review`, `block`, `pause` and `withdraw` write their line themselves.
     """

@@ -62,7 +62,9 @@ def serve(
     if study is None:
         raise UsageError("There is no study to serve.", "evenhand annotate STUDY.yaml, or --from RUN.")
     if not is_study_file(str(study)):
-        raise UsageError(f"{study} is no study file.", "A study file ends in .yaml; its database is found beside it.")
+        raise UsageError(
+            f"{study} is no study file.", "A study file ends in .yaml; its database is found beside it."
+        )
     store, where = _begun(study, database)
     try:
         if no_serve:
@@ -80,7 +82,9 @@ def check(study: Path = typer.Argument(..., metavar="STUDY.yaml")) -> None:
 
 
 def invite(
-    study: str = typer.Argument(..., metavar="STUDY", help="The study file, its database, or postgresql://..."),
+    study: str = typer.Argument(
+        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
+    ),
     number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Links."),
     uses: int = typer.Option(1, min=0, help="People that each lets in; 0: any number."),
     note: str = typer.Option("", help="For yourself, beside them on the admin's page."),
@@ -109,7 +113,9 @@ def invite(
 
 
 def account(
-    study: str = typer.Argument(..., metavar="STUDY", help="The study file, its database, or postgresql://..."),
+    study: str = typer.Argument(
+        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
+    ),
     account_name: str = typer.Argument("admin", metavar="[NAME]", help="Of the account."),
     name: str | None = typer.Option(None, "--study", help="Which study, where a database holds several."),
     database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
@@ -272,7 +278,9 @@ def _warnings(address: str, host: str, proxied: bool) -> list[str]:
 
 def _asked_password() -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt("Password (12 characters or more)", hide_input=True, confirmation_prompt=True))
+        return str(
+            typer.prompt("Password (12 characters or more)", hide_input=True, confirmation_prompt=True)
+        )
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise UsageError("Standard input holds no password.", "Its first line is taken.")

@@ -22,7 +22,16 @@ LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Of passwords made here: none that is read for another."""
 FIRST = "first "
 """Before a hash: printed, not chosen; then come the time it ends and the hash itself."""
-COMMON = ("password", "passwort", "qwertyuiop", "1234567890", "letmein", "iloveyou", "evenhand", "administrator")
+COMMON = (
+    "password",
+    "passwort",
+    "qwertyuiop",
+    "1234567890",
+    "letmein",
+    "iloveyou",
+    "evenhand",
+    "administrator",
+)
 """A password that is one of these, repeated, or with little around it, is among the first that are tried."""
 
 # 19 MiB and two passes, the least that OWASP's password storage cheat sheet names; a login takes some 30 ms.

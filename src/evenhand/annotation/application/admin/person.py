@@ -67,7 +67,9 @@ def review(request: Request, session: Session) -> Response:
     if decision not in DECISIONS:
         raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
     if len(note) > LONGEST_NOTE:
-        raise Refused(422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most.")
+        raise Refused(
+            422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most."
+        )
     administration.review(
         context.store, who.person, DECISIONS[decision], note, session.subject, context.clock()
     )
@@ -100,7 +102,9 @@ def _known(request: Request) -> PersonRow:
     for row in rows:
         if row.person == name:
             return row
-    raise Refused(404, "There is nobody of this name", "They may have withdrawn; then nothing of theirs is here.")
+    raise Refused(
+        404, "There is nobody of this name", "They may have withdrawn; then nothing of theirs is here."
+    )
 
 
 def _back(who: PersonRow) -> Response:
