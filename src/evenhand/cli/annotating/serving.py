@@ -101,7 +101,13 @@ def invite(
         from evenhand.annotation.application import invite_link, last_address
         from evenhand.annotation.store import administration, people
 
-        there = _checked_address(address or os.environ.get(ADDRESS) or last_address(store))
+        known = address or os.environ.get(ADDRESS) or last_address(store)
+        if known is None:
+            raise UsageError(
+                "This study was never served, so nobody knows where links should lead.",
+                "--address https://judge.example.org, or http://127.0.0.1:8000 for this machine alone.",
+            )
+        there = _checked_address(known)
         now = datetime.now(UTC)
         lasts = None if days is None else timedelta(days=days)
         made = people.make_invites(store, number, now, uses=uses or None, note=note, lasts=lasts)
@@ -146,8 +152,8 @@ def reached_at(address: str | None, host: str, port: int) -> str:
     if not is_loopback(host):
         raise UsageError(
             f"--host {host} lets other machines in, and without --address nobody knows how they reach it.",
-            "Behind a proxy with a certificate: --address https://NAME --proxied. Without encryption, in a network where "
-            f"you trust everybody: --address http://NAME:{port}",
+            "Behind a proxy with a certificate: --address https://NAME --proxied. Without encryption, in a network "
+            f"where you trust everybody: --address http://NAME:{port}",
         )
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -251,7 +257,8 @@ def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
     )
     for one in made:
         if one.uses is None and not one.revoked and (one.expires is None or one.expires > now):
-            return f"{invite_link(store, address, one.id)} (any number; for one person each: evenhand annotate invite {study})"
+            link = invite_link(store, address, one.id)
+            return f"{link} (any number; for one person each: evenhand annotate invite {study})"
     return f"{len(made):,} links made so far; more: evenhand annotate invite {study}"
 
 

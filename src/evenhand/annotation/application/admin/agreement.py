@@ -1,4 +1,4 @@
-"""How far people agree so far, and how often each side is chosen: computed beside the pages, and kept for some seconds."""
+"""How far people agree so far, and how often each side is chosen: computed beside the pages, kept for some seconds."""
 
 import logging
 import math
