@@ -22,8 +22,14 @@ from evenhand.annotation.application.protection import (
     WholeBodies,
 )
 from evenhand.annotation.store import Store
-from evenhand.schema import EvenhandError, UsageError
+from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
 
+BUSY = Refused(
+    503,
+    "Many people are here just now",
+    "What you sent was not saved. Please go back and send it again in a moment.",
+    wait=5,
+)
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """Newer FastAPIs would tell collectors named in the environment which pages people open."""
 SAID = {
@@ -145,6 +151,8 @@ def _no_such_page(request: Request, error: Exception) -> Response:
 def _not_possible(request: Request, error: Exception) -> Response:
     """What the database refuses; its message may speak of things that are not for everybody."""
     assert isinstance(error, EvenhandError)
+    if isinstance(error, ServiceUnavailable):
+        return context_of(request).refusal(BUSY)
     if not isinstance(error, UsageError):
         raise error
     return context_of(request).refusal(

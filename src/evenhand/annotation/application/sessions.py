@@ -61,8 +61,7 @@ def end_session(request: Request, response: Response, kind: Kind) -> None:
     """Forget a session, here and in the browser."""
     context = context_of(request)
     _forget(request, kind)
-    name = _cookie(context, kind)
-    response.delete_cookie(name, path="/", secure=context.address.secure, httponly=True, samesite="lax")
+    _delete(context, response, kind)
 
 
 def visitor_of(request: Request, response: Response | None = None) -> str:
@@ -82,8 +81,13 @@ def visitor_of(request: Request, response: Response | None = None) -> str:
             "Please allow cookies for this address and open your link again.",
         )
     visitor = secrets.token_urlsafe(32)
-    _set(context, response, "visitor", visitor, timedelta(hours=12))
+    _set(context, response, "visitor", visitor, PERSON_LASTS)
     return visitor
+
+
+def forget_visitor(request: Request, response: Response) -> None:
+    """Take the visitor's cookie out of the browser."""
+    _delete(context_of(request), response, "visitor")
 
 
 def form_token(request: Request, owner: Session | str) -> str:
@@ -156,6 +160,12 @@ def _set(context: Context, response: Response, kind: str, value: str, lasts: tim
         secure=context.address.secure,
         httponly=True,
         samesite="lax",
+    )
+
+
+def _delete(context: Context, response: Response, kind: str) -> None:
+    response.delete_cookie(
+        _cookie(context, kind), path="/", secure=context.address.secure, httponly=True, samesite="lax"
     )
 
 

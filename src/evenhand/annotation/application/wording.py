@@ -32,10 +32,10 @@ def paragraphs(text: str) -> list[str]:
 def time_left(left: timedelta) -> str:
     """How long it is until then, as one would say it.
 
-    >>> [time_left(timedelta(seconds=s)) for s in (20, 90, 60 * 29.9, 3600 * 2.6, 86400 * 3)]
-    ['less than a minute', '1 minute', '29 minutes', '2 hours', '3 days']
+    >>> [time_left(timedelta(seconds=s)) for s in (20, 90, 60 * 29.99, 3600 * 2.6, 86400 * 3)]
+    ['less than a minute', '1 minute', '30 minutes', '2 hours', '3 days']
     """
-    seconds = left.total_seconds()
+    seconds = left.total_seconds() + 1  # what was given a moment ago is still whole
     for name, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= size * (1 if name == "minute" else 2):
             number = int(seconds // size)

@@ -90,8 +90,9 @@ def revoke(store: Store, invite: str) -> None:
 def arrive(store: Store, invite: str, now: datetime, *, external: str | None = None) -> str:
     """The pseudonym of the person who comes by an invite, made now if they are new.
 
-    external: what Prolific or MTurk calls the person (PROLIFIC_PID, workerId); the same comes back as the same person,
-    and is stored as a keyed hash alone. Raises InviteRefused for one that is unknown, revoked, expired or used up.
+    An invite of one use is a personal link: whoever comes by it again is the same person. external: what Prolific or
+    MTurk calls the person (PROLIFIC_PID, workerId); the same comes back as the same person, and is stored as a keyed
+    hash alone. Raises InviteRefused for one that is unknown, revoked, expired or used up.
     """
     pseudonym = "p-" + "".join(secrets.choice(_LETTERS) for _ in range(10))
     return store.transactions.write(
@@ -117,6 +118,8 @@ def _arrive(
         raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
     if invite.expires_at is not None and invite.expires_at <= now:
         raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
+    if invite.uses == 1 and (own := _came_by(connection, invite.id)) is not None:
+        return own
     if invite.uses is not None and invite.used >= invite.uses:
         raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
     connection.execute(
@@ -142,6 +145,12 @@ def _arrive(
     if external is not None:
         _find_kin(connection, study, key, external)
     return pseudonym
+
+
+def _came_by(connection: Connection, invite: int) -> str | None:
+    """Whose personal link an invite is."""
+    query = select(persons.c.pseudonym).where(persons.c.invite_id == invite)
+    return connection.execute(query).scalar_one_or_none()
 
 
 def _find_kin(connection: Connection, study: Row[Any], key: int, external: str) -> None:

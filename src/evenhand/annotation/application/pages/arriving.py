@@ -1,5 +1,7 @@
 """Coming by a personal link: a page with a button, so that what only looks at links uses up none."""
 
+import secrets
+
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -37,6 +39,7 @@ def knock(request: Request, token: str) -> Response:
         "arrive.html.j2",
         form_token=form_token(request, visitor),
         known=session_of(request, "person") is not None,
+        another=secrets.token_urlsafe(16),
         external={
             name: request.query_params[name][:LONGEST_NAME]
             for name in EXTERNAL
@@ -51,13 +54,14 @@ def knock(request: Request, token: str) -> Response:
 def arrive(request: Request, token: str) -> Response:
     """Let the person in."""
     context = context_of(request)
-    form = form_of(request, visitor_of(request))
+    visitor = visitor_of(request)
+    form = form_of(request, visitor)
     invite = _invite(request, token)
     within(request, "arrivals")
-    external = next(
-        (f"{whose}:{form[name][0][:LONGEST_NAME]}" for name, whose in EXTERNAL.items() if form.get(name)),
-        None,
-    )
+    named = (f"{whose}:{form[name][0][:LONGEST_NAME]}" for name, whose in EXTERNAL.items() if form.get(name))
+    again = form.get("another", ("",))[0][:LONGEST_NAME]
+    # without a name from elsewhere the browser is one: a button pressed twice lets one person in, not two
+    external = next(named, f"browser:{invite}:{visitor}:{again}")
     try:
         person = people.arrive(context.store, invite, context.clock(), external=external)
     except InviteRefused:

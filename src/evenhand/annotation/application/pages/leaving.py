@@ -5,7 +5,7 @@ from fastapi.responses import RedirectResponse
 
 from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.pages.present import person_of
-from evenhand.annotation.application.sessions import end_session, form_of, form_token
+from evenhand.annotation.application.sessions import end_session, forget_visitor, form_of, form_token
 from evenhand.annotation.store import sittings
 
 
@@ -20,6 +20,7 @@ def leave(request: Request) -> Response:
     form_of(request, person_of(request))
     response = RedirectResponse("/left", 303)
     end_session(request, response, "person")
+    forget_visitor(request, response)  # who comes next in this browser is somebody else
     return response
 
 
@@ -37,6 +38,7 @@ def withdraw(request: Request) -> Response:
     sittings.withdraw(context.store, session.subject, context.clock())
     response = RedirectResponse("/withdrawn", 303)
     end_session(request, response, "person")
+    forget_visitor(request, response)  # who comes next in this browser is somebody else
     return response
 
 

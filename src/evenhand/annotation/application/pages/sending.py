@@ -14,6 +14,8 @@ from evenhand.annotation.application.sessions import Session, form_of, single
 from evenhand.annotation.definition import Answer, Question, check_answers
 from evenhand.annotation.store import AskSurvey, LeaseLost, Shown, Step, sittings
 
+NO_QUESTION = {"": Answer(None)}
+"""Nothing that could be stored: it only asks what became of a presentation."""
 SKIP = "skip_all"
 """The button that leaves a page of the survey out."""
 
@@ -95,7 +97,7 @@ def _not_current(request: Request, session: Session, presentation: str) -> Respo
     """A form of something else: sent before, run out of time, or never this person's (then the database objects)."""
     context = context_of(request)
     try:
-        sittings.answer(context.store, session.subject, presentation, {}, context.clock())
+        sittings.answer(context.store, session.subject, presentation, NO_QUESTION, context.clock())
     except LeaseLost:
         return _on(LATE)
     return _on(BEFORE)
