@@ -285,6 +285,12 @@ def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:
     store.transactions.write(write)
 
 
+def is_paused(store: Store) -> bool:
+    """Whether nobody gets a new unit now."""
+    query = select(studies.c.paused).where(studies.c.id == store.key)
+    return bool(store.transactions.read(lambda connection: connection.execute(query).scalar_one()))
+
+
 def set_account(store: Store, name: str, password_hash: str) -> None:
     """Create an admin's account, or give it another password (its sessions end)."""
 

@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from fastapi.testclient import TestClient
 
 from evenhand.annotation import Store, begin_study, read_export
 from evenhand.annotation.application import application, set_password
-from evenhand.annotation.application.admin.agreement import LiveAgreement, live
+from evenhand.annotation.application.admin.agreement import live
+from evenhand.annotation.application.admin.kept import Kept
+from evenhand.annotation.application.admin.memory import Memory
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import Counted, Shown, administration, counted, people, sittings
 from evenhand.stats import krippendorff_alpha
@@ -129,7 +132,7 @@ def test_progress_and_sides_are_what_people_did(store: Store, clock: Clock, admi
     assert "Items complete 6 of 6" in page
     assert "People 3" in page
     assert "Seconds an item (median) 9.0" in page
-    live_now, _ = LiveAgreement(store).look(patience=10)
+    live_now, _ = Memory.of(store, clock).live.look(patience=10)
     assert live_now is not None
     assert (live_now.sides[0].left, live_now.sides[0].chosen) == (sum(lefts), 18)
     page = text_of(admin.get("/admin").text)
@@ -182,16 +185,34 @@ def test_who_is_left_out_does_not_count_towards_agreement(store: Store, clock: C
     assert len(counted(store)) == 12
 
 
-def test_numbers_are_shown_again_for_some_seconds_and_then_renewed(store: Store, clock: Clock) -> None:
-    ticks = [0.0]
-    keeping = LiveAgreement(store, lambda: ticks[0])
-    first, _ = keeping.look(patience=10)
-    judge(store, clock, first_better)
+def test_numbers_are_shown_again_for_some_seconds_and_then_renewed() -> None:
+    ticks, made = [0.0], iter(range(10))
+    keeping = Kept(lambda: next(made), fresh=10, clock=lambda: ticks[0])
+    assert keeping.look(patience=10) == (0, 0)
     ticks[0] = 9
-    assert keeping.look(patience=10) == (first, 9)
+    assert keeping.look(patience=10) == (0, 9)
     ticks[0] = 11
-    renewed, age = keeping.look(patience=10)
-    assert renewed is not None and renewed.votes == 12 and age == 0
+    assert keeping.look(patience=10) == (1, 0)
+
+
+def test_a_page_does_not_wait_for_what_takes_long() -> None:
+    ticks, go_on = [0.0], Event()
+    made = iter([lambda: "first", lambda: go_on.wait(10) and "second"])
+    keeping = Kept(lambda: next(made)(), clock=lambda: ticks[0])
+    assert keeping.look(patience=10) == ("first", 0)
+    ticks[0] = 5
+    assert keeping.look(patience=0) == ("first", 5)
+    assert keeping.look(patience=0) == ("first", 5)  # nothing is begun twice
+    go_on.set()
+    assert keeping.look(patience=10)[0] == "second"
+
+
+def test_what_fails_is_tried_again_at_the_next_look(caplog: pytest.LogCaptureFixture) -> None:
+    made = iter([lambda: 1 / 0, lambda: 7])
+    keeping = Kept(lambda: next(made)())
+    assert keeping.look(patience=10)[0] is None
+    assert keeping.look(patience=10)[0] == 7
+    assert "could not be computed" in caplog.text
 
 
 def test_people_are_found_by_state_pseudonym_and_note(store: Store, clock: Clock, admin: Browser) -> None:
@@ -292,7 +313,7 @@ def test_texts_from_outside_do_nothing(poisoned: tuple[Store, str], clock: Clock
         for payload in PAYLOADS[:3]:
             harmless(browser.log_in(payload, payload).text)
         browser.log_in()
-        LiveAgreement(store).look(10)
+        Memory.of(store, clock).live.look(10)
         for path in (
             "/admin",
             "/admin/people",
@@ -401,6 +422,6 @@ def test_alpha_of_the_page_is_that_of_the_votes(store: Store, clock: Clock) -> N
     for _ in range(3):
         judge(store, clock, rated)
     table = np.array([[value for item, value in said if item == f"item {n}"] for n in range(6)], float).T
-    found, _ = LiveAgreement(store).look(10)
+    found, _ = Memory.of(store, clock).live.look(10)
     assert found is not None and found.agreements[1].alpha is not None
     assert found.agreements[1].alpha.estimate == pytest.approx(krippendorff_alpha(table, "interval").estimate)
