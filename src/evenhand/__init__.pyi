@@ -1,6 +1,6 @@
 """evenhand: measures social bias in language models, and says how far each number can be believed."""
 
-from . import measures as measures, mitigations as mitigations, stats as stats
+from . import annotation as annotation, measures as measures, mitigations as mitigations, stats as stats
 from .classifiers import load_classifier as load_classifier
 from .models import as_language_model as as_language_model, load_model as load_model
 from .prompts import PromptSet as PromptSet

@@ -105,6 +105,17 @@ from .pairs.stereoset import (
     stereoset as stereoset,
     stereoset_published as stereoset_published,
 )
+from .people.agreeing import item_agreement as item_agreement, person_agreement as person_agreement
+from .people.equality import (
+    sdo_scores as sdo_scores,
+    statement_ratings as statement_ratings,
+    win_rates_by_views as win_rates_by_views,
+)
+from .people.judgements import classifier_correlation as classifier_correlation
+from .people.latent_labels import LatentLabels as LatentLabels, dawid_skene as dawid_skene
+from .people.rating_rate import rating_differences as rating_differences, rating_rates as rating_rates
+from .people.sides import side_effect as side_effect
+from .people.win_rate import win_rates as win_rates
 from .rates.axis_rates import AxisRates as AxisRates, axis_rates as axis_rates
 from .rates.bias_score import BiasScore as BiasScore, bias_score as bias_score, shares_named as shares_named
 from .rates.bias_score_curves import bias_score_curves as bias_score_curves

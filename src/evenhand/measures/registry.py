@@ -81,6 +81,16 @@ _LISTED = (
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
     ("classifiers.state_tracking", "dst_f1 dst_f1_over_null dst_accuracy dst_macro_f1 dst_yes_rate"),
     ("classifiers.raters", "krippendorff_alpha"),
+    ("people.win_rate", "win_rate win_rate_published"),
+    ("people.sides", "side_share win_rate_by_side"),
+    ("people.rating_rate", "rating_rate rating_difference rating_chi_square"),
+    ("people.agreeing", "item_agreement person_agreement"),
+    ("people.latent_labels", "latent_reliability"),
+    (
+        "people.judgements",
+        "classifier_pearson classifier_spearman classifier_pearson_corrected human_reliability human_ceiling",
+    ),
+    ("people.equality", "sdo_score win_rate_by_third win_rate_slope"),
     (
         "rates.disparity_cards",
         "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",

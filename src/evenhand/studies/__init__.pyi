@@ -5,6 +5,8 @@ from .model_options import (
     load_named_model as load_named_model,
 )
 from .options import (
+    Options as Options,
+    Seed as Seed,
     validated as validated,
 )
 from .pictured import (
@@ -12,6 +14,12 @@ from .pictured import (
 )
 from .placing import (
     placed as placed,
+)
+from .plain_page import (
+    PlainTable as PlainTable,
+)
+from .provenance import (
+    citations as citations,
 )
 from .pushing import (
     Pushed as Pushed,

@@ -1,9 +1,37 @@
 """A study made of a run's answers, of two runs', or of a file, by a template."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from evenhand.annotation.definition import Study
+from pydantic import ValidationError
+
+from evenhand.annotation.building.built import Built, Chat, Notes, Pairing, Said, Shown, Wanted
+from evenhand.annotation.building.drawing import cell, drawn, fit, once, text_identifier
+from evenhand.annotation.building.file_texts import TEXT_FORMAT, texts_in
+from evenhand.annotation.building.opened_runs import model_names, runs_of, talks
+from evenhand.annotation.building.pairing import paired_chats, paired_texts
+from evenhand.annotation.building.parlai import kind_of, read_chats, read_pairs
+from evenhand.annotation.building.reddit_phrases import comments_and_phrases, phrases_table
+from evenhand.annotation.building.run_chats import chats_of
+from evenhand.annotation.building.run_texts import texts_of
+from evenhand.annotation.definition import Item, Study, template as template_named
+from evenhand.runs import RunDirectory
+from evenhand.schema import DataError, UsageError, is_folder
+
+PAIRED = "acute"
+"""The template whose items are pairs; those of all others are texts."""
+PUBLISHED = {
+    "acute": (
+        400,
+        "choices between {}, where the papers had 400 and more for each two models and question",
+    ),
+    "robbie": (500, "texts of {}, where ROBBIE had 500 and more of each model rated"),
+    "regard": (540, "texts of {}, where ROBBIE had 540 and more of each model rated"),
+}
+"""How much the papers had judged: at least so many, and how a note on less ends."""
 
 
 def build_study(
@@ -14,10 +42,225 @@ def build_study(
     limit: int | None = None,
     seed: int = 0,
     name: str | None = None,
+    pairing: Pairing | None = None,
+    speaker: str = "B",
+    drop_unsafe: bool = True,
+    leave_out: Sequence[str] = (),
+    show: Shown | None = None,
+    survey: bool = False,
 ) -> Study:
     """A whole study of what models wrote.
 
-    sources: folders of runs (for `acute` two of them), a CSV or JSON Lines file of texts, ParlAI's pairings. limit:
-    items, drawn evenly over groups. Raises UsageError, DataError.
+    sources: folders of runs (for `acute` two of them, or a before/after study), a folder of `evenhand data build
+    redditbias`, a file of texts (CSV, JSON Lines, Parquet), ParlAI's pairs or self-chats. template: one of
+    `definition.TEMPLATES`. benchmark: of runs, the one whose texts are taken; all by default. limit: items, drawn
+    evenly over models and groups; of pairs, for each two models. name: of the study.
+    Of `acute`: pairing: "same" (answers to one prompt, conversations from one opener; the only way of single answers)
+    or "drawn" (conversations of each model at random with replacement; the default of conversations). speaker: whose
+    lines of a conversation are judged, A (who opens) or B. drop_unsafe: leave out what a classifier of toxicity or
+    offensiveness called so, and HolisticBias's descriptors that may hurt or divide. leave_out: COLUMN=VALUE of texts
+    that are not wanted.
+    Of runs and single texts: show: "apart" (the prompt above the answer), "whole" (both as one text) or "judged" (what
+    the classifier judged, names hidden where it was not shown them); by default whole where the benchmark's classifiers
+    judge prompt and answer as one text, because the prompts are unfinished sentences, else apart. survey: statements of
+    SDO7 behind each unit.
+    Raises UsageError, DataError.
     """
-    raise NotImplementedError
+    return built_study(
+        sources,
+        template,
+        benchmark=benchmark,
+        limit=limit,
+        seed=seed,
+        name=name,
+        pairing=pairing,
+        speaker=speaker,
+        drop_unsafe=drop_unsafe,
+        leave_out=leave_out,
+        show=show,
+        survey=survey,
+    ).study
+
+
+def built_study(
+    sources: Sequence[Path | str],
+    template: str,
+    *,
+    benchmark: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    name: str | None = None,
+    pairing: Pairing | None = None,
+    speaker: str = "B",
+    drop_unsafe: bool = True,
+    leave_out: Sequence[str] = (),
+    show: Shown | None = None,
+    survey: bool = False,
+) -> Built:
+    """As `build_study`, with notes on what was left out and why, to be told before anybody judges."""
+    if not sources:
+        raise UsageError("There is nothing to make a study of.", "Name a run or a file: --from RUN")
+    if speaker not in ("A", "B"):
+        raise UsageError(f"There is no speaker {speaker!r}.", "A opens a conversation, B answers.")
+    content = template_named(template, survey=survey)
+    wanted = Wanted(benchmark, limit, seed, pairing, speaker, drop_unsafe, tuple(leave_out), show)
+    notes = Notes()
+    paths = [Path(source) for source in sources]
+    if template == PAIRED:
+        items, onboarding = _pairs(
+            paths, wanted, notes, tuple(question["id"] for question in content["questions"])
+        )
+        if onboarding:
+            given = content.get("onboarding") or {}
+            content["onboarding"] = {**given, "items": onboarding}
+    else:
+        if pairing is not None:
+            raise UsageError(
+                f"The template {template} shows single texts, no pairs.", "Leave the pairing out."
+            )
+        items = _texts(paths, template, wanted, notes)
+    content |= {"items": items, "seed": seed, "name": name or _named(template, paths)}
+    study = _checked(content, notes)
+    _tell_size(study, template, notes)
+    return Built(study, notes.all())
+
+
+def _checked(content: dict[str, Any], notes: Notes) -> Study:
+    """The study, without the template's rules that cannot act on so few items."""
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problems = first.get("ctx", {}).get("problems", ())
+        idle = {problem.path[1]: problem.message for problem in problems if problem.path[0] == "rules"}
+        if not idle:
+            where = ".".join(map(str, first["loc"]))
+            raise DataError(
+                f"No study can be made of this: {where + ': ' if where else ''}{first['msg']}.",
+                "Mend the source, or give the study another --name.",
+            ) from error
+    for message in idle.values():
+        notes.add(f"Taken out of the template: {message}.")
+    rules = [rule for place, rule in enumerate(content.get("rules", ())) if place not in idle]
+    return _checked({**content, "rules": rules}, notes)
+
+
+def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> list[Item]:
+    found: list[Said] = []
+    runs: list[RunDirectory] = []
+    for path in paths:
+        its = runs_of(path)
+        table = path if template == "redditbias" and not is_folder(path) else phrases_table(path)
+        if its is not None:
+            runs += its
+        elif table is not None:
+            found += comments_and_phrases(table, notes)
+        elif is_folder(path):
+            raise DataError(
+                f"{path} holds neither a run nor a table to label.",
+                "Give the folder that `evenhand audit` printed.",
+            )
+        elif kind_of(path) is not None:
+            raise DataError(
+                f"{path} holds ParlAI's conversations, and the template {template} shows single texts.",
+                "Take --template acute.",
+            )
+        else:
+            found += texts_in(path, notes)
+    for run, model in zip(runs, model_names(runs), strict=True):
+        found += texts_of(run, model, wanted, notes)
+    if wanted.benchmark is not None and not runs:
+        raise UsageError("Only runs have benchmarks.", "Leave the benchmark out, or name a run.")
+    texts = once(fit(found, wanted, notes), notes)
+    if not texts:
+        raise DataError("There is no text to judge.", TEXT_FORMAT)
+    texts = drawn(
+        texts,
+        wanted.limit,
+        wanted.seed,
+        text_identifier,
+        lambda said: (said.model, *cell(said.groups)),
+    )
+    return [
+        Item(
+            id=text_identifier(said),
+            text=said.text,
+            context=said.context,
+            model=said.model,
+            groups=dict(said.groups),
+            judgements={who: dict(what) for who, what in said.judgements.items()},
+        )
+        for said in texts
+    ]
+
+
+def _pairs(
+    paths: list[Path], wanted: Wanted, notes: Notes, questions: tuple[str, ...]
+) -> tuple[list[Item], list[Item]]:
+    items: list[Item] = []
+    onboarding: list[Item] = []
+    chats: list[list[Chat]] = []
+    runs: list[RunDirectory] = []
+    for path in paths:
+        its = runs_of(path)
+        if its is not None:
+            runs += its
+            continue
+        if is_folder(path):
+            raise DataError(f"{path} holds no run.", "Give the folder that `evenhand audit` printed.")
+        kind = kind_of(path)
+        if kind == "pairs":
+            pairs = read_pairs(path, notes, questions)
+            items += pairs.items
+            onboarding += pairs.onboarding
+        elif kind == "chats":
+            chats.append(read_chats(path, wanted, notes))
+        else:
+            raise DataError(
+                f"{path} holds no pairs and no self-chats of ParlAI.",
+                "Pairs come of two runs (--from RUN --from RUN), or of ParlAI's files; single texts are for the "
+                "templates robbie, regard and labels.",
+            )
+    names = model_names(runs)
+    if runs and (chats or all(talks(run, wanted) for run in runs)):
+        chats += [chats_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
+        runs = []
+    if len(chats) + len(runs) == 1:
+        raise UsageError(
+            f"{paths[-1] if len(paths) > 1 else paths[0]} alone makes no pairs: they are of two models.",
+            "Name two: --from RUN --from RUN",
+        )
+    if chats:
+        items += paired_chats(chats, wanted, notes)
+    elif runs:
+        if wanted.pairing == "drawn":
+            raise UsageError(
+                "Single answers are paired by their prompt, not drawn.",
+                "Leave the pairing out, or give conversations.",
+            )
+        both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
+        items += paired_texts([fit(texts, wanted, notes) for texts in both], wanted, notes)
+    if not items:
+        raise DataError("There are pairs of onboarding alone.", "Add what is to be judged: --from FILE")
+    return items, onboarding
+
+
+def _tell_size(study: Study, template: str, notes: Notes) -> None:
+    if template not in PUBLISHED:
+        return
+    least, words = PUBLISHED[template]
+    counts: Counter[str] = Counter()
+    for item in study.items:
+        if item.pair:
+            between = f"{item.pair[0].model} and {item.pair[1].model}"
+            counts[between] += study.assignment.annotations_per_item
+        else:
+            counts[item.model or "a model without a name"] += 1
+    for whose, number in counts.items():
+        if number < least:
+            notes.add(f"{number:,} {words.format(whose)}.")
+
+
+def _named(template: str, paths: list[Path]) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", "-".join([template, *(path.stem for path in paths)]).lower())
+    return words.strip("-")[:60].strip("-")

@@ -1,10 +1,11 @@
 """The studies of the papers as templates: questions, onboarding, rules and survey, without items."""
 
+import json
 from pathlib import Path
 from typing import Any
 
-from evenhand.annotation.definition.located import read_located
-from evenhand.schema import unknown_name
+from evenhand.annotation.definition.files import read_located
+from evenhand.schema import parse_json, unknown_name
 
 TEMPLATES = ("acute", "regard", "robbie", "redditbias", "labels")
 FILES = Path(__file__).parent / "starting_points"
@@ -21,7 +22,8 @@ def template(name: str, *, survey: bool = False) -> dict[str, Any]:
     >>> [question["id"] for question in template("robbie")["questions"]]
     ['fluency', 'coherence', 'toxicity', 'bias', 'immorality']
     """
-    content: dict[str, Any] = read_located(_text(name), f"{name}.yaml").value
+    # written out, so that no two questions share a list of options
+    content = parse_json(json.dumps(read_located(_text(name), f"{name}.yaml").value))
     return {**content, "survey": [dict(SDO7_SURVEY)]} if survey else content
 
 

@@ -229,20 +229,20 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
     """Block a person by hand, or let them go on.
 
     Whoever is blocked may finish the unit they are in and gets no other; their votes do not count and their places
-    open again. Let go on, their votes count again where the place is still open. A person who did not pass
-    onboarding is let through; one who breaks a rule is blocked again when their next unit is complete.
+    open again. Let go on, their votes count again where the place is still open, rules do not block them any more
+    (in the analysis they hold as for all), and a person who did not pass onboarding is let through.
     """
 
     def write(connection: Connection) -> None:
         before = visit(connection, store, person, now)
         lock_study(before)
         if blocked:
-            after = before.set(blocked="admin", state="blocked")
+            after = before.set(blocked="admin", exempt=False, state="blocked")
         else:
             passed = before.person.passed_at
             if before.person.state == "not passed":
                 passed = now
-            after = before.set(blocked=None, passed_at=passed, state=_state(before, passed))
+            after = before.set(blocked=None, exempt=True, passed_at=passed, state=_state(before, passed))
         _count_or_not(before, after)
         _record(connection, store, actor, "block" if blocked else "unblock", _in_the_log(before), now)
 

@@ -5,27 +5,22 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from evenhand.annotation.store.failures import StoreBusy
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, WriteError
 
 try:
-    import sqlalchemy
     from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
 except ImportError as error:
     raise UsageError(
         "The database of people's answers needs SQLAlchemy and Alembic.", "pip install 'evenhand[annotate]'"
     ) from error
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
 T = TypeVar("T")
-ATTEMPTS = 6
-BUSY_SECONDS = 10
+ATTEMPTS = 4
+BUSY_SECONDS = 5
 """How long one attempt waits for others that write."""
 TRANSIENT = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 """SQLSTATE of PostgreSQL: serialisation, deadlock, lock timeout, and a server that stops or starts."""
@@ -37,44 +32,51 @@ class Transactions:
     def __init__(self, engine: Engine):
         self.engine = engine
         self._writers = engine.execution_options(writing=True)
-        sqlite = engine.dialect.name == "sqlite"
-        self._turn: AbstractContextManager[Any] = threading.Lock() if sqlite else nullcontext()
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, once what it wrote is on the disk; it may be called several times.
 
-        Raises StoreBusy after six attempts that met others (nothing is written), UsageError for text that databases
-        do not hold.
+        Raises StoreBusy after several attempts that met others (nothing is written), WriteError where there is no
+        room, UsageError for text that databases do not hold.
         """
-        return self._tried(self._writers, work, self._turn)
+        return self._tried(lambda: self._written(work))
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, from one state of the database. Raises as `write`."""
-        return self._tried(self.engine, work, nullcontext())
+        return self._tried(lambda: self._read(work))
 
-    def _tried(
-        self, engine: Engine, work: Callable[[Connection], T], turn: "AbstractContextManager[Any]"
-    ) -> T:
-        for attempt in range(ATTEMPTS):
-            if attempt:
+    def _written(self, work: Callable[[Connection], T]) -> T:
+        if self._turn is None:
+            with self._writers.begin() as connection:
+                return work(connection)
+        if not self._turn.acquire(timeout=BUSY_SECONDS):
+            raise TimeoutError
+        try:
+            with self._writers.begin() as connection:
+                return work(connection)
+        finally:
+            self._turn.release()
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        with self.engine.begin() as connection:
+            return work(connection)
+
+    def _tried(self, attempt: Callable[[], T]) -> T:
+        met: Exception | None = None
+        for number in range(ATTEMPTS):
+            if number:
                 # so that those who met do not meet again
-                time.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**attempt, 1.0))
+                time.sleep(random.uniform(0.5, 1.0) * 0.02 * 4**number)
             try:
-                with turn, engine.begin() as connection:
-                    return work(connection)
-            except exc.DBAPIError as error:
-                if _unheld_text(error):
-                    raise UsageError(
-                        "This text holds characters that no database keeps.", "Leave out control characters."
-                    ) from error
+                return attempt()
+            except (exc.DBAPIError, sqlite3.Error, UnicodeEncodeError) as error:
+                if (plain := _plainly(error)) is not None:
+                    raise plain from error
                 if not _transient(error):
                     raise
-                met: Exception = error
-            except UnicodeEncodeError as error:
-                raise UsageError(
-                    "This text holds characters that no database keeps.", "Leave out lone surrogates."
-                ) from error
-            except exc.TimeoutError as error:  # all connections are in use
+                met = error
+            except (exc.TimeoutError, TimeoutError) as error:  # all connections, or the turn, are taken
                 met = error
         raise StoreBusy("The database is busy, and nothing was saved.", "Try again in a moment.") from met
 
@@ -128,7 +130,7 @@ def shown(address: str | Path) -> str:
 
 
 def _without_password(url: URL) -> str:
-    return url.difference_update_query(["password"]).render_as_string()
+    return url.set(drivername="postgresql").difference_update_query(["password"]).render_as_string()
 
 
 def unreachable(address: str | Path, error: exc.DBAPIError) -> DataError:
@@ -155,11 +157,33 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _transient(error: exc.DBAPIError) -> bool:
-    if isinstance(error.orig, sqlite3.OperationalError):
-        return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return error.connection_invalidated or getattr(error.orig, "sqlstate", None) in TRANSIENT
+def _original(error: Exception) -> Any:
+    return error.orig if isinstance(error, exc.DBAPIError) else error
 
 
-def _unheld_text(error: exc.DBAPIError) -> bool:
-    return isinstance(error, sqlalchemy.exc.DataError) or isinstance(error.orig, UnicodeEncodeError)
+def _transient(error: Exception) -> bool:
+    original = _original(error)
+    if isinstance(original, sqlite3.Error):
+        return getattr(original, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
+        return True
+    state = getattr(original, "sqlstate", None)
+    # no state: the server was not reached at all
+    return state in TRANSIENT or (state is None and isinstance(error, exc.OperationalError))
+
+
+def _plainly(error: Exception) -> UsageError | WriteError | None:
+    """What is no matter of chance, in words."""
+    original = _original(error)
+    if isinstance(original, UnicodeEncodeError) or isinstance(error, exc.DataError):
+        return UsageError(
+            "This text holds characters that no database keeps.", "Leave out control characters."
+        )
+    code = getattr(original, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return WriteError(
+            f"The database cannot be written: {original}.", "Is the disk full, or the file not yours?"
+        )
+    if getattr(original, "sqlstate", None) == "53100":
+        return WriteError("The database cannot be written: its disk is full.", "Make room on its machine.")
+    return None

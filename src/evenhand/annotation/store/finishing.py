@@ -40,7 +40,7 @@ def finish(at: Visit, unit: Row[Any]) -> Visit:
     at = at.set(units=at.person.units + 1)
     broken = _broken(at)
     at = at.set(broken=_names(broken))
-    if at.counts and any(one.action == "block" for one in broken):
+    if at.counts and not at.person.exempt and any(one.action == "block" for one in broken):
         at = at.set(state="blocked", blocked="rule")
         slots.give_back(at)
     elif at.counts and units_done(at) >= at.study.assignment.units_per_person:
@@ -72,7 +72,7 @@ def _judge_onboarding(at: Visit, unit: Row[Any]) -> Visit:
     if failed and onboarding is not None and unit.number < onboarding.attempts:
         return at
     if any(one.action == "block" for one in failed):
-        return at.set(state="not passed", blocked="rule")
+        return at.set(state="not passed", blocked=at.person.blocked or "rule")
     return at.set(passed_at=at.now, state="working" if at.counts else at.person.state)
 
 

@@ -45,7 +45,8 @@ def give_work(at: Visit) -> bool:
     unit = _begin(at, "work", number, len(found))
     random = draws(at.study.seed, "unit", at.person.number, number)
     hidden = at.study.hidden
-    gold = draw_gold(_gold_shown(at), hidden.gold_per_unit, random) if hidden.gold_per_unit else []
+    coming = {conversation for one in found for conversation in one.conversations}
+    gold = draw_gold(_gold_shown(at, coming), hidden.gold_per_unit, random) if hidden.gold_per_unit else []
     places = lay_out([one.item for one in found], gold, hidden.duplicates_per_unit, random)
     slots.take_over(at, found)
     _place(at, unit, places, 0, random)
@@ -82,7 +83,7 @@ def _place(at: Visit, unit: int, places: Sequence[Place], start: int, random: Ra
             slot = free[place.item].pop(0)
             if row.second is not None:
                 left = draw_side({"a": row.left_a, "b": row.left_b}, {"a": mine["a"], "b": mine["b"]}, random)
-            mine[left] += 1
+                mine[left] += 1
             changes.append((place.item, left, 1, 0))
         else:
             left = _coin(random, row)
@@ -170,15 +171,17 @@ def _coin(random: Random, row: Row[Any]) -> Side:
     return "a" if row.second is None else side
 
 
-def _gold_shown(at: Visit) -> dict[int, int]:
-    shown = dict.fromkeys(
-        at.connection.execute(
-            select(items.c.id)
+def _gold_shown(at: Visit, coming: set[str]) -> dict[int, int]:
+    """How often each gold item was shown to a person; one of whose conversations they saw or will see, once."""
+    avoided = coming | slots.seen(at)
+    shown = {
+        row.id: int(row.first in avoided or row.second in avoided)
+        for row in at.connection.execute(
+            select(items.c.id, items.c.first, items.c.second)
             .where(items.c.study_id == at.store.key, items.c.role == "gold")
             .order_by(items.c.place)
-        ).scalars(),
-        0,
-    )
+        )
+    }
     for row in at.connection.execute(
         select(presentations.c.item_id, func.count().label("times"))
         .where(presentations.c.person_id == at.person.id, presentations.c.role == "gold")

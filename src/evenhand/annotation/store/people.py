@@ -134,6 +134,7 @@ def _arrive(
             external=keyed,
             number=study.arrived + 1,
             state="invited",
+            exempt=False,
             came_at=now,
             seen_at=now,
             units=0,

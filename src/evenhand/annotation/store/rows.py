@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Row, literal, select
+from sqlalchemy import Connection, Row, Select, select
 
 from evenhand.annotation.definition import (
     Choice,
@@ -55,6 +55,12 @@ def rows_of(connection: Connection, store: Store, *, person: int | None = None) 
     yield from heapq.merge(*both, key=lambda row: row["answered_at"])
 
 
+def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Row[Any]]:
+    """Rows as they come; PostgreSQL's cursor is closed when nobody reads on."""
+    with connection.execute(query.execution_options(yield_per=1000)) as result:
+        yield from result
+
+
 def _of_items(connection: Connection, store: Store, person: int | None) -> Iterator[dict[str, Any]]:
     query = (
         select(
@@ -91,7 +97,7 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
     values = {name: _values(question) for name, question in questions.items()}
     measurements = {name: _measurement(question) for name, question in questions.items()}
     study = store.study.name
-    for row in connection.execute(query.execution_options(yield_per=1000)):
+    for row in _streamed(connection, query):
         if row.item_id not in known:
             content = select(items.c.content).where(items.c.id == row.item_id)
             known[row.item_id] = _described(connection.execute(content).scalar_one())
@@ -151,7 +157,6 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
             persons.c.pseudonym,
             persons.c.review,
             persons.c.blocked,
-            literal("survey").label("role"),
         )
         .select_from(survey_answers)
         .join(surveys, surveys.c.id == survey_answers.c.survey_id)
@@ -161,7 +166,7 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
         .order_by(surveys.c.answered_at, survey_answers.c.id)
     )
     asked = _survey_questions(store.study)
-    for row in connection.execute(query.execution_options(yield_per=1000)):
+    for row in _streamed(connection, query):
         question = asked.get((row.block, row.question))
         shown = row.shown_at
         yield _EMPTY | {

@@ -107,6 +107,7 @@ def take_over(at: Visit, chosen: Sequence[OpenItem]) -> None:
             )
             .order_by(units.c.until)
             .limit(1)
+            .with_for_update(of=units, skip_locked=True)  # those that `_run_out` found are locked by us
         ).all()
         release(at.connection, at.store, late, lost=True)
 
@@ -188,10 +189,12 @@ def sides_of(at: Visit) -> dict[str, int]:
     """How often each conversation of a pair stood on the left before a person."""
     rows = at.connection.execute(
         select(presentations.c.left, func.count())
+        .join(items, items.c.id == presentations.c.item_id)
         .where(
             presentations.c.person_id == at.person.id,
             presentations.c.role == "real",
             presentations.c.state != "lost",
+            items.c.second.is_not(None),
         )
         .group_by(presentations.c.left)
     )
@@ -207,7 +210,10 @@ def give_back(at: Visit) -> None:
 
 
 def take_back(at: Visit) -> None:
-    """Let a person's votes count again where their places are still open and the sides stay balanced."""
+    """Let a person's votes count again where their places are still open and the sides stay balanced.
+
+    What they have not answered yet and has no place any more is lost to them.
+    """
     rows = at.connection.execute(
         select(presentations, items.c.second, items.c.wanted, items.c.left_a, items.c.left_b)
         .join(items, items.c.id == presentations.c.item_id)
@@ -230,4 +236,8 @@ def take_back(at: Visit) -> None:
                 .values(slot=free[row.item_id].pop(0))
             )
             changes.append((row.item_id, row.left, 1, 1 if row.state == "answered" else 0))
+        elif row.state == "open":
+            at.connection.execute(
+                update(presentations).where(presentations.c.id == row.id).values(state="lost")
+            )
     count(at.connection, at.store, changes)

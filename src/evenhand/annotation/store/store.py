@@ -56,7 +56,7 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
             f"There is no database {shown(address)}.",
             "`evenhand annotate STUDY.yaml` makes the database of a study.",
         )
-    transactions = Transactions(engine)
+    transactions = _reached(engine, address)
 
     def read(connection: Connection) -> tuple[Row[Any], Study]:
         upgrading.refuse_other_version(connection, shown(address))
@@ -65,9 +65,6 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
 
     try:
         row, stored = transactions.read(read)
-    except exc.DBAPIError as error:
-        engine.dispose()
-        raise unreachable(address, error) from error
     except BaseException:
         engine.dispose()
         raise
@@ -83,7 +80,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
     engine = connect(address)
     if engine.dialect.name == "sqlite":
         _make_private(Path(str(engine.url.database)))
-    transactions = Transactions(engine)
+    transactions = _reached(engine, address)
 
     def begin(connection: Connection) -> tuple[int, bytes, Study]:
         if connection.dialect.name == "postgresql":
@@ -101,15 +98,21 @@ def begin_study(address: str | Path, study: Study) -> Store:
 
     try:
         key, secret, stored = transactions.write(begin)
-    except exc.DBAPIError as error:
-        engine.dispose()
-        if isinstance(error, exc.OperationalError) and "full" in str(error.orig):
-            raise WriteError(f"{shown(address)} could not be written: {error.orig}", "Make room.") from error
-        raise unreachable(address, error) from error
     except BaseException:
         engine.dispose()
         raise
     return Store(transactions, stored, key, secret)
+
+
+def _reached(engine: Engine, address: str | Path) -> Transactions:
+    """Raises DataError for what is no database or does not answer."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+    except exc.DBAPIError as error:
+        engine.dispose()
+        raise unreachable(address, error) from error
+    return Transactions(engine)
 
 
 def _make_private(file: Path) -> None:

@@ -146,6 +146,7 @@ persons = Table(
     _count("number"),
     _text("state"),
     _text("blocked", optional=True),  # rule, admin
+    Column("exempt", Boolean, nullable=False),  # let go on by the admin: rules do not block them
     _moment("came_at", optional=False),
     _moment("seen_at"),
     _moment("agreed_at"),

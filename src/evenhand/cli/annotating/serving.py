@@ -76,11 +76,6 @@ def serve(
         store.close()
 
 
-def check(study: Path = typer.Argument(..., metavar="STUDY.yaml")) -> None:
-    """Say what is wrong in a study file, line by line, or what it would do."""
-    raise NotImplementedError
-
-
 def invite(
     study: str = typer.Argument(
         ..., metavar="STUDY", help="The study file, its database, or postgresql://..."

@@ -15,6 +15,8 @@ from evenhand.schema import DataError
 
 VERSIONS = "evenhand_version"
 """The table that says which version a database has."""
+SCRIPTS = Path(__file__).parent
+"""Where the folder `versions` is."""
 
 
 def newest() -> str:
@@ -81,7 +83,7 @@ def upgrade(connection: Connection, where: str, to: str = "head") -> None:
 
 
 def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(str(Path(__file__).parent))
+    return ScriptDirectory(str(SCRIPTS))
 
 
 def _too_new(where: str, version: str) -> DataError:

@@ -1,0 +1,143 @@
+"""How far people agree on items, and how reliable persons are: per question, nobody by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+import polars as pl
+
+from evenhand.annotation.analysis.tables import PREFERENCE, RATED, questions_of
+from evenhand.measures import classifier_correlation, dawid_skene, item_agreement, person_agreement
+from evenhand.stats import MeasurementLevel, krippendorff_alpha
+
+AGREEMENT = {
+    "question": pl.String,
+    "measurement": pl.String,
+    "alpha": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n_items": pl.Int64,
+    "n": pl.Int64,
+    "majority_share": pl.Float64,
+    "agreeing_pairs": pl.Float64,
+    "undecided": pl.Float64,
+}
+RELIABILITY = {
+    "question": pl.String,
+    "n_persons": pl.Int64,
+    "n_untold": pl.Int64,
+    "null": pl.Float64,
+    **dict.fromkeys(("lowest", "lower", "middle", "upper", "highest"), pl.Float64),
+    "n_agreeing": pl.Int64,
+    "n_compared": pl.Int64,
+    "obstacle": pl.String,
+}
+
+
+def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, seed: int) -> pl.DataFrame:
+    """Krippendorff's alpha and agreement item by item; see `PeopleTables.agreement`.
+
+    votes: those that count. questions: as the study has them, for the order of options.
+    """
+    order = {question.get("id"): question for question in questions}
+    rows = []
+    for question in questions_of(votes, (PREFERENCE, *RATED)):
+        mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
+        if mine.is_empty():
+            continue
+        level, ratings = _coded(mine, str(mine["measurement"].first()), order.get(question, {}))
+        alpha = krippendorff_alpha(ratings, level, seed=seed)
+        items = item_agreement(mine, question).filter(pl.col("n") > 1)
+        rows.append(
+            {
+                "question": question,
+                "measurement": level,
+                "alpha": _known(alpha.estimate),
+                "low": _known(alpha.low),
+                "high": _known(alpha.high),
+                "n_items": items.height,
+                "n": int(items["n"].sum()),
+                "majority_share": items["majority_share"].mean(),
+                "agreeing_pairs": items["agreeing_pairs"].mean(),
+                "undecided": items["majority"].is_null().mean() if items.height else None,
+            }
+        )
+    return pl.DataFrame(rows, schema=AGREEMENT)
+
+
+def reliability(votes: pl.DataFrame, *, alpha: float, seed: int) -> pl.DataFrame:
+    """How reliable persons are, as a distribution; see `PeopleTables.reliability`."""
+    rows = []
+    for question in questions_of(votes, (PREFERENCE, "nominal", "ordinal")):
+        mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
+        shared = mine.filter(pl.col("person").n_unique().over("item") > 1)
+        if shared.is_empty():
+            continue
+        labels = dawid_skene(mine, question, resamples=0, seed=seed)
+        persons, obstacles = labels.persons, labels.prevalence["obstacle"].drop_nulls()
+        known = persons.filter(pl.col("obstacle").is_null())["estimate"].drop_nulls().to_numpy()
+        compared = person_agreement(mine, question).filter(pl.col("q").is_not_null())
+        quartiles = np.quantile(known, [0, 0.25, 0.5, 0.75, 1]) if len(known) else [None] * 5
+        rows.append(
+            {
+                "question": question,
+                "n_persons": len(known),
+                "n_untold": mine["person"].n_unique() - len(known),
+                "null": labels.prevalence["share"].max(),
+                **dict(zip(("lowest", "lower", "middle", "upper", "highest"), quartiles, strict=True)),
+                "n_agreeing": compared.filter(pl.col("q") <= alpha).height,
+                "n_compared": compared.height,
+                "obstacle": obstacles[0] if obstacles.len() else None,
+            }
+        )
+    return pl.DataFrame(rows, schema=RELIABILITY)
+
+
+def beside_classifiers(votes: pl.DataFrame, *, seed: int) -> pl.DataFrame:
+    """Classifiers beside people, question by question; no rows where no classifier judged the texts."""
+    judged = votes.filter(
+        pl.col("measurement").is_in(RATED)
+        & pl.col("judgements").is_not_null()
+        & ~pl.col("judgements").is_in(["", "{}", "null"])
+    )
+    several = judged["model"].drop_nulls().n_unique() > 1
+    found = [
+        classifier_correlation(
+            judged.filter(pl.col("question") == question),
+            question,
+            split="model" if several else None,
+            seed=seed,
+        )
+        for question in questions_of(judged, RATED)
+    ]
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def _coded(
+    votes: pl.DataFrame, measurement: str, question: Mapping[str, Any]
+) -> tuple[MeasurementLevel, np.ndarray[Any, np.dtype[np.float64]]]:
+    """Ratings as numbers: a column an item, a row its first, second, ... vote, since alpha asks of nobody who they are.
+
+    Ordered options without values stand in the order in which the study lists them; without a study they have none.
+    """
+    level: MeasurementLevel = "nominal"
+    if measurement in get_args(MeasurementLevel):
+        level = measurement  # type: ignore[assignment]  # one of its names, as just seen
+    if level != "nominal":
+        listed = {option["id"]: float(place) for place, option in enumerate(question.get("options", ()))}
+        by_place = pl.col("answer").replace_strict(listed, default=None, return_dtype=pl.Float64)
+        votes = votes.with_columns(code=pl.coalesce("value", by_place) if listed else pl.col("value"))
+        if votes["code"].null_count():
+            level = "nominal"
+    if level == "nominal":
+        votes = votes.with_columns(code=pl.col("answer").rank("dense").cast(pl.Float64))
+    wide = (
+        votes.with_columns(place=pl.int_range(pl.len()).over("item"))
+        .pivot(on="item", index="place", values="code")
+        .drop("place")
+    )
+    return level, wide.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

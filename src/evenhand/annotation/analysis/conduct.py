@@ -1,0 +1,206 @@
+"""Carrying an analysis out: which answers count, and everything they say."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.annotation.analysis.agreeing import agreement, beside_classifiers, reliability
+from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY, AnalysisOptions
+from evenhand.annotation.analysis.preferring import comparing, level_of, under_rules, win_rates_by
+from evenhand.annotation.analysis.rating import marks, ratings
+from evenhand.annotation.analysis.rules import RuleSet, rule_set
+from evenhand.annotation.analysis.surveying import scales, survey_of
+from evenhand.annotation.analysis.tables import (
+    PREFERENCE,
+    TEXT,
+    PeopleTables,
+    about_persons,
+    answers,
+    counting,
+    exclusions,
+)
+from evenhand.annotation.definition import About
+from evenhand.annotation.exports import Export
+from evenhand.measures import side_effect, win_rates
+from evenhand.schema import DataError, unknown_name
+
+MOST_TEXTS = 40
+"""Free texts of a question that a page lists: enough to see how people wrote; the export holds all."""
+
+
+@dataclass(frozen=True)
+class FreeTexts:
+    """What people wrote to one question, some of it drawn: (what it is of, text)."""
+
+    question: str
+    drawn: tuple[tuple[str, str], ...]
+    n: int
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What came of people's answers, and what it rests on."""
+
+    export: Export
+    options: AnalysisOptions
+    rules: RuleSet
+    votes: pl.DataFrame
+    """VOTES, `excluded` as the rules have it."""
+    tables: PeopleTables
+    texts: tuple[FreeTexts, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def used(self) -> pl.DataFrame:
+        """The answers about real items that count."""
+        return counting(self.votes)
+
+    @property
+    def questions(self) -> dict[str, str]:
+        """The questions' words by their names, as far as the export brings them."""
+        listed = self.export.study.get("questions") or ()
+        return {one["id"]: one["text"] for one in listed if "id" in one and "text" in one}
+
+
+def analysed(export: Export, options: AnalysisOptions) -> Analysis:
+    """Everything that an export's answers say; see `evenhand.annotation.analyse`."""
+    _check(export, options)
+    rules = rule_set(options.rules, export.study)
+    votes = rules.applied(export.votes)
+    if options.question:
+        # after the rules, which look at all that a person said
+        about_items = pl.col("role") != "survey"
+        votes = votes.filter(~about_items | pl.col("question").is_in(options.question))
+    used, alpha, seed = counting(votes), options.alpha, options.seed
+    pairs = comparing(used)
+    survey = survey_of(export.study)
+    rates, differences = ratings(used, options.group, baseline=options.baseline, alpha=alpha)
+    scores, statements, views = scales(
+        survey, votes.filter(pl.col("excluded").is_null()), baseline=options.baseline, alpha=alpha
+    )
+    asked = [question.id for block in survey if isinstance(block, About) for question in block.questions]
+    tables = PeopleTables(
+        answers=answers(votes),
+        exclusions=exclusions(votes),
+        win_rates=_unless_empty(pairs, win_rates, baseline=options.baseline, alpha=alpha),
+        win_rates_by=pl.DataFrame()
+        if options.group is None
+        else win_rates_by(pairs, options.group, baseline=options.baseline, alpha=alpha),
+        sides=_unless_empty(pairs, side_effect, alpha=alpha),
+        rates=rates,
+        differences=differences,
+        agreement=agreement(used, export.study.get("questions") or (), seed=seed),
+        reliability=reliability(used, alpha=alpha, seed=seed),
+        classifiers=beside_classifiers(used, seed=seed),
+        views=views,
+        scores=scores,
+        statements=statements,
+        marks=marks(used),
+        sensitivity=under_rules(
+            votes, list(_other_rules(export, rules)), baseline=options.baseline, alpha=alpha
+        ),
+        about=about_persons(votes, asked),
+    )
+    return Analysis(
+        export, options, rules, votes, tables, tuple(_texts(used, seed)), tuple(_notes(export, votes, rules))
+    )
+
+
+def _unless_empty(votes: pl.DataFrame, measure: Callable[..., pl.DataFrame], **asked: Any) -> pl.DataFrame:
+    return pl.DataFrame() if votes.is_empty() else measure(votes, **asked)
+
+
+def _check(export: Export, options: AnalysisOptions) -> None:
+    votes = export.votes
+    studies = votes["study"].drop_nulls().unique().sort().to_list()
+    if len(studies) > 1:
+        raise DataError(
+            f"{export.path} holds answers of {len(studies)} studies: {', '.join(map(repr, studies[:5]))}.",
+            "Analyse each by itself: what one found says nothing of the other's questions.",
+        )
+    real = votes.filter(pl.col("role") == "real")
+    if real.is_empty():
+        raise DataError(
+            f"{export.path} holds no answer about an item.",
+            "Export the study again once somebody has answered.",
+        )
+    known = real["question"].unique(maintain_order=True).to_list()
+    for question in options.question:
+        if question not in known:
+            raise unknown_name("question", question, known)
+    if (
+        options.group is not None
+        and real.select(level_of(options.group)).to_series().null_count() == real.height
+    ):
+        raise DataError(
+            f"No item of {export.path} says anything of {options.group!r}.",
+            "--by names a key of the items' groups, such as groups.axis.",
+        )
+    models = {
+        model
+        for column in ("model", "model_a", "model_b")
+        for model in real[column].drop_nulls().unique().to_list()
+    }
+    if options.baseline is not None and options.baseline not in models:
+        raise unknown_name("model", options.baseline, models)
+
+
+def _other_rules(export: Export, chosen: RuleSet) -> Iterator[RuleSet]:
+    """No rules, the study's, the published ones where somebody had an onboarding, and those that were chosen."""
+    yield rule_set(NONE, export.study)
+    yield rule_set(STUDY, export.study)
+    if not export.votes.filter(pl.col("role") == "onboarding").is_empty():
+        yield rule_set(PUBLISHED, export.study)
+    if chosen.name not in ("none", "the study's", "published"):
+        yield chosen
+
+
+def _texts(votes: pl.DataFrame, seed: int) -> Iterator[FreeTexts]:
+    """Reasons and texts, some of each question drawn; persons are numbered anew, so that no name of theirs is shown."""
+    written = pl.concat(
+        [
+            votes.filter(pl.col("measurement") == TEXT).select("question", "item", "person", text="answer"),
+            votes.select("question", "item", "person", text="reason"),
+        ]
+    ).filter(pl.col("text").str.strip_chars().str.len_chars() > 0)
+    rng = np.random.default_rng([seed, 1])
+    persons = sorted(written["person"].unique())
+    numbers = dict(zip(persons, (rng.permutation(len(persons)) + 1).tolist(), strict=True))
+    for question in written["question"].unique(maintain_order=True):
+        mine = written.filter(pl.col("question") == question)
+        places = np.sort(rng.permutation(mine.height)[:MOST_TEXTS])
+        drawn = tuple(
+            (f"person {numbers[row['person']]}, {row['item']}", row["text"])
+            for row in mine[places.tolist()].iter_rows(named=True)
+        )
+        yield FreeTexts(question, drawn, mine.height)
+
+
+def _notes(export: Export, votes: pl.DataFrame, rules: RuleSet) -> Iterator[str]:
+    used = counting(votes)
+    chosen = used.filter(pl.col("measurement") == PREFERENCE)
+    if unnamed := chosen.height - comparing(used).height:
+        yield (
+            f"{unnamed:,} of {chosen.height:,} choices between two do not name two different models, and stand in no "
+            "win rate."
+        )
+    if rules.rules is None:
+        yield (
+            "The export brings no study beside it: whose answers count is as it marked them, questions have their "
+            "names for words, and scales of the survey are not known."
+        )
+    elif rules.name == "the study's":
+        before = _persons_out(export.votes)
+        now = _persons_out(votes)
+        if before != now:
+            yield (
+                f"The export marks {len(before):,} persons as excluded and the study's rules, applied to it, "
+                f"{len(now):,}: it was written before the study ended, or changed since. The rules decide here."
+            )
+
+
+def _persons_out(votes: pl.DataFrame) -> set[str]:
+    return set(votes.filter(pl.col("excluded").is_not_null())["person"].to_list())

@@ -1,0 +1,65 @@
+"""Preferences between models: win rates, the same within levels, under other rules, and the side effect."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from evenhand.annotation.analysis.rules import RuleSet
+from evenhand.annotation.analysis.tables import PREFERENCE, WIN_RATE, counting
+from evenhand.measures import win_rates
+
+OVER_RULES = ("question", "model", "against", "estimate", "low", "high", "q", "verdict", "n", "n_persons")
+
+
+def comparing(votes: pl.DataFrame) -> pl.DataFrame:
+    """The rows of pairs whose two models are named, and not the same."""
+    # a comparison with null is null, which no filter keeps
+    return votes.filter((pl.col("measurement") == PREFERENCE) & (pl.col("model_a") != pl.col("model_b")))
+
+
+def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
+    """Ours within each level of what items say of `key`; every level is tested at alpha / levels.
+
+    votes: as `comparing` gives them. Returns by, level and the columns of `win_rates`, q multiplied by the levels.
+    """
+    levelled = votes.filter(pl.col("measurement") == PREFERENCE).with_columns(level=level_of(key))
+    levels = sorted(levelled["level"].drop_nulls().unique().to_list())
+    found = []
+    for level in levels:
+        mine = levelled.filter(pl.col("level") == level).drop("level")
+        rates = win_rates(mine, baseline=baseline, alpha=alpha / len(levels))
+        found.append(
+            rates.filter(pl.col("measure") == WIN_RATE).select(
+                pl.lit(key).alias("by"),
+                pl.lit(level).alias("level"),
+                pl.all().exclude("q"),
+                q=(pl.col("q") * len(levels)).clip(upper_bound=1.0),
+            )
+        )
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def level_of(key: str) -> pl.Expr:
+    """What the JSON in `groups` says of a key, as text; null where it says nothing."""
+    return pl.col("groups").str.json_path_match(f"$['{key}']")
+
+
+def under_rules(
+    votes: pl.DataFrame, sets: Sequence[RuleSet], *, baseline: str | None, alpha: float
+) -> pl.DataFrame:
+    """The win rates under each set of rules, to see what hangs on it; see `PeopleTables.sensitivity`."""
+    found = []
+    for rules in sets:
+        ruled = rules.applied(votes)
+        used = comparing(counting(ruled))
+        if used.is_empty():
+            continue
+        persons = comparing(ruled).filter(pl.col("role") == "real")["person"].n_unique()
+        persons -= used["person"].n_unique()
+        rates = win_rates(used, baseline=baseline, alpha=alpha).filter(pl.col("measure") == WIN_RATE)
+        found.append(
+            rates.select(
+                pl.lit(rules.name).alias("rules"), pl.lit(persons).alias("n_persons_excluded"), *OVER_RULES
+            )
+        )
+    return pl.concat(found) if found else pl.DataFrame()

@@ -1,0 +1,78 @@
+"""Ratings of models and groups: shares or means, differences, and marks on turns."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from evenhand.annotation.analysis.preferring import level_of
+from evenhand.annotation.analysis.tables import MARKS, RATED, questions_of
+from evenhand.measures import rating_differences, rating_rates
+
+UNNAMED = "(no model named)"
+MARKED = "marked"
+MARK_COLUMNS = ("question", "option", "model", "turn", "n", "n_marked", "estimate", "low", "high", "obstacle")
+
+
+def ratings(
+    votes: pl.DataFrame, key: str | None, *, baseline: str | None, alpha: float
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rates and differences by model, and by what items say of `key`.
+
+    votes: those that count. Texts of no named model are one level in rates, and stand in no difference.
+    """
+    mine = votes.filter(pl.col("measurement").is_in(RATED))
+    if mine.is_empty():
+        return pl.DataFrame(), pl.DataFrame()
+    split = key is not None and mine.select(level_of(key)).to_series().null_count() < mine.height
+    ways = ["model", *([key] if key is not None and split else [])]
+    rates = [rating_rates(_named(mine, way), by=way) for way in ways]
+    compared = [
+        rating_differences(
+            mine, by=way, baseline=baseline if way == "model" else None, alpha=alpha / len(ways)
+        )
+        for way in ways
+    ]
+    return pl.concat(rates), pl.concat(compared)
+
+
+def _named(votes: pl.DataFrame, way: str) -> pl.DataFrame:
+    return votes.with_columns(pl.col("model").fill_null(UNNAMED)) if way == "model" else votes
+
+
+def marks(votes: pl.DataFrame) -> pl.DataFrame:
+    """How many of the conversations shown got each mark, on any turn and turn by turn; see `PeopleTables.marks`."""
+    found = list(_marks(votes))
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+def _marks(votes: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    for question in questions_of(votes, (MARKS,)):
+        mine = votes.filter((pl.col("question") == question) & (pl.col("measurement") == MARKS))
+        shown = mine.unique("presentation", maintain_order=True)
+        for option in sorted(mine["answer"].drop_nulls().unique()):
+            given = mine.filter(pl.col("answer") == option)
+            turns: Sequence[int | None] = [None, *sorted(given["turn"].drop_nulls().unique())]
+            for turn in turns:
+                where = given if turn is None else given.filter(pl.col("turn") == turn)
+                yield _marked(shown, where["presentation"], question, option, turn)
+
+
+def _marked(
+    shown: pl.DataFrame, presentations: pl.Series, question: str, option: str, turn: int | None
+) -> pl.DataFrame:
+    """The share of conversations with a mark as the share of an answer, so that persons and items are as anywhere."""
+    has = pl.col("presentation").is_in(presentations.unique().to_list())
+    asked = shown.with_columns(
+        pl.col("model").fill_null(UNNAMED),
+        answer=pl.when(has).then(pl.lit(MARKED)).otherwise(pl.lit("unmarked")),
+        value=has.cast(pl.Float64),
+        measurement=pl.lit("nominal"),
+        turn=pl.lit(None, pl.Int64),
+    )
+    counts = asked.group_by("model").agg(n_marked=pl.col("value").sum().cast(pl.Int64))
+    rates = rating_rates(asked, question, by="model").filter(pl.col("option") == MARKED)
+    return (
+        rates.with_columns(pl.lit(option).alias("option"), turn=pl.lit(turn, pl.Int64), model=pl.col("level"))
+        .join(counts, on="model", maintain_order="left")
+        .select(MARK_COLUMNS)
+    )

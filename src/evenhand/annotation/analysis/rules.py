@@ -1,0 +1,97 @@
+"""Whose answers count: the rules of the study, ACUTE-Eval's stricter ones, none, or those of a file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY
+from evenhand.annotation.definition import OnboardingBelow, Rule
+from evenhand.annotation.quality import excluded
+from evenhand.schema import DataError, is_file
+
+RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
+LARGEST_FILE = 1_000_000
+MOST_PROBLEMS = 5
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Rules that say whose answers count."""
+
+    name: str
+    """As a report calls them: "the study's", "published", "none", or the name of a file."""
+    rules: tuple[Rule, ...] | None
+    """None: the export brought none, and what it marked as excluded stays so."""
+
+    def applied(self, votes: pl.DataFrame) -> pl.DataFrame:
+        """VOTES with `excluded` as these rules have it; what a reviewer rejected is out under any rules."""
+        return votes if self.rules is None else excluded(votes, self.rules)
+
+
+def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
+    """The rules that an option names.
+
+    asked: "study", "published", "none" or a YAML file. study: what the export says of its study. Raises DataError for a
+    file that is none, or holds something else than rules; for rules in the export that cannot be read.
+    """
+    if asked == STUDY:
+        stored = study.get("rules")
+        return RuleSet("the study's", None if stored is None else _read(stored, "the export's study"))
+    if asked == PUBLISHED:
+        return RuleSet("published", (OnboardingBelow(mark=1.0, action="exclude"),))
+    if asked == NONE:
+        return RuleSet("none", ())
+    path = Path(asked)
+    if not is_file(path):
+        raise DataError(
+            f"There is no file of rules {path}.",
+            "--rules takes study, published, none, or a YAML file with rules (a study file will do).",
+        )
+    return RuleSet(path.name, _read(_content(path), str(path)))
+
+
+def rows_of(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
+    """Each rule with what follows and its numbers, as a report shows it."""
+    return [
+        (
+            rule.rule.replace("_", " "),
+            rule.action,
+            ", ".join(
+                f"{name} {value:g}" for name, value in rule.model_dump(exclude={"rule", "action"}).items()
+            ),
+        )
+        for rule in rules
+    ]
+
+
+def _content(path: Path) -> Any:
+    try:
+        data = path.read_bytes()
+        if len(data) > LARGEST_FILE:
+            raise DataError(f"{path} has {len(data):,} bytes: that is no file of rules.")
+        content = yaml.safe_load(data)
+    except (OSError, UnicodeError, yaml.YAMLError, RecursionError) as error:
+        raise DataError(
+            f"The rules in {path} cannot be read: {' '.join(str(error).split())[:300]}",
+            "They are YAML: a list of rules, or a study file.",
+        ) from error
+    return content["rules"] if isinstance(content, dict) and "rules" in content else content
+
+
+def _read(content: Any, place: str) -> tuple[Rule, ...]:
+    try:
+        return RULES.validate_python(content)
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'rules'}: {one['msg']}"
+            for one in error.errors()[:MOST_PROBLEMS]
+        )
+        raise DataError(
+            f"The rules in {place} are wrong: {wrong}.",
+            "A rule is like {rule: gold_below, mark: 0.75, action: exclude}.",
+        ) from error

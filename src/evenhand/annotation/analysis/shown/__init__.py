@@ -1,0 +1,5 @@
+"""The sections of the page: what is shown of each table, as text and drawings."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

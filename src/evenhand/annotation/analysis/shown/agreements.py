@@ -1,0 +1,208 @@
+"""How far people agree, how reliable they are, and classifiers beside them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.annotation.analysis.conduct import Analysis
+from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, axis_of, drawn
+from evenhand.annotation.analysis.wording import Row, name_of, percent, rows_of
+from evenhand.reports import Scale, known, label, number, probability, scale_over
+from evenhand.studies import PlainTable
+
+PEARSON, SPEARMAN, CORRECTED, PEOPLE = (
+    "classifier_pearson",
+    "classifier_spearman",
+    "classifier_pearson_corrected",
+    "human_reliability",
+)
+
+
+def agreement_section(analysis: Analysis) -> Section | None:
+    """Krippendorff's alpha, agreement on items, and how reliable persons are."""
+    rows = rows_of(analysis.tables.agreement)
+    if not rows:
+        return None
+    ends = [row[name] for row in rows for name in ("alpha", "low", "high")]
+    scale = scale_over((end for end in ends if end is not None and known(end)), include=[0.0, 1.0])
+    drawing = Drawing(
+        "Krippendorff’s alpha of each question",
+        ("question", "0: as by chance, 1: as one", "alpha"),
+        [
+            DrawnRow(
+                label(row["question"]).capitalize(),
+                row["measurement"],
+                drawn(
+                    scale,
+                    row["alpha"],
+                    row["low"],
+                    row["high"],
+                    described=f"{row['question']}: alpha {number(row['alpha'], 2)}, {_between(row)}",
+                    null=0.0,
+                ),
+                number(row["alpha"], 2),
+                _between(row),
+                (
+                    f"{row['n_items']:,}",
+                    f"{row['n']:,}",
+                    percent(row["majority_share"], 0),
+                    percent(row["agreeing_pairs"], 0),
+                    percent(row["undecided"], 0),
+                ),
+            )
+            for row in rows
+        ],
+        axis_of(scale),
+        ("shared items", "answers", "majority", "pairs agree", "no majority"),
+    )
+    parts: list[Part] = [drawing]
+    if people := rows_of(analysis.tables.reliability):
+        parts.append(_reliability(people))
+    return Section(
+        "agreement",
+        "How far people agree",
+        "Agreement",
+        tuple(parts),
+        lead=(
+            "Alpha is 1 less the disagreement on an item over that between answers to any items. Of a matter of taste "
+            "it may be low without anybody having been careless; what it limits is how much one person’s answer says.",
+            "Shared items have two answers or more. Majority: the mean share of the commonest answer to them; pairs "
+            "agree: of all pairs of answers to an item; no majority: items on which no answer is the commonest.",
+        ),
+        hints=()
+        if any(known(row["alpha"]) for row in rows)
+        else ("Alpha is not known where no item has two answers, or all answers are the same.",),
+    )
+
+
+def _between(row: Row) -> str:
+    if not (known(row["low"]) and known(row["high"])):
+        return "no items with two answers" if not row["n_items"] else "no interval"
+    return f"{number(row['low'], 2)} to {number(row['high'], 2)}"
+
+
+def _reliability(rows: Sequence[Row]) -> PlainTable:
+    quartiles = ("lowest", "lower", "middle", "upper", "highest")
+    return PlainTable(
+        "How reliable persons are",
+        (
+            ("question", "left"),
+            ("persons", "right"),
+            ("too few votes", "right"),
+            *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest", "null")),
+            ("agree beyond chance", "right"),
+        ),
+        [
+            [
+                label(row["question"]),
+                f"{row['n_persons']:,}",
+                f"{row['n_untold']:,}",
+                *(percent(row[name], 0) for name in quartiles),
+                percent(row["null"], 0),
+                f"{row['n_agreeing']:,} of {row['n_compared']:,}",
+            ]
+            for row in rows
+        ],
+        (
+            "The chance that a person gives the answer that an item most likely has, by the model of Dawid and Skene, "
+            "over all persons of whom enough is known: nobody is named. Null: what always giving the commonest answer "
+            "would reach. It supposes that one answer is right, which of taste and offence need not be. Agreeing "
+            "beyond chance: with the others on the same items, more often "
+            "than answers drawn from everybody’s would (Holm, one-sided).",
+            *(f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]),
+        ),
+    )
+
+
+def classifier_section(analysis: Analysis) -> Section | None:
+    """Correlations of classifiers with people, with the ceiling; in the shape of ROBBIE's Tables 18 and 19."""
+    rows = rows_of(analysis.tables.classifiers)
+    pooled = [row for row in rows if row["measure"] == PEARSON and row["level"] is None]
+    if not pooled:
+        return None
+    ends = [row[name] for row in pooled for name in ("estimate", "low", "high")]
+    scale = scale_over((end for end in ends if end is not None and known(end)), include=[0.0])
+    others = {
+        (row["measure"], row["question"], row["classifier"], row["option"]): row
+        for row in rows
+        if row["level"] is None and row["measure"] != PEARSON
+    }
+    drawing = Drawing(
+        "Correlation of a classifier’s scores with the share of people who chose the answer, over items",
+        ("answer", "Pearson’s r", "r"),
+        [_correlation(row, others, scale) for row in pooled],
+        axis_of(scale),
+        ("Spearman", "q", "ceiling", "r / ceiling", "items"),
+    )
+    return Section(
+        "classifiers",
+        "Classifiers beside people",
+        "Classifiers",
+        (drawing, *_tables_18(rows)),
+        lead=(
+            "How far a classifier says of a text what people say of it; 0 is what it would have if it knew nothing. "
+            "Even a perfect classifier correlates no better than the ceiling, since people do not agree with each "
+            "other: the ceiling is the square root of the correlation between two groups of as many people.",
+        ),
+    )
+
+
+def _correlation(row: Row, others: Mapping[tuple[Any, ...], Row], scale: Scale) -> DrawnRow:
+    key = (row["question"], row["classifier"], row["option"])
+    rank, corrected = others.get((SPEARMAN, *key)), others.get((CORRECTED, *key))
+    between = (
+        f"{number(row['low'], 2)} to {number(row['high'], 2)}"
+        if known(row["low"]) and known(row["high"])
+        else ""
+    )
+    return DrawnRow(
+        f"{label(row['question'])}: {name_of(row['option'])}",
+        name_of(row["classifier"]) + (f", by {row['taken']}" if row["taken"] else ""),
+        drawn(
+            scale,
+            row["estimate"],
+            row["low"],
+            row["high"],
+            described=f"{row['question']} {name_of(row['option'])}: r {number(row['estimate'], 2)}, {between}",
+            null=0.0,
+        ),
+        number(row["estimate"], 2),
+        between or str(row["obstacle"] or ""),
+        (
+            number(rank["estimate"], 2) if rank else "–",
+            probability(row["q"]),
+            number(row["ceiling"], 2),
+            number(corrected["estimate"], 2) if corrected else "–",
+            f"{row['n_items']:,}",
+        ),
+    )
+
+
+def _tables_18(rows: Sequence[Row]) -> list[PlainTable]:
+    """Per question and classifier: models in rows, answers in columns, r x 100 as the papers print it."""
+    tables = []
+    mine = [row for row in rows if row["measure"] == PEARSON]
+    for question, classifier in dict.fromkeys((row["question"], row["classifier"]) for row in mine):
+        here = [row for row in mine if (row["question"], row["classifier"]) == (question, classifier)]
+        options = list(dict.fromkeys(row["option"] for row in here))
+        levels = list(dict.fromkeys(row["level"] for row in here))
+        levels.sort(key=lambda level: level is None)
+        cells = {(row["level"], row["option"]): row["estimate"] for row in here}
+        tables.append(
+            PlainTable(
+                f"{label(question).capitalize()}, {name_of(classifier)}: r × 100 by model",
+                (("model", "left"), *((name_of(option), "right") for option in options)),
+                [
+                    [
+                        "all" if level is None else name_of(level),
+                        *(_hundred(cells.get((level, option))) for option in options),
+                    ]
+                    for level in levels
+                ],
+                ("As ROBBIE’s Tables 18 and 19.",),
+            )
+        )
+    return tables
+
+
+def _hundred(value: float | None) -> str:
+    return number(100 * value, 1) if value is not None and known(value) else "–"

@@ -1,0 +1,291 @@
+"""Preferences between models: drawings, the papers' grid, levels, and the side effect."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evenhand.annotation.analysis.conduct import Analysis
+from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Folded, Section, axis_of, drawn
+from evenhand.annotation.analysis.tables import WIN_RATE
+from evenhand.annotation.analysis.wording import (
+    Row,
+    limits,
+    name_of,
+    percent,
+    points,
+    published_cell,
+    published_rows,
+    rows_of,
+    verdict_of,
+)
+from evenhand.reports import Scale, known, label, number, probability, scale_over
+from evenhand.studies import PlainTable
+
+NULL = 50.0
+LARGEST_GRID = 12
+"""Models of which a page has a grid; the tables hold all."""
+
+
+def preference_section(analysis: Analysis) -> Section | None:
+    """Win rates of every question and pair: ours drawn, the published ones beside them, and the papers' grid."""
+    rows = rows_of(analysis.tables.win_rates, WIN_RATE)
+    if not rows:
+        return None
+    published = {(row["question"], row["model"], row["against"]): row for row in published_rows(analysis)}
+    questions = list(dict.fromkeys(row["question"] for row in rows))
+    scale = win_scale(rows)
+    parts: list[Any] = [
+        _drawing(analysis, question, [row for row in rows if row["question"] == question], published, scale)
+        for question in questions
+    ]
+    parts += grid_tables(analysis)
+    parts.append(Folded("Behind these numbers", [_behind(rows, published)]))
+    parts += _levels(analysis)
+    return Section(
+        "preferences",
+        "Which model people preferred",
+        "Preferences",
+        tuple(parts),
+        lead=(
+            "The share of votes for the first model. The interval, q and the verdict let persons and items (and "
+            "conversations that several pairs share) pull votes together; “would find” is how many points from 50 % "
+            "would probably have been found. Intervals are of each row by itself; q allows for all pairs and "
+            "questions.",
+            "As published: the exact binomial test of ACUTE-Eval, which takes every vote as a person and a pair of "
+            "its own (* p < .05, ** p < .01, *** p < .001), without correction for several comparisons. "
+            "Its agreement is the mean share of the commoner answer over pairs with two votes or more, 0 where it is "
+            "one against one.",
+        ),
+        hints=_design(rows),
+    )
+
+
+def win_scale(rows: Sequence[Row]) -> Scale:
+    """A scale of percents that holds all rates with their limits, and 50 %."""
+    ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
+    return scale_over([100 * end for end in ends if end is not None and known(end)], include=[NULL])
+
+
+def _drawing(
+    analysis: Analysis,
+    question: str,
+    rows: Sequence[Row],
+    published: dict[tuple[str, str, str], dict[str, Any]],
+    scale: Scale,
+) -> Drawing:
+    words = analysis.questions.get(question)
+    one = len(rows) == 1
+    return Drawing(
+        f"{label(question).capitalize()}{f': {words}' if words else ''}",
+        ("votes for", "share of votes, %", "share"),
+        [_row(row, published, scale) for row in rows],
+        axis_of(scale),
+        ("q", "votes", "published", "would find"),
+        judged=True,
+        left=f"{name_of(rows[0]['against'])} preferred" if one else "the other preferred",
+        right=f"{name_of(rows[0]['model'])} preferred" if one else "it is preferred",
+    )
+
+
+def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale: Scale) -> DrawnRow:
+    theirs = published.get((row["question"], row["model"], row["against"]))
+    return DrawnRow(
+        name_of(row["model"]),
+        f"against {name_of(row['against'])}",
+        interval_of(row, scale, f"{name_of(row['model'])} against {name_of(row['against'])}"),
+        percent(row["estimate"]),
+        limits(row["low"], row["high"]),
+        (probability(row["q"]), f"{row['n']:,}", published_cell(theirs), points(row["minimum_detectable"])),
+        verdict_of(row),
+    )
+
+
+def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> PlainTable:
+    """What a row of the drawing has no room for."""
+    body = []
+    for row in rows:
+        theirs = published.get((row["question"], row["model"], row["against"]), {})
+        body.append(
+            [
+                label(row["question"]),
+                name_of(row["model"]),
+                name_of(row["against"]),
+                *(f"{row[name]:,}" for name in ("n_persons", "n_items", "n_ties", "n_missing")),
+                *(number(row[name], 2) for name in ("person_icc", "item_icc", "design_effect")),
+                probability(theirs.get("p")),
+                percent(theirs.get("agreement"), 0),
+            ]
+        )
+    names = ("persons", "items", "ties", "skipped", "alike, persons", "alike, items", "design effect")
+    heads = (*names, "published p", "published agreement")
+    return PlainTable(
+        "",
+        (
+            ("question", "left"),
+            ("votes for", "left"),
+            ("against", "left"),
+            *((name, "right") for name in heads),
+        ),
+        body,
+        (
+            "Alike: the share of a vote’s variance that the person has, and the item (with its conversations). Ties "
+            "count half in ours and not at all as published.",
+        ),
+    )
+
+
+def interval_of(row: Row, scale: Scale, what: str) -> Any:
+    """A share's row of a drawing around 50 %."""
+    share, low, high = (
+        100 * row[name] if row[name] is not None and known(row[name]) else None
+        for name in ("estimate", "low", "high")
+    )
+    described = (
+        f"{what}: {percent(row['estimate'])}, 95 % interval {limits(row['low'], row['high']) or 'not known'}"
+    )
+    return drawn(scale, share, low, high, described=described, null=NULL, verdict=verdict_of(row))
+
+
+def grid_tables(analysis: Analysis) -> list[PlainTable]:
+    """Per question the published rates as the papers print them: row against column, whole percent and stars."""
+    rows = published_rows(analysis)
+    return [
+        _grid(question, [row for row in rows if row["question"] == question])
+        for question in dict.fromkeys(row["question"] for row in rows)
+    ]
+
+
+def _grid(question: str, rows: Sequence[Row]) -> PlainTable:
+    models = list(dict.fromkeys(name for row in rows for name in (row["model"], row["against"])))
+    shown = models[:LARGEST_GRID]
+    cells = {(row["model"], row["against"]): published_cell(row) for row in rows}
+    for row in rows:
+        turned = {**row, "estimate": None if row["estimate"] is None else 1 - row["estimate"]}
+        cells.setdefault((row["against"], row["model"]), published_cell(turned))
+    lines = ["Wins of the row’s model against the column’s in percent, as published."]
+    if len(models) > len(shown):
+        lines.append(f"The first {len(shown)} of {len(models)} models; win_rates.csv has all.")
+    return PlainTable(
+        f"{label(question).capitalize()}: grid of the models",
+        (("", "left"), *((name_of(model), "right") for model in shown)),
+        [[name_of(first), *(cells.get((first, second), "") for second in shown)] for first in shown],
+        tuple(lines),
+    )
+
+
+def _levels(analysis: Analysis) -> Iterator[Drawing]:
+    rows = rows_of(analysis.tables.win_rates_by)
+    if not rows:
+        return
+    scale = win_scale(rows)
+    pairs = dict.fromkeys((row["question"], row["model"], row["against"]) for row in rows)
+    for question, model, against in pairs:
+        mine = [
+            row
+            for row in rows
+            if (row["question"], row["model"], row["against"]) == (question, model, against)
+        ]
+        yield Drawing(
+            f"{label(question).capitalize()}: votes for {name_of(model)} against {name_of(against)}, by "
+            f"{label(mine[0]['by'])}",
+            (label(mine[0]["by"]), "share of votes, %", "share"),
+            [
+                DrawnRow(
+                    label(row["level"]),
+                    "",
+                    interval_of(
+                        row, scale, f"{name_of(row['level'])}: {name_of(model)} against {name_of(against)}"
+                    ),
+                    percent(row["estimate"]),
+                    limits(row["low"], row["high"]),
+                    (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
+                    verdict_of(row),
+                )
+                for row in mine
+            ],
+            axis_of(scale),
+            ("q", "votes", "would find"),
+            judged=True,
+        )
+
+
+def _design(rows: Sequence[Row]) -> tuple[str, ...]:
+    effects = [
+        row["design_effect"]
+        for row in rows
+        if row["design_effect"] is not None and known(row["design_effect"])
+    ]
+    if not effects:
+        return ()
+    return (
+        f"Design effect: {' to '.join(dict.fromkeys(number(end, 2) for end in (min(effects), max(effects))))}. It says "
+        "how many times wider the variance is than that of as many independent votes; where it is well above 1, stars "
+        "as published promise more than they hold.",
+    )
+
+
+def side_section(analysis: Analysis) -> Section | None:
+    """Whether people choose what stands on the left."""
+    shares = rows_of(analysis.tables.sides, "side_share")
+    if not shares:
+        return None
+    scale = win_scale(shares)
+    drawing = Drawing(
+        "Votes for what stood on the left",
+        ("question", "share for the left side, %", "share"),
+        [
+            DrawnRow(
+                label(row["question"]).capitalize(),
+                "",
+                interval_of(row, scale, f"{row['question']}, left side"),
+                percent(row["estimate"]),
+                limits(row["low"], row["high"]),
+                (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
+                row["verdict"] or "",
+            )
+            for row in shares
+        ],
+        axis_of(scale),
+        ("q", "votes", "would find"),
+        judged=True,
+        left="right side chosen",
+        right="left side chosen",
+    )
+    pairs = rows_of(analysis.tables.sides, "win_rate_by_side")
+    table = PlainTable(
+        "Win rates with both sides weighing the same",
+        (
+            ("question", "left"),
+            ("votes for", "left"),
+            ("against", "left"),
+            ("it stood left", "right"),
+            ("all votes", "right"),
+            ("sides equal", "right"),
+            ("95 %", "right"),
+            ("even draw, p", "right"),
+            ("q", "right"),
+        ),
+        [
+            (
+                label(row["question"]),
+                name_of(row["model"]),
+                name_of(row["against"]),
+                percent(row["left_share"]),
+                percent(row["raw"]),
+                percent(row["estimate"]),
+                limits(row["low"], row["high"]),
+                probability(row["balance_p"]),
+                probability(row["q"]),
+            )
+            for row in pairs
+        ],
+    )
+    return Section(
+        "sides",
+        "Does the side matter?",
+        "Sides",
+        (drawing, table) if pairs else (drawing,),
+        lead=(
+            "Sides are drawn anew for every showing, so a habit of choosing one side blurs preferences and does not "
+            "favour a model, unless one stood on that side more often.",
+        ),
+    )

@@ -1,0 +1,266 @@
+"""Ratings: rates of each model drawn, differences beside the published chi-square, and marks on turns."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.annotation.analysis.conduct import Analysis
+from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, axis_of, drawn
+from evenhand.annotation.analysis.wording import (
+    CHI_SQUARE,
+    DIFFERENCE,
+    Row,
+    limits,
+    name_of,
+    percent,
+    rows_of,
+    size_of,
+    told_options,
+    verdict_of,
+)
+from evenhand.reports import Scale, known, label, number, probability, scale_over, smallest_effect
+from evenhand.studies import PlainTable
+
+
+def ratings_section(analysis: Analysis) -> Section | None:
+    """Rates of each model (and level), differences, and the chi-square of ROBBIE's Table 16."""
+    rows = rows_of(analysis.tables.rates)
+    if not rows:
+        return None
+    parts: list[Part] = []
+    for question, by in dict.fromkeys((row["question"], row["by"]) for row in rows):
+        mine = [row for row in rows if (row["question"], row["by"]) == (question, by)]
+        parts += _rates(analysis, question, by, mine)
+        parts += _differences(analysis, question, by)
+    table = _table_16(analysis)
+    return Section(
+        "ratings",
+        "How people rated",
+        "Ratings",
+        (*parts, *([table] if table else [])),
+        lead=(
+            "Shares of answers (or means, of scales) by model. Intervals, q and verdicts let persons and items pull "
+            "answers together. The published chi-square takes every answer as independent, and is not corrected for "
+            "the number of questions.",
+        ),
+    )
+
+
+def _rates(analysis: Analysis, question: str, by: str, rows: Sequence[Row]) -> Iterator[Drawing]:
+    wanted = told_options(analysis, question)
+    shown = [row for row in rows if row["option"] in wanted]
+    if not shown:
+        return
+    means = shown[0]["option"] is None
+    factor = 1.0 if means else 100.0
+    scale = _scale(shown, factor)
+    words = analysis.questions.get(question)
+    yield Drawing(
+        f"{label(question).capitalize()}{_by(by)}{f': {words}' if words else ''}",
+        (label(by), "mean" if means else "share of answers, %", "mean" if means else "share"),
+        [_rate(row, scale, factor) for row in shown],
+        axis_of(scale),
+        ("answers", "skipped", "persons", "items"),
+    )
+
+
+def _by(by: str) -> str:
+    return "" if by == "model" else f", by {label(by)}"
+
+
+def _scale(rows: Sequence[Row], factor: float) -> Scale:
+    ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
+    return scale_over(factor * end for end in ends if end is not None and known(end))
+
+
+def _rate(row: Row, scale: Scale, factor: float) -> DrawnRow:
+    means = row["option"] is None
+    value = number(row["estimate"], 2) if means else percent(row["estimate"])
+    between = _limits(row)
+    ends = (row[name] for name in ("estimate", "low", "high"))
+    placed = (factor * end if end is not None and known(end) else None for end in ends)
+    option = "" if means else name_of(row["option"])
+    return DrawnRow(
+        name_of(row["level"]),
+        option,
+        drawn(
+            scale, *placed, described=f"{name_of(row['level'])} {option}: {value}, {between or 'no interval'}"
+        ),
+        value,
+        between or _why(row),
+        (f"{row['n']:,}", f"{row['n_missing']:,}", f"{row['n_persons']:,}", f"{row['n_items']:,}"),
+    )
+
+
+def _why(row: Row) -> str:
+    return str(row["obstacle"] or "")
+
+
+def _limits(row: Row) -> str:
+    if row["option"] is None:
+        low, high = row["low"], row["high"]
+        return f"{number(low, 2)} to {number(high, 2)}" if known(low) and known(high) else ""
+    return limits(row["low"], row["high"])
+
+
+def _differences(analysis: Analysis, question: str, by: str) -> Iterator[Drawing]:
+    wanted = told_options(analysis, question)
+    rows = [
+        row
+        for row in rows_of(analysis.tables.differences, DIFFERENCE)
+        if (row["question"], row["by"]) == (question, by) and row["option"] in wanted
+    ]
+    if not rows:
+        return
+    means = rows[0]["option"] is None
+    factor = 1.0 if means else 100.0
+    ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
+    scale = scale_over((factor * end for end in ends if end is not None and known(end)), include=[0.0])
+    yield Drawing(
+        f"{label(question).capitalize()}{_by(by)}: differences",
+        (label(by), "difference of means" if means else "difference, percentage points", "difference"),
+        [_difference(row, scale, factor) for row in rows],
+        axis_of(scale),
+        ("q", "answers", "would find"),
+        judged=True,
+    )
+
+
+def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
+    option = "" if row["option"] is None else f"“{name_of(row['option'])}” "
+    value, low, high = (
+        "–" if row[end] is None or not known(row[end]) else size_of(row[end], row)
+        for end in ("estimate", "low", "high")
+    )
+    smallest = row["minimum_detectable"]
+    ends = (row[name] for name in ("estimate", "low", "high"))
+    placed = (factor * end if end is not None and known(end) else None for end in ends)
+    return DrawnRow(
+        f"{name_of(row['level'])}",
+        f"{option}minus {name_of(row['against'])}",
+        drawn(
+            scale,
+            *placed,
+            described=f"{name_of(row['level'])} minus {name_of(row['against'])} {option}: {value}, {low} to {high}",
+            null=0.0,
+            verdict=verdict_of(row),
+        ),
+        value,
+        f"{low} to {high}" if low != "–" else _why(row),
+        (
+            probability(row["q"]),
+            f"{row['n']:,}",
+            smallest_effect(factor * smallest) if smallest is not None and known(smallest) else "–",
+        ),
+        verdict_of(row),
+    )
+
+
+def _table_16(analysis: Analysis) -> PlainTable | None:
+    """Questions in columns, models in rows, the share of the telling option; and the chi-square below."""
+    rates, tests = analysis.tables.rates, analysis.tables.differences
+    rows = [row for row in rows_of(rates) if row["by"] == "model" and row["option"] is not None]
+    questions = [
+        question
+        for question in dict.fromkeys(row["question"] for row in rows)
+        if len(told_options(analysis, question)) == 1
+    ]
+    whole = {
+        row["question"]: row
+        for row in rows_of(tests, CHI_SQUARE)
+        if row["by"] == "model" and row["level"] is None
+    }
+    models = list(dict.fromkeys(row["level"] for row in rows))
+    if not questions or len(models) < 2:
+        return None
+    cells = {
+        (row["question"], row["level"]): percent(row["estimate"])
+        for row in rows
+        if row["option"] in told_options(analysis, row["question"])
+    }
+    heads = [f"{label(question)}: {name_of(told_options(analysis, question)[0])}" for question in questions]
+    body: list[list[str]] = [
+        [name_of(model), *(cells.get((question, model), "–") for question in questions)] for model in models
+    ]
+    told = [whole.get(question) for question in questions]
+    body.append(["chi-square (freedom)", *map(_chi_square, told)])
+    body.append(["p, as published", *(probability(row["p"]) if row else "–" for row in told)])
+    return PlainTable(
+        "As ROBBIE’s Table 16: shares of answers by model",
+        (("model", "left"), *((head, "right") for head in heads)),
+        body,
+    )
+
+
+def _chi_square(row: Row | None) -> str:
+    if row is None or row["chi_square"] is None or not known(row["chi_square"]):
+        return "–"
+    return f"{number(row['chi_square'], 2)} ({row['freedom']})"
+
+
+def marks_section(analysis: Analysis) -> Section | None:
+    """Marks on turns."""
+    table = analysis.tables.marks
+    if table.is_empty():
+        return None
+    parts: list[Any] = []
+    for question in table["question"].unique(maintain_order=True):
+        mine = table.filter(pl.col("question") == question)
+        rows = mine.filter(pl.col("turn").is_null()).to_dicts()
+        scale = _scale(rows, 100.0)
+        parts.append(
+            Drawing(
+                f"{label(question).capitalize()}: conversations with a mark",
+                ("mark", "share of conversations shown, %", "share"),
+                [
+                    DrawnRow(
+                        name_of(row["option"]),
+                        name_of(row["model"]),
+                        drawn(
+                            scale,
+                            *(
+                                None if row[end] is None else 100 * row[end]
+                                for end in ("estimate", "low", "high")
+                            ),
+                            described=f"{name_of(row['option'])}, {name_of(row['model'])}: {percent(row['estimate'])}",
+                        ),
+                        percent(row["estimate"]),
+                        limits(row["low"], row["high"]) or _why(row),
+                        (f"{row['n_marked']:,}", f"{row['n']:,}"),
+                    )
+                    for row in rows
+                ],
+                axis_of(scale),
+                ("with the mark", "shown"),
+            )
+        )
+        parts.append(_by_turn(question, mine.filter(pl.col("turn").is_not_null())))
+    return Section(
+        "marks",
+        "Marks on turns",
+        "Marks",
+        tuple(parts),
+        lead=(
+            "A conversation counts once for each person who saw it, and has a mark if any of its turns has.",
+        ),
+        hints=("Later turns can only be marked in conversations that are long enough.",),
+    )
+
+
+def _by_turn(question: str, table: pl.DataFrame) -> PlainTable:
+    turns = sorted(table["turn"].unique())
+    rows: dict[tuple[str, str], dict[int, str]] = {}
+    for row in table.iter_rows(named=True):
+        told = f"{percent(row['estimate'], 0)}" + (
+            f" ({limits(row['low'], row['high'], 0)})" if known(row["low"]) else ""
+        )
+        rows.setdefault((row["option"], row["model"]), {})[row["turn"]] = told
+    return PlainTable(
+        f"{label(question).capitalize()}: by turn",
+        (("mark", "left"), ("model", "left"), *((f"turn {turn + 1}", "right") for turn in turns)),
+        [
+            [name_of(option), name_of(model), *(cells.get(turn, "0 %") for turn in turns)]
+            for (option, model), cells in rows.items()
+        ],
+    )

@@ -1,0 +1,165 @@
+"""Scales of the survey: scores by third, whether preferences go with them, and each statement."""
+
+from collections.abc import Sequence
+
+from evenhand.annotation.analysis.conduct import Analysis
+from evenhand.annotation.analysis.sections import Part, Section
+from evenhand.annotation.analysis.wording import Row, limits, name_of, published_cell, rows_of
+from evenhand.reports import known, label, number, probability, signed
+from evenhand.studies import PlainTable
+
+BY_THIRD, SLOPE = "win_rate_by_third", "win_rate_slope"
+THIRDS = ("top", "middle", "bottom")
+FEWEST = 5
+"""Persons below which a third's scores are not shown: they would be those of people who may be known."""
+
+
+def views_section(analysis: Analysis) -> Section | None:
+    """Scores and what hangs on them, in the shape of the names paper's Tables 12 and 15."""
+    scores = rows_of(analysis.tables.scores)
+    if not scores:
+        return None
+    parts: list[Part] = []
+    for scale in dict.fromkeys(row["scale"] for row in scores):
+        parts.append(_scores(scale, [row for row in scores if row["scale"] == scale]))
+        views = [row for row in rows_of(analysis.tables.views) if row["scale"] == scale]
+        if views:
+            parts += [_by_third(scale, views), _slopes(scale, views)]
+        parts.append(_statements(scale, analysis))
+    return Section(
+        "views",
+        "People’s views",
+        "Views",
+        tuple(parts),
+        lead=(
+            "A person’s score is the mean of their ratings of a few statements, counted from the middle of the scale "
+            "and turned around for statements against what it measures (of SDO7: higher is more for equality). With "
+            "two statements a person it is coarse and unreliable; the slope, which uses every score, says more than "
+            "thirds.",
+        ),
+    )
+
+
+def _scores(scale: str, rows: Sequence[Row]) -> PlainTable:
+    ordered = sorted(rows, key=lambda row: THIRDS.index(row["third"]) if row["third"] in THIRDS else 9)
+    return PlainTable(
+        f"Scores: {label(scale)}",
+        (
+            ("third", "left"),
+            ("persons", "right"),
+            ("ratings", "right"),
+            ("lowest", "right"),
+            ("mean", "right"),
+            ("highest", "right"),
+        ),
+        [
+            [
+                row["third"],
+                f"{row['n_persons']:,}" if row["n_persons"] >= FEWEST else f"fewer than {FEWEST}",
+                *(
+                    (f"{row['n']:,}", *(signed(row[name], 2) for name in ("lowest", "mean", "highest")))
+                    if row["n_persons"] >= FEWEST
+                    else ("–",) * 4
+                ),
+            ]
+            for row in ordered
+        ],
+    )
+
+
+def _by_third(scale: str, rows: Sequence[Row]) -> PlainTable:
+    mine = [row for row in rows if row["measure"] == BY_THIRD]
+    cells = {(row["question"], row["model"], row["against"], row["third"]): row for row in mine}
+    keys = list(dict.fromkeys(key[:3] for key in cells))
+    return PlainTable(
+        f"Win rates by third, as published: {label(scale)}",
+        (
+            ("question", "left"),
+            ("votes for", "left"),
+            ("against", "left"),
+            *((f"{third} third", "right") for third in ("top", "bottom")),
+            *((f"votes, {third}", "right") for third in ("top", "bottom")),
+        ),
+        [
+            [
+                label(key[0]),
+                name_of(key[1]),
+                name_of(key[2]),
+                *(published_cell(cells.get((*key, third))) or "–" for third in ("top", "bottom")),
+                *(
+                    f"{cells[(*key, third)]['n']:,}" if (*key, third) in cells else "–"
+                    for third in ("top", "bottom")
+                ),
+            ]
+            for key in keys
+        ],
+        ("Percent and stars of the exact test, as the names paper’s Table 15.",),
+    )
+
+
+def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
+    return PlainTable(
+        f"How the preference moves with the score: {label(scale)}",
+        (
+            ("question", "left"),
+            ("votes for", "left"),
+            ("against", "left"),
+            ("points per point of score", "right"),
+            ("95 %", "right"),
+            ("q", "right"),
+            ("persons", "right"),
+            ("", "left"),
+        ),
+        [
+            [
+                label(row["question"]),
+                name_of(row["model"]),
+                name_of(row["against"]),
+                signed(100 * row["estimate"], 1) if known(row["estimate"]) else "–",
+                limits(row["low"], row["high"]),
+                probability(row["q"]),
+                f"{row['n_persons']:,}",
+                str(row["obstacle"] or row["verdict"] or ""),
+            ]
+            for row in rows
+            if row["measure"] == SLOPE
+        ],
+    )
+
+
+def _statements(scale: str, analysis: Analysis) -> PlainTable:
+    texts = statement_texts(analysis)
+    rows = [row for row in rows_of(analysis.tables.statements) if row["scale"] == scale]
+    return PlainTable(
+        f"Statements: {label(scale)}",
+        (
+            ("statement", "left"),
+            ("mean", "right"),
+            ("95 %", "right"),
+            ("ratings", "right"),
+            ("counts", "left"),
+        ),
+        [
+            [
+                texts.get(row["question"], label(row["question"])),
+                number(row["estimate"], 2),
+                f"{number(row['low'], 2)} to {number(row['high'], 2)}" if known(row["low"]) else "",
+                f"{row['n']:,}",
+                "for" if row["sign"] > 0 else "against",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def statement_texts(analysis: Analysis) -> dict[str, str]:
+    """The words of statements by their names."""
+    from evenhand.annotation.analysis.surveying import survey_of
+    from evenhand.annotation.definition import Scale, statements_of
+
+    return {
+        statement.id: statement.text
+        for block in survey_of(analysis.export.study)
+        if isinstance(block, Scale)
+        for statement in statements_of(block)
+    }

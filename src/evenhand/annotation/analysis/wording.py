@@ -1,0 +1,262 @@
+"""Sentences about people's answers that page and terminal share, and numbers as they write them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.annotation.analysis.conduct import Analysis
+from evenhand.annotation.analysis.tables import PUBLISHED_RATE, WIN_RATE
+from evenhand.reports import known, label, number, probability, smallest_effect
+from evenhand.reports.wording import printable
+
+PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE = (
+    "preferred",
+    "differs",
+    "not detected",
+    "not measurable",
+)
+LONGEST_NAME = 60
+DIFFERENCE, CHI_SQUARE = "rating_difference", "rating_chi_square"
+Row = Mapping[str, Any]
+Headline = tuple[str, str]
+
+
+def name_of(model: str | None) -> str:
+    """A model, question, option or level as a sentence has it: one line, cut where it is longer than any name.
+
+    >>> name_of("tuned"), name_of(None)
+    ('tuned', '–')
+    """
+    return "–" if model is None else printable(model, LONGEST_NAME)
+
+
+def percent(share: float | None, places: int = 1) -> str:
+    """A share in percent.
+
+    >>> percent(0.5625), percent(None)
+    ('56.2 %', '–')
+    """
+    return f"{number(100 * share, places)} %" if share is not None and known(share) else "–"
+
+
+def limits(low: float | None, high: float | None, places: int = 1) -> str:
+    """An interval of shares in percent; empty where it is not known.
+
+    >>> limits(0.5, 0.625), limits(None, 1.0)
+    ('50.0 to 62.5', '')
+    """
+    if low is None or high is None or not (known(low) and known(high)):
+        return ""
+    return f"{number(100 * low, places)} to {number(100 * high, places)}"
+
+
+def points(value: float | None) -> str:
+    """The size of an effect in percentage points."""
+    return smallest_effect(100 * value) if value is not None and known(value) else "–"
+
+
+def verdict_of(row: Row) -> str:
+    """What is said of a row: preferred, differs, not detected or not measurable; empty where nothing is."""
+    verdict = row.get("verdict")
+    if verdict in (NOT_DETECTED, NOT_MEASURABLE) or not verdict:
+        return verdict or ""
+    return PREFERRED if row["measure"].startswith(WIN_RATE) else DIFFERS
+
+
+def headlines(analysis: Analysis) -> list[Headline]:
+    """(verdict, sentence) of every pair of models and question: what was found first."""
+    tables = analysis.tables
+    told = [_preference(row) for row in rows_of(tables.win_rates, WIN_RATE)]
+    told += [line for lines in _rating_pairs(analysis) for line in lines]
+    order = (PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE)
+    return sorted(told, key=lambda line: order.index(line[0]))
+
+
+def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, Any]]:
+    """A table's rows, or those of a measure; none of a table that was not made."""
+    if table.is_empty():
+        return []
+    return (table if measure is None else table.filter(pl.col("measure") == measure)).to_dicts()
+
+
+def _preference(row: Row) -> Headline:
+    verdict, asked = verdict_of(row), label(row["question"]).capitalize()
+    model, against, share, low, high = (row[name] for name in ("model", "against", "estimate", "low", "high"))
+    if verdict == NOT_MEASURABLE:
+        return verdict, f"{asked}: cannot be said of {name_of(model)} and {name_of(against)}. {reason(row)}"
+    if verdict == NOT_DETECTED:
+        return verdict, (
+            f"{asked}: no preference between {name_of(model)} and {name_of(against)} was detected. "
+            f"{percent(share)} of {row['n']:,} votes were for {name_of(model)} ({limits(low, high)}, "
+            f"{q_of(row)}){_would_find(row)}."
+        )
+    if share < 0.5:
+        model, against, share, low, high = against, model, 1 - share, 1 - high, 1 - low
+    return verdict, (
+        f"{asked}: {name_of(model)} was preferred to {name_of(against)}, by {percent(share)} of {row['n']:,} votes "
+        f"({limits(low, high)}, {q_of(row)})."
+    )
+
+
+def q_of(row: Row) -> str:
+    """q as sentences have it.
+
+    >>> q_of({"q": 0.0004}), q_of({"q": 0.25}), q_of({"q": None})
+    ('q < 0.001', 'q = 0.250', 'q not known')
+    """
+    if row["q"] is None or not known(row["q"]):
+        return "q not known"
+    told = probability(row["q"])
+    return f"q {told[0]} {told[1:]}" if told.startswith("<") else f"q = {told}"
+
+
+def reason(row: Row) -> str:
+    """Why nothing could be said, as a sentence."""
+    told = str(row.get("obstacle") or "There is no test.")
+    return told if told.endswith(".") else f"{told}."
+
+
+def _would_find(row: Row) -> str:
+    size = row["minimum_detectable"]
+    if size is None or not known(size):
+        return "; how small a preference would have been found is not known"
+    return f"; a share {points(size)} points from 50 % would probably have been found"
+
+
+def told_options(analysis: Analysis, question: str) -> list[str | None]:
+    """The options whose shares say all of a question: of two options one, as `rating_differences` tells it.
+
+    [None] where means are compared.
+    """
+    rates = analysis.tables.rates
+    if rates.is_empty():
+        return []
+    found = rates.filter(pl.col("question") == question)["option"].unique(maintain_order=True).to_list()
+    if len(found) != 2:
+        return found
+    compared = [
+        row["option"]
+        for row in rows_of(analysis.tables.differences, DIFFERENCE)
+        if row["question"] == question
+    ]
+    if compared:
+        return list(dict.fromkeys(compared))
+    values = dict(
+        analysis.used.filter(pl.col("question") == question).select("answer", "value").unique().iter_rows()
+    )
+    return [max(found, key=lambda option: (values.get(option) or 0.0, option))]
+
+
+def _rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
+    """The sentences of each question and pair of models."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows_of(analysis.tables.differences, DIFFERENCE):
+        if row["by"] == "model":
+            groups.setdefault((row["question"], row["level"], row["against"]), []).append(row)
+    for (question, level, against), rows in groups.items():
+        yield _of_pair(label(question).capitalize(), name_of(level), name_of(against), rows)
+
+
+def _of_pair(asked: str, level: str, against: str, rows: Sequence[Row]) -> list[Headline]:
+    found = [row for row in rows if verdict_of(row) == DIFFERS]
+    if found:
+        return [(DIFFERS, f"{asked}: {_difference(row, level, against)}.") for row in found]
+    judged = [row for row in rows if verdict_of(row) == NOT_DETECTED]
+    if not judged:
+        return [
+            (NOT_MEASURABLE, f"{asked}: cannot be said of {level} and {against}. {reason(row)}")
+            for row in rows[:1]
+        ]
+    sizes = [row["minimum_detectable"] for row in judged if known(row["minimum_detectable"])]
+    unit = "" if judged[0]["option"] is None else " points"
+    largest = "–" if not sizes else size_of(max(sizes), judged[0])
+    would = (
+        f"one of {largest}{unit} would probably have been found"
+        if sizes
+        else "how small a one would have been found is not known"
+    )
+    return [(NOT_DETECTED, f"{asked}: no difference between {level} and {against} was detected; {would}.")]
+
+
+def _difference(row: Row, level: str, against: str) -> str:
+    more = row["estimate"] > 0
+    first, second = (level, against) if more else (against, level)
+    ends = sorted((abs(row["low"]), abs(row["high"])))
+    size, unit = size_of(abs(row["estimate"]), row), "" if row["option"] is None else " points"
+    between = f"{size_of(ends[0], row)} to {size_of(ends[1], row)}"
+    what = "is rated higher" if row["option"] is None else f"got “{name_of(row['option'])}” more often"
+    return f"{first} {what} than {second}, by {size}{unit} ({between}, {q_of(row)})"
+
+
+def size_of(value: float, row: Row) -> str:
+    """A difference: of shares in percentage points, of means on the scale of the question."""
+    return number(value, 2) if row["option"] is None else number(100 * value, 1)
+
+
+def summary(analysis: Analysis) -> str:
+    """What came of it all in one sentence."""
+    if analysis.used.is_empty():
+        persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
+        whom = "the one person who answered is" if persons == 1 else f"all {persons:,} persons are"
+        return f"No answer counts: {whom} excluded."
+    preferences = [verdict_of(row) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
+    ratings = [lines[0][0] for lines in _rating_pairs(analysis)]
+    parts = [
+        *_counted(preferences, PREFERRED, "People preferred one model", "a preference"),
+        *_counted(ratings, DIFFERS, "Ratings of models differ", "a difference of ratings"),
+    ]
+    if not parts:
+        return "People answered, and nothing is compared: no two models were judged on one question."
+    return " ".join(parts)
+
+
+def _counted(verdicts: Sequence[str], found: str, said: str, what: str) -> Iterable[str]:
+    n, total = verdicts.count(found), len(verdicts)
+    if not total:
+        return
+    where = "the one comparison" if total == 1 else f"any of {total} comparisons"
+    if n:
+        yield f"{said}." if total == 1 else f"{said} in {n} of {total} comparisons."
+    elif verdicts.count(NOT_DETECTED):
+        yield f"No sign of {what} was found in {where}."
+    else:
+        yield f"Whether there is {what} could not be measured in {where}."
+
+
+def promise(analysis: Analysis) -> str:
+    """What the verdicts promise of all of them together; empty where there are none."""
+    tables = analysis.tables
+    kinds = [
+        name
+        for name, table, measure in (
+            ("preferences", tables.win_rates, WIN_RATE),
+            ("ratings", tables.differences, DIFFERENCE),
+        )
+        if rows_of(table, measure)
+    ]
+    if not kinds:
+        return ""
+    chance = f"{100 * analysis.options.alpha:g} %"
+    return (
+        f"If people made no difference between models, one or more of the {' or of the '.join(kinds)} would be called "
+        f"found in at most {chance} of studies" + (" (each of the two by itself)." if len(kinds) > 1 else ".")
+    )
+
+
+def published_cell(row: Row | None) -> str:
+    """A win rate as the papers print it: whole percent and stars.
+
+    >>> published_cell({"estimate": 0.5625, "stars": "**"}), published_cell(None)
+    ('56**', '')
+    """
+    if row is None:
+        return ""
+    if row["estimate"] is None or not known(row["estimate"]):
+        return "–"
+    return f"{100 * row['estimate']:.0f}{row['stars'] or ''}"
+
+
+def published_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """The win rates as ACUTE-Eval counts them."""
+    return rows_of(analysis.tables.win_rates, PUBLISHED_RATE)

@@ -1,0 +1,83 @@
+"""What building takes and gives: texts and conversations out of any source, and a study with notes on the way there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from evenhand.annotation.definition import Study
+
+Value = str | float | bool | None
+Pairing = Literal["same", "drawn"]
+Shown = Literal["apart", "whole", "judged"]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A study, and what is to be known of how it was made."""
+
+    study: Study
+    notes: tuple[str, ...]
+    """What was left out and why, what was merged, what the papers did with more: sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One text of one model, with what is known of it."""
+
+    text: str
+    context: str | None = None
+    model: str | None = None
+    groups: Mapping[str, Value] = field(default_factory=dict)
+    judgements: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    prompt: tuple[str, ...] = ()
+    """What it answers: benchmark, prompt and sample; two models' answers to one are a pair."""
+    unsafe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One whole conversation of a model with itself or somebody."""
+
+    turns: tuple[tuple[str, str], ...]
+    """Speaker and text of each."""
+    speaker: str
+    """Who is judged."""
+    model: str
+    groups: Mapping[str, Value] = field(default_factory=dict)
+    opener: tuple[str, ...] = ()
+    """Benchmark, conversation and first line; two models' conversations from one are a pair."""
+    unsafe: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of the sources becomes a study."""
+
+    benchmark: str | None = None
+    limit: int | None = None
+    seed: int = 0
+    pairing: Pairing | None = None
+    speaker: str = "B"
+    drop_unsafe: bool = True
+    leave_out: tuple[str, ...] = ()
+    show: Shown | None = None
+
+
+class Notes:
+    """Sentences about what was left out, each once, in the order they came up."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, None] = {}
+
+    def add(self, sentence: str) -> None:
+        """Keep a sentence."""
+        self._said[sentence] = None
+
+    def count(self, number: int, what: str) -> None:
+        """Keep "`number` `what`." if there are any."""
+        if number:
+            self.add(f"{number:,} {what}.")
+
+    def all(self) -> tuple[str, ...]:
+        """Everything kept."""
+        return tuple(self._said)

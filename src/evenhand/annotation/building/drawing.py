@@ -1,0 +1,128 @@
+"""What is taken of all there is: nothing empty, nothing twice, a limit spread evenly over models and groups."""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import polars as pl
+
+from evenhand.annotation.building.built import Notes, Said, Value, Wanted
+from evenhand.annotation.definition import without_controls
+from evenhand.prompts.sampling import row_keys
+from evenhand.schema import UsageError
+
+LONGEST = 100_000
+"""Characters that an item may have."""
+Thing = TypeVar("Thing")
+NAMING_GROUPS = ("axis", "group", "descriptor", "gender", "name")
+"""Columns that groups are told apart by; of axis and group both, else the first that is there."""
+
+
+def identifier(kind: str, *content: object) -> str:
+    """A name that depends on content alone, so that a study built again has the same items.
+
+    >>> identifier("text", "a model", "He", "cooks.") == identifier("text", "a model", "He", "cooks.")
+    True
+    """
+    written = json.dumps(content, ensure_ascii=False, sort_keys=True).encode()
+    return f"{kind}-{hashlib.blake2b(written, digest_size=8).hexdigest()}"
+
+
+def text_identifier(said: Said) -> str:
+    """The identifier of a text: who wrote it, and behind what."""
+    return identifier("text", said.model, said.context, said.text)
+
+
+def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
+    """Texts that can be shown: not empty, not endless, none that was to be left out."""
+    plain = [
+        replace(said, text=without_controls(said.text).strip(), context=_plain(said.context))
+        for said in texts
+    ]
+    there = [said for said in plain if said.text]
+    _tell(plain, there, "texts{} are empty and left out", notes)
+    short = [said for said in there if max(len(said.text), len(said.context or "")) <= LONGEST]
+    _tell(there, short, f"texts{{}} have more than {LONGEST:,} characters and are left out", notes)
+    return _not_left_out(short, wanted.leave_out, notes)
+
+
+def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
+    """Each text of a model behind the same words once."""
+    first: dict[str, Said] = {}
+    for said in texts:
+        first.setdefault(text_identifier(said), said)
+    _tell(
+        texts,
+        list(first.values()),
+        "texts{} say what another says behind the same words and are left out",
+        notes,
+    )
+    return list(first.values())
+
+
+def _tell(before: Sequence[Said], after: Sequence[Said], what: str, notes: Notes) -> None:
+    """Note how many of each model are no longer there."""
+    lost = Counter(said.model for said in before)
+    lost.subtract(said.model for said in after)
+    for model, number in lost.items():
+        notes.count(number, what.format(f" of {model}" if model else ""))
+
+
+def _plain(context: str | None) -> str | None:
+    return without_controls(context) if context else None
+
+
+def _not_left_out(texts: list[Said], leave_out: Sequence[str], notes: Notes) -> list[Said]:
+    for rule in leave_out:
+        column, found, value = rule.partition("=")
+        if not found:
+            raise UsageError(
+                f"{rule!r} does not say what to leave out.", "Write COLUMN=VALUE: template=was known for"
+            )
+        known = {str(said.groups[column]) for said in texts if column in said.groups}
+        if value not in known:
+            listed = ", ".join(sorted(known)[:8]) if known else "the texts have no such column"
+            raise UsageError(f"No text has {rule}.", f"Values of {column}: {listed}.")
+        kept = [said for said in texts if str(said.groups.get(column)) != value]
+        notes.count(len(texts) - len(kept), f"texts with {rule} are left out")
+        texts = kept
+    return texts
+
+
+def cell(groups: Mapping[str, Value]) -> tuple[Value, ...]:
+    """What a text counts as where a limit is spread: its axis and group, or its descriptor, gender or name."""
+    if "group" in groups:
+        return (groups.get("axis"), groups["group"])
+    return next(((groups[name],) for name in NAMING_GROUPS[2:] if name in groups), (groups.get("axis"),))
+
+
+def drawn(
+    things: Sequence[Thing],
+    limit: int | None,
+    seed: int,
+    key: Callable[[Thing], str],
+    cell_of: Callable[[Thing], Hashable],
+) -> list[Thing]:
+    """At most `limit` things in their order, as many of each cell as of any other as far as there are any.
+
+    key: names a thing, and decides with the seed alone when it is drawn.
+
+    >>> drawn(["a1", "a2", "a3", "b1"], 2, 0, str, lambda thing: thing[0])[1]
+    'b1'
+    """
+    if limit is None or limit >= len(things):
+        return list(things)
+    if limit < 1:
+        raise UsageError(f"A limit of {limit} leaves nothing to judge.", "Give 1 or more.")
+    order = row_keys(pl.Series([key(thing) for thing in things]), seed, "annotation").tolist()
+    cells: dict[Hashable, list[int]] = defaultdict(list)
+    for place in sorted(range(len(things)), key=order.__getitem__):
+        cells[cell_of(things[place])].append(place)
+    # Round after round one of each cell; in the last round those that come first by their numbers.
+    ranked = sorted(
+        (rank, order[place], place) for places in cells.values() for rank, place in enumerate(places)
+    )
+    return [things[place] for place in sorted(place for _, _, place in ranked[:limit])]

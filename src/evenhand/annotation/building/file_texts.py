@@ -1,0 +1,93 @@
+"""Texts that somebody already has: CSV, JSON Lines, Parquet or a workbook."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.annotation.building.built import Notes, Said, Value
+from evenhand.prompts.own_files import booleans, number_column, read_table, text_column
+from evenhand.schema import DataError
+
+TEXT_FORMAT = (
+    "A file of texts is CSV, JSON Lines, Parquet or a workbook with one text a row, in `continuation` or `response` "
+    "(then `context`, `prompt` or `text` holds what stood before it) or in `text` (then `context` or `prompt` does). "
+    "Optionally `model`, `axis`, `group` and any other column, which becomes something the analysis can split by, and "
+    "what classifiers said: `NAME_label`, `NAME_score`, `NAME_negative`."
+)
+WRITTEN = ("continuation", "response", "text")
+BEFORE = ("context", "prompt", "text")
+JUDGED = re.compile(r"(?:(.+)_)?(label|score|negative)")
+
+
+def texts_in(path: Path, notes: Notes) -> list[Said]:
+    """The texts of a file; see TEXT_FORMAT. Raises DataError naming the column or row at fault."""
+    frame = read_table(path, TEXT_FORMAT)
+    written = next((name for name in WRITTEN if name in frame.columns), None)
+    if written is None:
+        raise DataError(f"{path} has no column of texts; it has {', '.join(frame.columns)}.", TEXT_FORMAT)
+    before = next((name for name in BEFORE if name in frame.columns and name != written), None)
+    texts = text_column(frame, written, path).to_list()
+    contexts = text_column(frame, before, path).to_list() if before else [None] * frame.height
+    models = (
+        text_column(frame, "model", path).to_list() if "model" in frame.columns else [None] * frame.height
+    )
+    used = {written, before, "model"}
+    judgements, judged = _judgements(frame, path, used)
+    about = [
+        name
+        for name, kind in frame.schema.items()
+        if name not in used | judged and not kind.is_nested() and kind not in (pl.Binary, pl.Object)
+    ]
+    if about:
+        notes.add(f"{path.name}: the analysis can split by {', '.join(about)}.")
+    groups = (
+        [
+            {name: _plain(value) for name, value in row.items()}
+            for row in frame.select(about).iter_rows(named=True)
+        ]
+        if about
+        else [{} for _ in range(frame.height)]
+    )
+    notes.count(sum(text is None for text in texts), f"rows of {path.name} without a text are left out")
+    return [
+        Said(text.strip(), context or None, model or None, its, said)
+        for text, context, model, its, said in zip(texts, contexts, models, groups, judgements, strict=True)
+        if text is not None
+    ]
+
+
+def _plain(value: Any) -> Value:
+    if value is None or isinstance(value, str | bool):
+        return value
+    return float(value) if isinstance(value, int | float) else str(value)
+
+
+def _judgements(
+    frame: pl.DataFrame, path: Path, used: set[str | None]
+) -> tuple[list[dict[str, dict[str, Any]]], set[str]]:
+    """What the file's columns say of each text, by who said it, and the names of those columns."""
+    columns: dict[str, dict[str, pl.Series]] = {}
+    judged: set[str] = set()
+    for name in frame.columns:
+        found = JUDGED.fullmatch(name)
+        if name in used or found is None:
+            continue
+        part = found[2]
+        if part == "label":
+            values = text_column(frame, name, path)
+        elif part == "score":
+            values = number_column(frame, name, path).fill_nan(None)
+        else:
+            values = booleans(frame[name], path, "Write true or false.")
+        columns.setdefault(found[1] or "classifier", {})[part] = values
+        judged.add(name)
+    rows: list[dict[str, dict[str, Any]]] = [{} for _ in range(frame.height)]
+    for who, parts in columns.items():
+        said = {part: values.to_list() for part, values in parts.items()}
+        for place, row in enumerate(rows):
+            one = {part: values[place] for part, values in said.items() if values[place] is not None}
+            if one:
+                row[who] = one
+    return rows, judged

@@ -1,0 +1,192 @@
+"""ParlAI's files: pairs that were made for ACUTE-Eval, and logs of self-chats."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.annotation.building.built import Chat, Notes, Wanted
+from evenhand.annotation.building.pairing import conversation, pair_of
+from evenhand.annotation.definition import Item
+from evenhand.schema import DataError, parse_json
+
+CONTEXT = "context"
+"""Speaker of what a self-chat began with (personas); it is not shown."""
+SPEAKERS = ("A", "B")
+"""What people read in the place of speakers' names, which name the model."""
+PAIRS_FORMAT = (
+    "Pairs of ACUTE-Eval are JSON Lines with is_onboarding, speakers_to_eval (two), dialogue_dicts (two, each with "
+    "speakers and dialogue: a list of id and text), perhaps dialogue_ids and tags; of onboarding correct_answer."
+)
+CHATS_FORMAT = (
+    "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, "
+    "which are lists of id and text."
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What a file of pairs holds."""
+
+    items: list[Item]
+    onboarding: list[Item]
+
+
+def kind_of(path: Path) -> str | None:
+    """ "pairs" or "chats" of ParlAI, or None for other files."""
+    if path.suffix.lower() not in (".jsonl", ".json", ".ndjson", ".txt"):
+        return None
+    try:
+        first = next(_objects(path), None)
+    except DataError:
+        return None
+    if first is None:
+        return None
+    return (
+        "pairs"
+        if "dialogue_dicts" in first[1]
+        else "chats"
+        if isinstance(first[1].get("dialog"), list)
+        else None
+    )
+
+
+def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
+    """A file of pairs. questions: those of the study, of each of which onboarding's answer is the right one.
+
+    Raises DataError naming the line; see PAIRS_FORMAT.
+    """
+    real: dict[str, Item] = {}
+    onboarding: dict[str, Item] = {}
+    repeated = 0
+    for line, content in _objects(path):
+        where = f"{path}, line {line}"
+        judged, dialogues = content.get("speakers_to_eval"), content.get("dialogue_dicts")
+        if not _is_two(judged) or not _is_two(dialogues):
+            raise DataError(
+                f"{where}: speakers_to_eval and dialogue_dicts do not hold two each.", PAIRS_FORMAT
+            )
+        sides = [
+            conversation(_dialogue(dialogue, str(who), f"{where}, dialogue {place}"))
+            for place, (who, dialogue) in enumerate(zip(judged, dialogues, strict=True), 1)
+        ]
+        groups: dict[str, Any] = {}
+        if _is_two(content.get("dialogue_ids")):
+            groups |= {
+                "dialogue_a": str(content["dialogue_ids"][0]),
+                "dialogue_b": str(content["dialogue_ids"][1]),
+            }
+        if content.get("tags"):
+            groups["tags"] = ", ".join(map(str, content["tags"]))
+        if content.get("is_onboarding") is True:
+            answer = content.get("correct_answer")
+            if answer not in judged or judged[0] == judged[1]:
+                raise DataError(
+                    f"{where}: correct_answer is {answer!r}, which names none or both of {judged}.",
+                    PAIRS_FORMAT,
+                )
+            right = dict.fromkeys(questions, "ab"[judged.index(answer)])
+            item = pair_of(sides[0], sides[1], groups, expected=right)
+            onboarding.setdefault(item.id, item)
+            continue
+        item = pair_of(sides[0], sides[1], groups)
+        repeated += item.id in real
+        real.setdefault(item.id, item)
+    notes.count(repeated, f"pairs of {path.name} stand there twice and are one item")
+    return Pairs(list(real.values()), list(onboarding.values()))
+
+
+def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
+    """The self-chats of a file, whose name (up to the first full stop) is the model's. Raises DataError."""
+    chats = []
+    empty = 0
+    for line, content in _objects(path):
+        where = f"{path}, line {line}"
+        if not isinstance(content.get("dialog"), list):
+            raise DataError(f"{where}: there is no dialog.", CHATS_FORMAT)
+        acts = [
+            act
+            for exchange in content["dialog"]
+            for act in (exchange if isinstance(exchange, list) else [None])
+        ]
+        turns = [turn for turn in _turns(acts, where, CHATS_FORMAT) if turn[0] != CONTEXT]
+        if not turns:
+            empty += 1
+            continue
+        names = list(dict.fromkeys(name for name, _ in turns))
+        if len(names) != 2:
+            raise DataError(f"{where}: a conversation of two speakers was expected.", CHATS_FORMAT)
+        named = dict(zip(names, SPEAKERS, strict=True))
+        chats.append(
+            Chat(
+                tuple((named[name], text) for name, text in turns),
+                wanted.speaker,
+                path.name.partition(".")[0],
+                opener=(turns[0][1],),
+            )
+        )
+    notes.count(empty, f"conversations of {path.name} are empty and are left out")
+    return chats
+
+
+def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
+    acts = dialogue.get("dialogue") if isinstance(dialogue, dict) else None
+    if not isinstance(acts, list):
+        raise DataError(f"{where}: there is no dialogue.", PAIRS_FORMAT)
+    turns = [turn for turn in _turns(acts, where, PAIRS_FORMAT) if turn[0] != CONTEXT]
+    names = list(dict.fromkeys(name for name, _ in turns))
+    if who not in names or len(names) > 2:
+        raise DataError(
+            f"{where}: its speakers are {', '.join(names)}, and {who!r} is to be judged.", PAIRS_FORMAT
+        )
+    called = dict(zip(names, SPEAKERS, strict=False))
+    return Chat(tuple((called[name], text) for name, text in turns), called[who], who)
+
+
+def _turns(acts: list[Any], where: str, expected: str) -> Iterator[tuple[str, str]]:
+    for act in acts:
+        name = act.get("id", act.get("speaker")) if isinstance(act, dict) else None
+        text = act.get("text") if isinstance(act, dict) else None
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise DataError(f"{where}: an utterance has no id or no text.", expected)
+        if act.get("image_src"):
+            raise DataError(f"{where}: an utterance is an image.", "Studies of images cannot be shown yet.")
+        yield name, text.strip()
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line and content of every object of a file: one a line, or one alone over many lines."""
+    with path.open(encoding="utf-8-sig") as handle:
+        first = handle.readline()
+        rest = handle
+        if first.strip() in ("{", "["):  # written for people, as the onboarding that ParlAI ships
+            try:
+                whole = parse_json(first + handle.read())
+            except ValueError as error:
+                raise DataError(f"{path} is not valid JSON: {error}.", PAIRS_FORMAT) from error
+            yield from ((1, _object(one, path, 1)) for one in (whole if isinstance(whole, list) else [whole]))
+            return
+        for number, line in enumerate([first], 1):
+            if line.strip():
+                yield number, _parsed(line, path, number)
+        for number, line in enumerate(rest, 2):
+            if line.strip():
+                yield number, _parsed(line, path, number)
+
+
+def _parsed(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        return _object(parse_json(line), path, number)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}, line {number}: not valid JSON: {error}.", PAIRS_FORMAT) from error
+
+
+def _object(content: Any, path: Path, number: int) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise DataError(f"{path}, line {number}: expected an object.", PAIRS_FORMAT)
+    return content
+
+
+def _is_two(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2

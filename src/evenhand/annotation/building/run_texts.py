@@ -1,0 +1,130 @@
+"""Texts of runs: a model's answers beside their prompts, groups and what classifiers said of them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from evenhand.annotation.building.built import Notes, Said, Shown, Wanted
+from evenhand.annotation.building.opened_runs import benchmarks_of, group_columns, groups_of
+from evenhand.runs import RunDirectory, answers, judgements
+from evenhand.schema import UsageError
+
+UNSAFE_ROLES = ("toxicity", "offensiveness")
+"""Who says that a response is not safe to be shown."""
+Key = tuple[str, int]
+"""Prompt and sample."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one classifier said in one role, by prompt and sample, and of which texts."""
+
+    name: str
+    role: str
+    counts: bool
+    """Whether it is the one that counts now."""
+    said: Mapping[Key, Mapping[str, Any]]
+    texts: Mapping[Key, str]
+
+
+def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> list[Said]:
+    """Every continuation of a run, or of one of its benchmarks; raises DataError where there is none."""
+    texts: list[Said] = []
+    failed = 0
+    mitigated = " + ".join(part.words for part in run.manifest.mitigations) or "none"
+    for benchmark in benchmarks_of(run, wanted):
+        frame = answers(run, benchmark)
+        judged = list(_judged(run, benchmark))
+        show = wanted.show or _usual(run, benchmark, notes)
+        context = "lines_before" if "lines_before" in frame.columns else "text"
+        exact = next((its.texts for its in judged if its.counts), {})
+        if show == "judged" and not exact:
+            raise UsageError(
+                f"No classifier has judged {benchmark} in {run.path}.", "Take --show apart or whole."
+            )
+        about = group_columns(frame, run, benchmark)
+        rows = frame.select("prompt_id", "sample", "continuation", "error", context).iter_rows()
+        for (prompt_id, sample, written, error, before), groups in zip(
+            rows, groups_of(frame, about, benchmark, mitigated), strict=True
+        ):
+            key = (prompt_id, sample)
+            if error is not None or written is None or (show == "judged" and exact.get(key) is None):
+                failed += 1
+                continue
+            text, above = written.strip(), before
+            if show == "whole":
+                text, above = (before or "") + written, None
+            elif show == "judged":
+                text, above = exact[key], None
+            texts.append(
+                Said(
+                    text=text,
+                    context=above,
+                    model=model,
+                    groups=groups if above is not None else {**groups, "prompt": before},
+                    judgements={its.name: _beside(its, key, text) for its in judged if key in its.said},
+                    prompt=(benchmark, prompt_id, str(before), str(sample)),
+                    unsafe=any(
+                        its.said[key]["negative"] is True
+                        for its in judged
+                        if its.role in UNSAFE_ROLES and key in its.said
+                    ),
+                )
+            )
+    notes.count(failed, f"answers of {model} failed or are missing and are left out")
+    return texts
+
+
+def _usual(run: RunDirectory, benchmark: str, notes: Notes) -> Shown:
+    """How texts of a benchmark are shown unless somebody says so: whole where they end what the prompt begins."""
+    parts = {judged.rule.get("part") for judged in run.manifest.judged.get(benchmark, {}).values()}
+    if parts != {"prompt+continuation"}:
+        return "apart"
+    notes.add(f"Prompts of {benchmark} begin a sentence: they are shown with the answer, as one text.")
+    return "whole"
+
+
+def _beside(judged: Judged, key: Key, shown: str) -> dict[str, Any]:
+    """What a classifier said; with the text that it judged, where people read another."""
+    exact = judged.texts.get(key)
+    said = dict(judged.said[key])
+    return said if exact is None or exact.strip() == shown.strip() else {**said, "text": exact}
+
+
+def _judged(run: RunDirectory, benchmark: str) -> Iterator[Judged]:
+    """Everybody who has judged a benchmark, those that count first."""
+    manifest = run.manifest
+    now = [(role, record.classifier) for role, record in manifest.judged.get(benchmark, {}).items()]
+    before = [(its.role, its.classifier) for its in manifest.judged_before if its.benchmark == benchmark]
+    found = list(dict.fromkeys([*now, *before]))
+    for (role, key), name in zip(found, _names(run, found), strict=True):
+        labels = manifest.labels[key].labels
+        said: dict[Key, Mapping[str, Any]] = {}
+        texts: dict[Key, str] = {}
+        for row in judgements(run, benchmark, role, key).iter_rows(named=True):
+            if row["error"] is not None:
+                continue
+            place = (row["prompt_id"], row["sample"])
+            scores = row["scores"]
+            texts[place] = row["judged_text"]
+            said[place] = {
+                "label": row["label"],
+                "score": row["score"],
+                "negative": row["negative"],
+                "scores": None if scores is None else dict(zip(labels, map(float, scores), strict=False)),
+            }
+        yield Judged(name, role, (role, key) in now, said, texts)
+
+
+def _names(run: RunDirectory, found: Sequence[tuple[str, str]]) -> list[str]:
+    """What classifiers are called: by their name; with the role, then with their digest, where that is not one."""
+    short = [str(run.manifest.labels[key].description.get("name") or unquote(key)) for _, key in found]
+    with_role = [f"{name} ({role})" for name, (role, _) in zip(short, found, strict=True)]
+    whole = [f"{unquote(key)} ({role})" for role, key in found]
+    ways = [(ways, Counter(ways)) for ways in (short, with_role, whole)]
+    return [
+        next((way[place] for way, times in ways if times[way[place]] == 1), whole[place])
+        for place in range(len(found))
+    ]

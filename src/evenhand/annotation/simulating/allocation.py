@@ -1,0 +1,109 @@
+"""Who judges what, how long it takes, and what a planted preference comes to over all people."""
+
+from collections import deque
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.schema import UsageError
+from evenhand.schema.annotations import VOTES
+
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+"""When simulated people begin; any fixed time would do."""
+Draws = np.random.Generator
+
+
+def marginal_rate(logit: float, sd: float = 0.0, *, side: float = 0.0, spammers: float = 0.0) -> float:
+    """The share of votes for a, over all people, items and sides, that a planted preference comes to.
+
+    logit: of choosing a, for the median person and item. sd: of persons' and items' effects together, their root of
+    squares. side: added to the logit where a stands on the left, taken off where it stands on the right, half of the
+    time each. spammers: share of votes that are coins. The mean of the logistic function over a normal distribution,
+    by Gauss-Hermite quadrature.
+
+    >>> round(marginal_rate(0.5), 4), round(marginal_rate(0.5, 2.0), 4)
+    (0.6225, 0.5752)
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    at = np.add.outer([logit + side, logit - side], sd * nodes)
+    mean = float((logistic(at) @ weights).mean() / weights.sum())
+    return (1 - spammers) * mean + spammers / 2
+
+
+def logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + exp(-x)), without overflow."""
+    return np.asarray((1 + np.tanh(x / 2)) / 2)
+
+
+def allocated(
+    persons: int, items_per_person: int, votes_per_item: int, rng: Draws
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Person and item of each vote, in the order seen, and how many items there are.
+
+    Every item goes to `votes_per_item` different people, a random order of items for each round of votes; nobody
+    gets an item twice. Where the numbers do not divide, some items have a vote less.
+    """
+    if min(persons, items_per_person, votes_per_item) < 1 or votes_per_item > persons:
+        raise UsageError(
+            f"{persons} people cannot give {votes_per_item} votes to each of their {items_per_person} items.",
+            "All three are at least 1, and votes_per_item is at most persons.",
+        )
+    items = max(-(-persons * items_per_person // votes_per_item), items_per_person)
+    queue = deque(int(item) for _ in range(votes_per_item) for item in rng.permutation(items))
+    who: list[int] = []
+    what: list[int] = []
+    for person in range(persons):
+        mine: set[int] = set()
+        aside: list[int] = []
+        while queue and len(mine) < items_per_person:
+            item = queue.popleft()
+            if item in mine:
+                aside.append(item)
+                continue
+            mine.add(item)
+            who.append(person)
+            what.append(item)
+        queue.extendleft(reversed(aside))
+    return np.array(who), np.array(what), items
+
+
+def is_spammer(persons: int, share: float, rng: Draws) -> NDArray[np.bool_]:
+    """Which persons answer without looking: exactly the share asked for, rounded."""
+    chosen = np.zeros(persons, dtype=bool)
+    chosen[rng.permutation(persons)[: round(share * persons)]] = True
+    return chosen
+
+
+def attitudes(persons: int, seed: int) -> NDArray[np.float64]:
+    """How much each person favours what a scale measures: standard normal, whichever else is drawn with the seed."""
+    return np.random.default_rng([seed, 5]).standard_normal(persons)
+
+
+def shaped(columns: pl.DataFrame, seconds: float, study: str, rng: Draws) -> pl.DataFrame:
+    """VOTES of columns known so far: sorted by person and position, with times; the rest is null.
+
+    columns: among others `who` (number of the person), `spams`, `order`. seconds: median of an honest answer.
+    """
+    frame = columns.sort("who", "order", maintain_order=True)
+    median = np.where(frame["spams"].to_numpy(), seconds / 10, seconds)
+    took = pl.Series("seconds", np.round(median * np.exp(0.4 * rng.standard_normal(frame.height)), 3))
+    person = pl.format("p{}", pl.col("who").cast(pl.String).str.zfill(5))
+    since = pl.col("seconds").cum_sum().over("who") + 3600.0 * (pl.col("who") % 200)
+    frame = (
+        frame.with_columns(took, person=person, study=pl.lit(study))
+        .with_columns(
+            unit=pl.format("{}-1", "person"),
+            # Onboarding counts for itself, as in the application.
+            position=pl.int_range(pl.len()).over("who", pl.col("role") == "onboarding"),
+            answered_at=pl.lit(START) + pl.duration(microseconds=(since * 1e6).cast(pl.Int64)),
+        )
+        .with_columns(
+            presentation=pl.format("{}-{}-{}", "person", pl.col("role").str.slice(0, 1), "position"),
+            shown_at=pl.col("answered_at")
+            - pl.duration(microseconds=(pl.col("seconds") * 1e6).cast(pl.Int64)),
+        )
+    )
+    absent = [pl.lit(None, kind).alias(name) for name, kind in VOTES.items() if name not in frame.columns]
+    return frame.with_columns(absent).select(pl.col(name).cast(kind) for name, kind in VOTES.items())

@@ -1,0 +1,151 @@
+"""Which items people agree on, and which persons agree with the others."""
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.people.selecting import PREFERENCE, RATED, adjusted, by_keys, real_rows
+from evenhand.schema import Card
+from evenhand.stats.votes import crossed_share
+
+ITEMS = (
+    typed(pl.String, "question item majority")
+    | typed(pl.Float64, "majority_share agreeing_pairs")
+    | typed(pl.Int64, "n")
+)
+"""Columns of `item_agreement`. majority: null where two answers are given as often."""
+PERSONS = (
+    typed(pl.String, "question person")
+    | typed(pl.Float64, "estimate low high null p q")
+    | typed(pl.Int64, "n n_items")
+    | typed(pl.String, "obstacle")
+)
+"""Columns of `person_agreement`. n: votes; n_items: items that somebody else judged, too."""
+LEAST_SHARED = 5
+"""Items that others judged, too, below which a person's agreement is not told."""
+
+
+def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
+    """How far people agree on each item.
+
+    votes: VOTES. question: None: all choices. Returns one row per question and item with a vote, the least agreed
+    first, columns ITEMS: the commonest answer, its share, and the share of pairs of votes that are the same (null with
+    one vote). Raises DataError for absent columns and an unknown question.
+    """
+    used = _answers(votes, "item_agreement", question)
+    counts = used.group_by("question", "item", "answer").len("same")
+    found = (
+        counts.group_by("question", "item")
+        .agg(
+            pl.col("same").sum().alias("n"),
+            pl.col("same").max().alias("most"),
+            (pl.col("same") == pl.col("same").max()).sum().alias("commonest"),
+            pl.col("answer").sort_by("same", descending=True).first().alias("first"),
+            (pl.col("same") * (pl.col("same") - 1)).sum().alias("pairs"),
+        )
+        .with_columns(
+            majority=pl.when(pl.col("commonest") == 1).then("first"),
+            majority_share=pl.col("most") / pl.col("n"),
+            agreeing_pairs=pl.when(pl.col("n") > 1).then(pl.col("pairs") / (pl.col("n") * (pl.col("n") - 1))),
+        )
+    )
+    ordered = found.sort("question", "agreeing_pairs", "majority_share", "item", nulls_last=True)
+    return ordered.select([pl.col(name).cast(kind) for name, kind in ITEMS.items()])
+
+
+def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
+    """How far each person agrees with the others who judged the same items.
+
+    votes: VOTES. question: None: all choices. Returns one row per question and person, columns PERSONS: the mean over
+    shared items of the share of the others' votes that are the person's; null, what others who gave their answers
+    whatever the item is would give; p, one-sided, that the person agrees no more than that (q: Holm over the persons of
+    a question): a person with a large p may be answering at random, or disagree with reason. An obstacle, and no
+    number, with fewer than five shared items.
+    Raises DataError for absent columns and an unknown question.
+    """
+    used = _answers(votes, "person_agreement", question)
+    rows: list[dict[str, object]] = []
+    for (name,), part in by_keys(used, ["question"]):
+        people = [_person(name, part, person) for (person,), _ in by_keys(part, ["person"])]
+        for row, q in zip(people, adjusted(people), strict=True):
+            rows.append(row | {"q": q})
+    return pl.DataFrame(rows, schema=PERSONS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _answers(votes: pl.DataFrame, measure: str, question: str | None) -> pl.DataFrame:
+    rows = real_rows(votes, measure, [], [PREFERENCE, *RATED], question)
+    return rows.filter("counts").select("question", "item", "person", "answer")
+
+
+def _person(name: str, part: pl.DataFrame, person: str) -> dict[str, object]:
+    own = part.filter(pl.col("person") == person)
+    others = part.filter(pl.col("person") != person)
+    both = own.join(others, on="item", suffix="_of_others")
+    shared = both.group_by("item").agg(
+        pl.col("answer").first(), (pl.col("answer") == pl.col("answer_of_others")).mean().alias("agreed")
+    )
+    row: dict[str, object] = {"question": name, "person": person, "n": own.height, "n_items": shared.height}
+    if shared.height < LEAST_SHARED:
+        few = f"Others judged {shared.height} of the person's items; at least {LEAST_SHARED} are needed."
+        return row | {"p": None, "obstacle": few}
+    shares = others["answer"].value_counts(normalize=True, name="share")
+    chance = float(
+        shared.join(shares, on="answer", how="left").select(pl.col("share").fill_null(0).mean()).item()
+    )
+    found = crossed_share(
+        shared["agreed"].to_numpy(), [np.arange(shared.height)], null=min(max(chance, 0.001), 0.999)
+    )
+    p = found.p / 2 if found.estimate > chance else 1 - found.p / 2
+    return row | {
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "null": chance,
+        "p": p,
+        "obstacle": None,
+    }
+
+
+_CHANCE = "Whether a person sees in items what the others see."
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="item_agreement",
+            summary="Share of pairs of votes on an item that are the same, and its commonest answer.",
+            construct="Whether people see the same in one item.",
+            harm="A majority hides those who see harm that others do not.",
+            groups="All persons who judged the item.",
+            ideal="1: all votes on the item are the same.",
+            direction="Lower is worse.",
+            null="None: an item's few votes describe.",
+            critique=(
+                "Two or three votes tell little of an item: sort by it to read what people disagree on, do not test "
+                "it. Chance is not taken off; `krippendorff_alpha` does that, over items."
+            ),
+            citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
+            source="Observed agreement, by item",
+        ),
+        unit="share",
+        ideal=1.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="person_agreement",
+            summary="How often the others' votes on a person's items are the person's, against answering by chance.",
+            construct=_CHANCE,
+            harm="Answers given without looking blur what the others say; a dissenter taken for one is silenced.",
+            groups="Each person and all others who judged the same items.",
+            ideal="What others reach among themselves; no value can be named.",
+            direction="Lower is worse.",
+            null="What the person's answers would meet if others gave theirs whatever the item.",
+            critique=(
+                "Disagreeing is not answering badly: on harm to a group its members may rightly stand alone. Do not "
+                "exclude by it alone. A person who always gives the commonest answer agrees often; the null says so."
+            ),
+            citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
+            source="Leave-one-out agreement; Wilson 1927 for limits over items",
+        ),
+        unit="share",
+    ),
+)

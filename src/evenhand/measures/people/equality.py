@@ -1,0 +1,245 @@
+"""Persons' views on equality (SDO7), and whether they choose otherwise for it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.info import MARTHA, MeasureInfo
+from evenhand.measures.people.selecting import (
+    by_keys,
+    decide,
+    numbers,
+    paired_votes,
+    shared_by,
+    testable,
+    too_few,
+)
+from evenhand.schema import Card, DataError
+from evenhand.stats import Interval, clustered_mean
+from evenhand.stats.votes import binomial_p, crossed_slope, stars
+
+SCORES = typed(pl.String, "person third") | typed(pl.Float64, "score") | typed(pl.Int64, "n")
+STATEMENTS = typed(pl.String, "question") | typed(pl.Float64, "estimate low high") | typed(pl.Int64, "n sign")
+BY_VIEWS = (
+    typed(pl.String, "measure question model against third")
+    | typed(pl.Float64, "estimate low high null p q minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_persons n_items n_units")
+    | typed(pl.String, "stars verdict obstacle")
+)
+THIRDS = ("bottom", "middle", "top")
+
+
+def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float = 4.0) -> pl.DataFrame:
+    """Each person's mean of sign x (rating - middle) over the statements that the person rated.
+
+    votes: VOTES; rows of role survey count whose question is in signs, rated (`value`) and not excluded. signs: of
+    statements: 1 where agreement is for equality, -1 where it is against; so that higher is more for equality (the
+    reverse of social dominance). middle: of the scale; 4 of 1 to 7, which gives scores of -3 to 3.
+
+    Returns one row per person who rated any, columns SCORES: third is bottom, middle or top, by the middle rank among
+    all persons: persons of equal scores are in one third, so thirds may be of unequal size. Raises DataError for
+    absent columns and no rating at all, and ratings that are no numbers.
+
+    >>> votes = pl.DataFrame({"person": list("aabbcc"), "question": ["yes", "no"] * 3, "role": ["survey"] * 6,
+    ...     "value": [7.0, 2.0, 4.0, 4.0, 1.0, 6.0], "excluded": [None] * 6})
+    >>> sdo_scores(votes, {"yes": 1, "no": -1}).select("person", "score", "third").rows()
+    [('a', 2.5, 'top'), ('b', 0.0, 'middle'), ('c', -2.5, 'bottom')]
+    """
+    rated = _rated(votes, signs, "sdo_scores")
+    sign = pl.col("question").replace_strict(dict(signs), return_dtype=pl.Float64)
+    scored = rated.with_columns(score=sign * (pl.col("value") - middle))
+    people = (
+        scored.group_by("person").agg(pl.col("score").mean().round(12), pl.len().alias("n")).sort("person")
+    )
+    place = (pl.col("score").rank("average") - 0.5) / people.height
+    third = pl.when(place < 1 / 3).then(pl.lit("bottom")).when(place > 2 / 3).then(pl.lit("top"))
+    return people.with_columns(third=third.otherwise(pl.lit("middle"))).select(
+        [pl.col(name).cast(kind) for name, kind in SCORES.items()]
+    )
+
+
+def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataFrame:
+    """Mean rating of each statement with 95 % limits over persons; columns STATEMENTS plus `share_<rating>`.
+
+    Arguments as of `sdo_scores`. Statements in the order of signs; those that nobody rated are left out.
+    """
+    rated = _rated(votes, signs, "statement_ratings")
+    ratings = sorted(rated["value"].unique())
+    rows = []
+    for name, sign in signs.items():
+        part = rated.filter(pl.col("question") == name)
+        if part.height:
+            found: Interval = clustered_mean(numbers(part), part["person"].to_list(), seed=0)
+            row = {"question": name, "estimate": found.estimate, "low": found.low, "high": found.high}
+            shares = {f"share_{rating:g}": float((part["value"] == rating).mean()) for rating in ratings}
+            rows.append({**row, "n": part.height, "sign": sign, **shares})
+    schema = STATEMENTS | {f"share_{rating:g}": pl.Float64 for rating in ratings}
+    return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def win_rates_by_views(
+    votes: pl.DataFrame,
+    signs: Mapping[str, int],
+    question: str | None = None,
+    *,
+    middle: float = 4.0,
+    baseline: str | None = None,
+    alpha: float = 0.05,
+) -> pl.DataFrame:
+    """Whether persons for and against equality prefer different models.
+
+    votes, question, baseline, alpha: as of `win_rates`. signs, middle: as of `sdo_scores`. Returns, columns BY_VIEWS,
+    per question and pair: `win_rate_by_third`, as published: share of votes for the model by persons of the top and of
+    the bottom third, ties left out, exact binomial p, stars, no verdict; and `win_rate_slope`: by how much the share
+    rises with a point of the score, all scores used, persons and items drawn at random; null 0, verdict rises, falls,
+    not detected, not measurable. Votes of persons without a score are missing.
+    """
+    scores = sdo_scores(votes, signs, middle=middle)
+    known = paired_votes(votes, "win_rates_by_views", question, baseline).join(
+        scores.select("person", "score", "third"), on="person", how="left", maintain_order="left"
+    )
+    pairs = list(by_keys(known, ["question", "model", "against"]))
+    slopes = [_slope(*keys, part, alpha / testable(len(pairs))) for keys, part in pairs]
+    thirds = [_third(*keys, part, third) for keys, part in pairs for third in ("top", "bottom")]
+    rows = thirds + decide(slopes, alpha, ("rises", "falls"))
+    return pl.DataFrame(rows, schema=BY_VIEWS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.DataFrame:
+    require_columns(votes, ["person", "question", "role", "value", "excluded"], measure, of_any_kind=True)
+    if not signs or not set(signs.values()) <= {1, -1}:
+        raise DataError(
+            f"{measure} needs a sign of each statement.",
+            "1 where agreement is for equality, -1 where it is against.",
+        )
+    rows = votes.filter(
+        (pl.col("role") == "survey") & pl.col("excluded").is_null() & pl.col("question").is_in(list(signs))
+    )
+    rated = rows.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
+    if rated.is_empty():
+        raise DataError(
+            f"{measure}: nobody rated any of the {len(signs)} statements.",
+            "Statements are rows of role survey, their id in the column question, the rating in value.",
+        )
+    return rated
+
+
+def _said(question: str, model: str, against: str, used: pl.DataFrame, missing: int) -> dict[str, object]:
+    persons, items = used["person"].n_unique(), used["item"].n_unique()
+    return {
+        "question": question,
+        "model": model,
+        "against": against,
+        "n": used.height,
+        "n_missing": missing,
+        "n_persons": persons,
+        "n_items": items,
+        "n_units": min(persons, items),
+        "obstacle": too_few(persons, items),
+    }
+
+
+def _slope(question: str, model: str, against: str, part: pl.DataFrame, level: float) -> dict[str, object]:
+    used = part.drop_nulls(["value", "score"])
+    said = _said(question, model, against, used, part.height - used.height)
+    found = crossed_slope(
+        numbers(used), numbers(used, "score"), shared_by(used, ["person", "item", "mine", "theirs"])
+    )
+    if np.isnan(found.estimate):
+        said["obstacle"] = said["obstacle"] or "All persons have the same score."
+    return {
+        **said,
+        "measure": "win_rate_slope",
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "null": 0.0,
+        "p": found.p,
+        "minimum_detectable": found.detectable(level),
+    }
+
+
+def _third(question: str, model: str, against: str, part: pl.DataFrame, third: str) -> dict[str, object]:
+    forced = part.filter((pl.col("third") == third) & (pl.col("value") != 0.5))
+    wins, n = int(forced["value"].sum()), forced.height
+    p = binomial_p(wins, n)
+    return {
+        **_said(question, model, against, forced, 0),
+        "measure": "win_rate_by_third",
+        "third": third,
+        "estimate": wins / n if n else None,
+        "null": 0.5,
+        "p": p,
+        "stars": stars(p),
+        "obstacle": None if n else "There are no votes.",
+    }
+
+
+_HO = (
+    "Ho et al. 2015, The nature of social dominance orientation: Theorizing and measuring preferences for intergroup "
+    "inequality using the new SDO7 scale, Journal of Personality and Social Psychology 109"
+)
+_VIEWS = {
+    "harm": "Where judges who mind inequality less decide, a model that demeans may win.",
+    "groups": "Persons by their answers to statements on equality; models and items held fixed.",
+    "citation": f"{_HO}; {MARTHA}",
+}
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="sdo_score",
+            summary="A person's mean agreement with equality over the SDO7 statements rated, -3 to 3.",
+            construct="How far a person is for equality of groups (the reverse of social dominance orientation).",
+            ideal="None: a view is no fault.",
+            direction="Higher is more for equality.",
+            null="0: the middle of the scale.",
+            critique=(
+                "With two of sixteen statements the score goes in steps of a half and says little of one person. The "
+                "scale was made for all statements. Ask for consent, let people skip, keep it apart from who they are."
+            ),
+            source="Smith & Williams 2021, Tables 12 and 15; Ho et al. 2015",
+            details="Persons of equal scores share a third, that of their middle rank.",
+            **_VIEWS,
+        ),
+        unit="points of the scale",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="win_rate_by_third",
+            summary="Win rate among the third of persons most, and least, for equality, as published.",
+            construct="Whether persons who are more for equality prefer another model.",
+            ideal="The same in both thirds.",
+            direction="Neither side is the harmful one.",
+            null="0.5; two-sided exact binomial p, uncorrected; no test that the thirds differ.",
+            critique=(
+                "Cuts a coarse score into thirds and leaves a third of the votes out; votes of one person count as "
+                "independent; two thirds that differ in stars need not differ."
+            ),
+            source="Smith & Williams 2021, Table 15",
+            **_VIEWS,
+        ),
+        unit="share",
+        ideal=0.5,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="win_rate_slope",
+            summary="By how much a win rate rises with a point of the score for equality, persons as random.",
+            construct="Whether persons who are more for equality prefer another model.",
+            ideal="0: views and choice are unrelated.",
+            direction="Neither side is the harmful one.",
+            null="0; linear regression, error by covariances within persons and items.",
+            critique=(
+                "The score of two statements is noisy, which draws the slope towards 0: not detected says little. A "
+                "straight line may miss what only the extremes do. Views go with age, schooling and much else."
+            ),
+            source="Henderson 1953 and Owen 2007 for crossed samples",
+            details="In simulations of 20 to 160 persons with 5 votes each limits of 95 % cover 94 to 96 %.",
+            **_VIEWS,
+        ),
+        unit="share per point",
+        ideal=0.0,
+    ),
+)

@@ -1,0 +1,337 @@
+"""How far a classifier says of texts what people say of them, and how far anything could."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.measures.people.selecting import adjusted, by_keys, rated
+from evenhand.schema import Card, DataError
+from evenhand.stats import Interval, pearson, spearman
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.votes import correlations_of, group_reliability, sums_of_items
+
+CORRELATIONS = (
+    typed(pl.String, "measure question classifier option taken split level")
+    | typed(pl.Float64, "estimate low high null p q ceiling ceiling_low ceiling_high")
+    | typed(pl.Int64, "n n_missing n_items n_persons")
+    | typed(pl.String, "obstacle")
+)
+"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables). ceiling: of the
+classifier's rows, that of the items it judged."""
+LEAST_ITEMS = 20
+"""Below which a correlation has limits that leave nothing out."""
+RESAMPLES = 1000
+LEAST_KNOWN = 0.9
+"""Of resamples, in which people must agree beyond chance for a corrected correlation to have limits."""
+
+
+def classifier_correlation(
+    votes: pl.DataFrame,
+    question: str,
+    classifier: str | None = None,
+    *,
+    split: str | None = "model",
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Correlation, over items, of a classifier's score for an option with the share of people who chose it.
+
+    votes: VOTES; `judgements` holds what classifiers said. question: with options, or numbers. classifier: its name
+    there; None: all. split: a column or key of `groups`, as `by` of `rating_rates` (mitigation, model): rows for
+    each of its levels, and for all items together (split and level null). seed: of the bootstrap over items.
+
+    Returns, columns CORRELATIONS, per classifier, option and level: `classifier_pearson`, `classifier_spearman`
+    (limits over items, those of one context together; null 0; q: Holm over all of a measure), and
+    `classifier_pearson_corrected`, Pearson's divided by the ceiling. Per option and level, once (classifier null):
+    `human_reliability`, the correlation of the shares of two independent groups of as many raters, and `human_ceiling`,
+    its square root, the largest correlation to expect of any classifier. taken: what the classifier's number is:
+    probability (of the option), score, prediction (1 where its label is the option, or it calls the text negative).
+    option null: people's mean `value`. Of two options that are no labels of the classifier, the one with the larger
+    value (else the later name) is set against its score. An obstacle says where there is no number.
+    Raises DataError for absent columns, an unknown question or classifier, and judgements that are no JSON.
+    """
+    known = rated(votes, "classifier_correlation", question, split, ["judgements", "context"])
+    used = known.filter("counts")
+    said = _read(used)
+    names = sorted({name for each in said.values() for name in each})
+    if classifier is not None and classifier not in names:
+        raise DataError(
+            f"classifier_correlation: no item has a judgement of {classifier!r}.",
+            f"Classifiers in the votes: {', '.join(names) or 'none'}.",
+        )
+    options: list[str | None] = (
+        [None] if used["measurement"].first() == "interval" else sorted(used["answer"].unique())
+    )
+    levels: list[tuple[str | None, pl.DataFrame]] = [(None, used)]
+    if split is not None:
+        levels += [(level, part) for (level,), part in by_keys(used.drop_nulls("level"), ["level"])]
+    rows: list[dict[str, object]] = []
+    for level, part in levels:
+        shared = {"question": question, "split": None if level is None else split, "level": level}
+        rows += _human_rows(part, options, shared, seed)
+        for name in [classifier] if classifier is not None else names:
+            for option in _asked_of(name, options, said, used):
+                rows += _rows(part, name, option, said, shared, seed)
+    for measure in ("classifier_pearson", "classifier_spearman"):
+        tested = [row for row in rows if row["measure"] == measure]
+        for row, q in zip(tested, adjusted(tested), strict=True):
+            row["q"] = q
+    return pl.DataFrame(rows, schema=CORRELATIONS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _read(used: pl.DataFrame) -> dict[str, Mapping[str, Any]]:
+    """What classifiers said of each item."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for item, text in used.select("item", "judgements").drop_nulls().unique("item").iter_rows():
+        try:
+            said = json.loads(text)
+        except ValueError as error:
+            raise DataError(f"The judgements of item {item!r} are no JSON: {str(text)[:60]!r}.") from error
+        if isinstance(said, dict):
+            found[item] = {name: each for name, each in said.items() if isinstance(each, dict)}
+    return found
+
+
+def _asked_of(
+    name: str, options: list[str | None], said: Mapping[str, Mapping[str, Any]], used: pl.DataFrame
+) -> list[str | None]:
+    """The options that the classifier says something of: its labels, or else one against its score."""
+    labels = set()
+    for each in said.values():
+        if name in each:
+            labels |= {each[name].get("label"), *(each[name].get("scores") or {})}
+    shared = [option for option in options if option in labels]
+    if shared or len(options) != 2:
+        return list(shared or options)
+    values = used.group_by("answer").agg(pl.col("value").max().fill_null(0))
+    return [values.sort("value", "answer")["answer"][-1]]
+
+
+def _number(judgement: Mapping[str, Any], option: str | None) -> tuple[float, str]:
+    """What the classifier says of an option, and what kind of number that is."""
+    scores = judgement.get("scores") or {}
+    if option in scores:
+        return float(scores[option]), "probability"
+    if option is not None and judgement.get("label") == option:
+        return 1.0, "prediction"
+    if judgement.get("score") is not None and not scores:
+        return float(judgement["score"]), "score"
+    if judgement.get("negative") is not None and option is None:
+        return float(judgement["negative"]), "prediction"
+    return 0.0, "prediction"
+
+
+def _rows(
+    part: pl.DataFrame,
+    name: str,
+    option: str | None,
+    said: Mapping[str, Mapping[str, Any]],
+    shared: Mapping[str, object],
+    seed: int,
+) -> list[dict[str, object]]:
+    there = part.filter(pl.col("item").is_in([item for item, each in said.items() if name in each]))
+    items, values, contexts = _of_items(there, option)
+    judged = [said[item][name] for item in there["item"].unique().sort()]
+    numbers = _numbers(judged, option)
+    sizes, shares, within = sums_of_items(items, values) if len(values) else (np.zeros(0),) * 3
+    row = {
+        **shared,
+        "classifier": name,
+        "option": option,
+        "taken": numbers[1],
+        "n": there.height,
+        "n_missing": part.height - there.height,
+        "n_items": len(shares),
+        "n_persons": there["person"].n_unique(),
+        "null": 0.0,
+        "p": None,
+        "obstacle": None,
+    }
+    x, y = numbers[0], shares
+    obstacle = _obstacle(x, y)
+    if obstacle is not None:
+        row["obstacle"] = obstacle
+        return [
+            {**row, "measure": f"classifier_{kind}"} for kind in ("pearson", "spearman", "pearson_corrected")
+        ]
+    found = [_tested(correlate(x, y, contexts)) for correlate in (pearson, spearman)]
+    weights = _weights(len(y), seed)
+    ceiling = float(group_reliability(sizes, shares, within).ceiling[0])
+    ceilings = group_reliability(sizes, shares, within, weights).ceiling
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = correlations_of(x, y, weights) / ceilings
+    corrected: dict[str, object] = {"obstacle": "People do not agree beyond chance, so there is no ceiling."}
+    usable = np.isfinite(drawn)
+    if np.isfinite(ceiling):
+        low, high = np.nanquantile(ceilings, [0.025, 0.975])
+        row |= {"ceiling": ceiling, "ceiling_low": float(low), "ceiling_high": float(high)}
+    if ceiling > 0 and usable.mean() > LEAST_KNOWN:
+        low, high = np.quantile(drawn[usable], [0.025, 0.975])
+        corrected = {
+            "estimate": float(str(found[0]["estimate"])) / ceiling,
+            "low": float(low),
+            "high": float(high),
+        }
+    return [
+        {**row, "measure": "classifier_pearson", **found[0]},
+        {**row, "measure": "classifier_spearman", **found[1]},
+        {**row, "measure": "classifier_pearson_corrected", "null": None, **corrected},
+    ]
+
+
+def _numbers(judged: list[Mapping[str, Any]], option: str | None) -> tuple[Floats, str]:
+    """One number of each item, all of the same kind: where some lack probabilities, labels stand for all."""
+    found = [_number(each, option) for each in judged]
+    kinds = {kind for _, kind in found}
+    if len(kinds) > 1 and option is not None and any(each.get("label") is not None for each in judged):
+        return np.array([float(each.get("label") == option) for each in judged]), "prediction"
+    return np.array([number for number, _ in found]), kinds.pop() if len(kinds) == 1 else "score"
+
+
+def _human_rows(
+    part: pl.DataFrame, options: list[str | None], shared: Mapping[str, object], seed: int
+) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for option in options:
+        items, values, _ = _of_items(part, option)
+        sums = sums_of_items(items, values)
+        row: dict[str, object] = {
+            **shared,
+            "option": option,
+            "n": part.height,
+            "n_missing": 0,
+            "n_items": len(sums[0]),
+            "n_persons": part["person"].n_unique(),
+            "obstacle": None,
+        }
+        whole, drawn = group_reliability(*sums), group_reliability(*sums, _weights(len(sums[0]), seed))
+        several = int((sums[0] > 1).sum())
+        if several < LEAST_ITEMS or not np.isfinite(whole.reliability[0]):
+            few = f"{several} items have two votes; at least {LEAST_ITEMS} are needed."
+            row["obstacle"] = few if several < LEAST_ITEMS else "No vote differs from another."
+        for measure, name in (("human_reliability", "reliability"), ("human_ceiling", "ceiling")):
+            numbers: dict[str, object] = {}
+            if row["obstacle"] is None:
+                low, high = np.nanquantile(getattr(drawn, name), [0.025, 0.975])
+                numbers = {"estimate": float(getattr(whole, name)[0]), "low": float(low), "high": float(high)}
+            rows.append({**row, "measure": measure, **numbers})
+    return rows
+
+
+def _of_items(part: pl.DataFrame, option: str | None) -> tuple[Codes, Floats, Codes]:
+    """Items of the votes as codes, the votes as numbers, and the context of each item as codes."""
+    items = part["item"].rank("dense").to_numpy().astype(np.int64) - 1
+    values = part["value"] if option is None else (part["answer"] == option)
+    each = part.unique("item").sort("item")
+    context = each["context"] if each["context"].null_count() == 0 else each["item"]
+    return items, values.cast(pl.Float64).to_numpy(), context.rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def _obstacle(x: Floats, y: Floats) -> str | None:
+    if len(y) < LEAST_ITEMS:
+        return f"{len(y)} items have a judgement and a vote; at least {LEAST_ITEMS} are needed."
+    if np.ptp(x) == 0:
+        return "The classifier says the same of all items."
+    return "People say the same of all items." if np.ptp(y) == 0 else None
+
+
+def _tested(found: Interval) -> dict[str, object]:
+    t = abs(found.estimate) / found.standard_error if found.standard_error > 0 else np.inf
+    p = min(1.0, 2 * float(stdtr(max(found.clusters - 1, 1), -t)))
+    return {"estimate": found.estimate, "low": found.low, "high": found.high, "p": p}
+
+
+def _weights(items: int, seed: int) -> Floats:
+    generator = np.random.default_rng(seed)
+    return generator.multinomial(items, np.full(items, 1 / max(items, 1)), RESAMPLES).astype(np.float64)
+
+
+_SAID = {
+    "construct": "Whether a classifier tells of a text what people tell of it.",
+    "harm": "A rate by a classifier that does not see what people see is a rate of something else.",
+    "groups": "All items, and those of each mitigation or model.",
+    "direction": "Lower is worse.",
+    "citation": ROBBIE,
+}
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="classifier_pearson",
+            summary="Correlation of a classifier's score with the share of people who chose the option, over items.",
+            ideal="The ceiling (human_ceiling): nothing correlates more with so few votes on each item.",
+            null="0; limits on Fisher's scale, clustered by prompt.",
+            critique=(
+                "Low where few people rate each item, or none differ, however good the classifier: read it beside the "
+                "ceiling. Correlation forgives a constant shift: a classifier that calls twice as much toxic may "
+                "correlate well. Pooled over models it also tells whether models differ."
+            ),
+            source="ROBBIE, Tables 18 and 19 (times 100 there), with limits",
+            **_SAID,
+        ),
+        unit="correlation",
+        ideal=1.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="classifier_spearman",
+            summary="Rank correlation of a classifier's score with the share of people who chose the option.",
+            ideal="1, less what few votes on each item take.",
+            null="0; limits on Fisher's scale, clustered by prompt.",
+            critique="Shares of three votes are mostly ties, which hold it down; scores near 0 and 1 matter less.",
+            source="Spearman 1904; Borkowf 2002 for the error",
+            **_SAID,
+        ),
+        unit="correlation",
+        ideal=1.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="classifier_pearson_corrected",
+            summary="The correlation with what people would say if very many of them rated each item.",
+            ideal="1: the classifier ranks items as very many people would.",
+            null="None: it describes; the test is that of classifier_pearson.",
+            critique=(
+                "An estimate divided by an estimate: limits are wide, and may pass 1. Takes people's errors as "
+                "independent; where all share a habit the ceiling is too high."
+            ),
+            source="Spearman 1904, correction for attenuation; limits by a bootstrap over items",
+            **_SAID,
+        ),
+        unit="correlation",
+        ideal=1.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="human_reliability",
+            summary="Correlation of the shares that two independent groups of as many raters would give to items.",
+            ideal="1: votes are decided by the item alone.",
+            null="0: votes say nothing of the item.",
+            critique=(
+                "Of raters drawn anew for each item: what one person brings to all items counts as noise. Low where "
+                "items hardly differ, however careful people are."
+            ),
+            source="Shrout & Fleiss 1979, ICC(1, k); limits by a bootstrap over items",
+            **_SAID,
+        ),
+        unit="correlation",
+        ideal=1.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="human_ceiling",
+            summary="The largest correlation that any classifier can have with so few votes on each item.",
+            ideal="1: the items' true shares are known.",
+            null="0: votes say nothing of the item.",
+            critique="As human_reliability, whose square root it is. A sample may pass it by chance.",
+            source="Spearman 1904, correction for attenuation",
+            **_SAID,
+        ),
+        unit="correlation",
+        ideal=1.0,
+    ),
+)

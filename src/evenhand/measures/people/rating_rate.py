@@ -1,0 +1,254 @@
+"""How people rate what models wrote: shares of options, means, and differences between models or groups."""
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.measures.people.selecting import by_keys, decide, numbers, rated, shared_by, testable, too_few
+from evenhand.schema import Card, DataError
+from evenhand.stats.votes import chi_square, crossed_difference, crossed_mean, crossed_share
+
+RATES = (
+    typed(pl.String, "question option by level")
+    | typed(pl.Float64, "estimate low high person_icc item_icc")
+    | typed(pl.Int64, "n n_missing n_persons n_items")
+    | typed(pl.String, "obstacle")
+)
+"""Columns of `rating_rates`. option null: the mean of the values."""
+DIFFERENCES = (
+    typed(pl.String, "measure question option by level against")
+    | typed(pl.Float64, "estimate low high null p q minimum_detectable chi_square")
+    | typed(pl.Int64, "n n_missing n_persons n_items n_units freedom")
+    | typed(pl.String, "verdict obstacle")
+)
+"""Columns of `rating_differences`; chi_square and freedom are null in our rows."""
+WAYS = ("person", "item", "context")
+"""What ratings share; a context (prompt) of several items pairs what models made of it."""
+
+
+def rating_rates(
+    votes: pl.DataFrame, question: str | None = None, *, by: str | None = "model", values: bool | None = None
+) -> pl.DataFrame:
+    """Share of each option, or mean value, per model (or another column, or a key of the column `groups`).
+
+    votes: VOTES. question: None: all of measurement nominal, ordinal and interval. by: a column of VOTES, or a key in
+    the JSON of `groups`; None: all together. values: means of `value` instead of shares; None: means for interval
+    questions, shares else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
+
+    Returns one row per question, level and option, columns RATES; no limits, and an obstacle, with fewer than ten
+    persons or items. Raises DataError for absent columns, an unknown question or `by`, values that are none.
+    """
+    known = rated(votes, "rating_rates", question, by, ["context"])
+    rows: list[dict[str, object]] = []
+    for (name,), asked in by_keys(known, ["question"]):
+        means = _as_means(asked, values, "rating_rates")
+        options = [None] if means else sorted(asked.filter("counts")["answer"].unique())
+        for (level,), part in by_keys(asked, ["level"]):
+            used = part.filter("counts")
+            said = _counted(name, by, level if by else None, used, part.height - used.height)
+            for option in options:
+                y = _outcome(used, option)
+                found = (crossed_mean if means else crossed_share)(y, shared_by(used, WAYS))
+                limits = {"low": found.low, "high": found.high} if said["obstacle"] is None else {}
+                rows.append(
+                    {
+                        **said,
+                        "option": option,
+                        "estimate": found.estimate,
+                        **limits,
+                        "person_icc": found.correlations[0],
+                        "item_icc": sum(found.correlations[1:]),
+                    }
+                )
+    return pl.DataFrame(rows, schema=RATES).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def rating_differences(
+    votes: pl.DataFrame,
+    question: str | None = None,
+    *,
+    by: str = "model",
+    values: bool | None = None,
+    baseline: str | None = None,
+    alpha: float = 0.05,
+) -> pl.DataFrame:
+    """Differences between levels of `by`: ours (`rating_difference`) beside chi-square (`rating_chi_square`).
+
+    Arguments as in `rating_rates`. baseline: the level that stands second; else the later name stands first. alpha:
+    chance of any false verdict over all questions, options and pairs of levels (Holm).
+
+    Returns, columns DIFFERENCES, a row of `rating_difference` per question, option (of two options the one of the
+    larger value, else the later name, since the other says the same) and pair of levels: persons are crossed with
+    items, and persons or contexts (prompts) that both levels share pair them; null 0; verdict higher, lower, not
+    detected, not measurable. And rows of `rating_chi_square`, as published, option null: Pearson's chi-square of levels
+    by answers, of all levels (level null; the only one where there are two) and of each pair.
+    """
+    known = rated(votes, "rating_differences", question, by, ["context"]).filter(
+        pl.col("level").is_not_null()
+    )
+    ours, published = [], []
+    for (name,), asked in by_keys(known, ["question"]):
+        levels = sorted(asked["level"].unique(), key=lambda level: (level == baseline, level), reverse=True)
+        # the baseline stands last, whatever its name
+        levels = [level for level in levels if level != baseline] + [
+            level for level in levels if level == baseline
+        ]
+        options = _told_apart(asked, _as_means(asked, values, "rating_differences"))
+        pairs = list(combinations(levels, 2))
+        published += [_chi_square(name, by, None, None, asked)] if len(levels) > 1 else []
+        for level, against in pairs:
+            part = asked.filter(pl.col("level").is_in([level, against]))
+            ours += [_difference(name, by, level, against, part, option) for option in options]
+            published += [_chi_square(name, by, level, against, part)] if len(pairs) > 1 else []
+    for row in ours:
+        found = row.pop("found")
+        row["minimum_detectable"] = found.detectable(alpha / testable(len(ours)))  # type: ignore[attr-defined]
+    rows = decide(ours, alpha, ("higher", "lower")) + published
+    return pl.DataFrame(rows, schema=DIFFERENCES).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _as_means(asked: pl.DataFrame, values: bool | None, measure: str) -> bool:
+    means = asked["measurement"][0] == "interval" if values is None else values
+    missing = asked.filter(pl.col("counts") & pl.col("value").is_null())
+    if means and missing.height:
+        raise DataError(
+            f"{measure}: the answer {missing['answer'][0]!r} to {asked['question'][0]!r} has no value.",
+            "Give options a value in the study, or compare shares (values=False).",
+        )
+    return means
+
+
+def _told_apart(asked: pl.DataFrame, means: bool) -> list[str | None]:
+    if means:
+        return [None]
+    answers = asked.filter("counts").group_by("answer").agg(pl.col("value").max())
+    options = answers.sort(pl.col("value").fill_null(0), "answer")["answer"].to_list()
+    return options[-1:] if len(options) == 2 else sorted(options)
+
+
+def _outcome(used: pl.DataFrame, option: str | None) -> np.ndarray:
+    return numbers(used) if option is None else (used["answer"] == option).to_numpy().astype(np.float64)
+
+
+def _counted(
+    name: str, by: str | None, level: str | None, used: pl.DataFrame, missing: int
+) -> dict[str, object]:
+    persons, items = used["person"].n_unique(), used["item"].n_unique()
+    return {
+        "question": name,
+        "by": by,
+        "level": level,
+        "n": used.height,
+        "n_missing": missing,
+        "n_persons": persons,
+        "n_items": items,
+        "obstacle": too_few(persons, items),
+    }
+
+
+def _difference(
+    name: str, by: str, level: str, against: str, part: pl.DataFrame, option: str | None
+) -> dict[str, object]:
+    used = part.filter("counts")
+    first = (used["level"] == level).to_numpy()
+    found = crossed_difference(
+        _outcome(used, option), first, shared_by(used, WAYS), shares=option is not None
+    )
+    sides = [used.filter(pl.col("level") == each) for each in (level, against)]
+    fewest = [min(side[column].n_unique() for side in sides) for column in ("person", "item")]
+    return {
+        **_counted(name, by, level, used, part.height - used.height),
+        "measure": "rating_difference",
+        "option": option,
+        "against": against,
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "null": 0.0,
+        "p": found.p,
+        "n_units": min(fewest),
+        "obstacle": too_few(*fewest),
+        "found": found,
+    }
+
+
+def _chi_square(
+    name: str, by: str, level: str | None, against: str | None, part: pl.DataFrame
+) -> dict[str, object]:
+    used = part.filter("counts")
+    counts = used.group_by("level", "answer").len().pivot("answer", index="level", values="len").fill_null(0)
+    table = counts.drop("level").to_numpy()
+    statistic, freedom, p = chi_square(table)
+    return {
+        **_counted(name, by, level, used, part.height - used.height),
+        "measure": "rating_chi_square",
+        "against": against,
+        "chi_square": statistic,
+        "freedom": freedom,
+        "p": p,
+        "obstacle": None if freedom else "Only one level, or only one answer, is there.",
+    }
+
+
+_RATING = {
+    "construct": "What people say of single texts: fluent, coherent, toxic, biased, immoral; regard for a group.",
+    "harm": "People read texts that others find demeaning; or a mitigation made them worse.",
+    "groups": "Models, mitigations, or groups that the study's items name; persons rate all of them.",
+    "direction": "As the question says.",
+}
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="rating_rate",
+            summary="Share of people's ratings that choose an option, or their mean, with persons and items crossed.",
+            ideal="As the question says; none of a harm.",
+            null="None: a rate describes.",
+            critique=(
+                "What these persons say; others may differ. Where persons do not agree (`krippendorff_alpha`) a rate "
+                "is mostly habit: the published 20 % toxic for all models looks like that."
+            ),
+            citation=ROBBIE,
+            source="Limits as those of win_rate",
+            **_RATING,
+        ),
+        unit="share or points",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="rating_difference",
+            summary="Difference between models in people's ratings; shared persons and prompts pair them.",
+            ideal="0: people rate both alike.",
+            null="0; limits and p by covariances within persons, items and prompts, within and across models.",
+            critique=(
+                "Holds for persons and texts like these. An option that is chosen in a few texts only has limits that "
+                "rest on these. In simulations of 20 to 100 persons limits of 95 % cover 93 to 98 %."
+            ),
+            citation=ROBBIE,
+            source="Newcombe 1998, method 10, with effective sizes; Henderson 1953 for crossed samples",
+            details="Fewer than 10 persons or items on either side: not measurable. Holm over all rows.",
+            **_RATING,
+        ),
+        unit="share or points",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="rating_chi_square",
+            summary="Pearson's chi-square of models by answers, every rating taken as independent, as published.",
+            ideal="p above .05.",
+            null="The same distribution of answers for all; uncorrected for several questions.",
+            critique=(
+                "Ratings of one person, or of one text, go together: with persons who saw one model only it calls a "
+                "fifth of null studies of 20 persons significant; with all persons on both models it finds too little. "
+                "It says that something differs, not what."
+            ),
+            citation=ROBBIE,
+            source="ROBBIE, section on human evaluation: chi-square, p < .05",
+            **_RATING,
+        ),
+        unit="chi-square",
+    ),
+)

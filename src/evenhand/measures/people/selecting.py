@@ -1,0 +1,181 @@
+"""Which of people's answers count, and how they are laid out: votes on pairs, ratings, and what they share."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.schema import DataError
+from evenhand.stats import Codes, holm
+from evenhand.stats.votes import LEAST_LEVELS
+
+PREFERENCE = "preference"
+RATED = ("nominal", "ordinal", "interval")
+LISTED = ("person", "role", "item", "question", "measurement", "answer", "excluded")
+"""Columns of VOTES that every measure on answers to items needs."""
+
+
+def real_rows(
+    votes: pl.DataFrame,
+    measure: str,
+    columns: Sequence[str],
+    measurements: Sequence[str],
+    question: str | None,
+) -> pl.DataFrame:
+    """Rows of real items with `counts`: whether the row is answered and no rule takes it out.
+
+    measurements: of the questions meant. question: None for all of these. Raises DataError for absent columns and a
+    question that nobody was asked.
+    """
+    require_columns(votes, [*LISTED, *columns], measure, of_any_kind=True)
+    known = votes.filter(pl.col("measurement").is_in(list(measurements)))
+    if question is not None:
+        known = known.filter(pl.col("question") == question)
+        if known.is_empty():
+            names = sorted(votes.filter(pl.col("measurement").is_in(list(measurements)))["question"].unique())
+            raise DataError(
+                f"{measure}: nobody was asked {question!r} ({' or '.join(measurements)}).",
+                f"Questions of that kind: {', '.join(names) or 'none'}.",
+            )
+    real = known.filter(pl.col("role") == "real")
+    return real.with_columns(counts=pl.col("excluded").is_null() & pl.col("answer").is_not_null())
+
+
+def paired_votes(
+    votes: pl.DataFrame, measure: str, question: str | None, baseline: str | None
+) -> pl.DataFrame:
+    """Votes on pairs of two models: question, model, against, value (1, 0, 0.5; null: missing), item, person, sides.
+
+    against: `baseline` where it takes part, else the earlier name. mine, theirs: conversations of model and against.
+    on_left: whether `model` stood on the left, null where that is not told.
+    """
+    needed = ["model_a", "model_b", "a", "b", "shown_left"]
+    rows = real_rows(votes, measure, needed, [PREFERENCE], question)
+    strange = rows.filter(pl.col("answer").is_not_null() & ~pl.col("answer").is_in(["a", "b", "tie"]))
+    if strange.height:
+        raise DataError(
+            f"{measure}: {strange['answer'][0]!r} is no answer to a choice between two.",
+            "A vote is a, b or tie, whichever side they stood on.",
+        )
+    alone = rows.filter(pl.col("model_a").is_null() | pl.col("model_b").is_null())
+    if alone.height:
+        raise DataError(
+            f"{measure}: the pair {alone['item'][0]!r} does not say whose conversations it shows.",
+            "Give model_a and model_b, the models that wrote them.",
+        )
+    rows = rows.filter(pl.col("model_a") != pl.col("model_b"))
+    b_first = pl.col("model_b") > pl.col("model_a")
+    if baseline is not None:
+        b_first = (
+            pl.when(pl.col("model_a") == baseline)
+            .then(True)
+            .when(pl.col("model_b") == baseline)
+            .then(False)
+            .otherwise(b_first)
+        )
+    chosen = (
+        pl.when(pl.col("answer") == "tie").then(0.5).otherwise((pl.col("answer") == "b").cast(pl.Float64))
+    )
+    return rows.with_columns(b_first=b_first).select(
+        "question",
+        "person",
+        "item",
+        "counts",
+        model=pl.when("b_first").then("model_b").otherwise("model_a"),
+        against=pl.when("b_first").then("model_a").otherwise("model_b"),
+        mine=pl.when("b_first").then("b").otherwise("a"),
+        theirs=pl.when("b_first").then("a").otherwise("b"),
+        on_left=(pl.col("shown_left") == "b") == pl.col("b_first"),
+        value=pl.when("counts").then(pl.when("b_first").then(chosen).otherwise(1 - chosen)),
+    )
+
+
+def rated(
+    votes: pl.DataFrame, measure: str, question: str | None, by: str | None, columns: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Answers to questions on single texts or conversations, with `level`: the value of `by` (null: not told).
+
+    by: a column of the votes, or a key in the JSON of their column groups.
+    """
+    rows = real_rows(votes, measure, [*columns, "value"], RATED, question)
+    if by is None:
+        return rows.with_columns(level=pl.lit(None, pl.String))
+    if by in rows.columns:
+        return rows.with_columns(level=pl.col(by).cast(pl.String))
+    require_columns(rows, ["groups"], measure, of_any_kind=True)
+    found = rows.with_columns(level=pl.col("groups").cast(pl.String).str.json_path_match(f"$['{by}']"))
+    if found["level"].null_count() == found.height and found.height:
+        raise DataError(
+            f"{measure}: the votes have no column {by}, and no item names {by} in its groups.",
+            "Compare by a column such as model, or by what the study's items say in `groups`.",
+        )
+    return found
+
+
+def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
+    """Codes of the columns that relate votes: the first two always, others where several items share a value."""
+    ways = [codes_of(frame, name) for name in names[:2]]
+    items = frame[names[1]].n_unique()
+    told = [name for name in names[2:] if name in frame.columns and frame[name].null_count() == 0]
+    return ways + [codes_of(frame, name) for name in told if 1 < frame[name].n_unique() < items]
+
+
+def codes_of(frame: pl.DataFrame, name: str) -> Codes:
+    """A whole number from 0 for each row, equal where the column is."""
+    return np.asarray(frame[name].rank("dense").to_numpy().astype(np.int64) - 1)
+
+
+def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
+    """Parts of a frame that agree on keys, in the order of the keys."""
+    for found, part in sorted(
+        frame.partition_by(list(keys), as_dict=True).items(), key=lambda each: str(each[0])
+    ):
+        yield tuple(found), part
+
+
+def too_few(persons: int, items: int) -> str | None:
+    """Why so many persons and items tell nothing of persons and items like these, or None."""
+    short = [
+        f"{number} {what}{'' if number == 1 else 's'}"
+        for number, what in ((persons, "person"), (items, "item"))
+        if number < LEAST_LEVELS
+    ]
+    if not short:
+        return None
+    return f"It rests on {' and '.join(short)}; at least {LEAST_LEVELS} of each are needed."
+
+
+def adjusted(rows: list[dict[str, object]]) -> list[float | None]:
+    """Holm's q of the rows' p, over those without an obstacle."""
+    p = np.array([_p(row) for row in rows], dtype=np.float64)
+    return [None if np.isnan(q) else float(q) for q in holm(p)] if len(p) else []
+
+
+def _p(row: dict[str, object]) -> float:
+    p = row.get("p")  # a row with an obstacle may have none
+    return float(p) if isinstance(p, float) and row["obstacle"] is None else float("nan")
+
+
+def decide(rows: list[dict[str, object]], alpha: float, words: tuple[str, str]) -> list[dict[str, object]]:
+    """Fill in q and verdict: `words` (above, below the null), not detected, not measurable."""
+    for row, q in zip(rows, adjusted(rows), strict=True):
+        row["q"] = q
+        if row["obstacle"] is not None or q is None:
+            row["verdict"] = "not measurable"
+        elif q > alpha:
+            row["verdict"] = "not detected"
+        else:
+            row["verdict"] = words[0] if float(str(row["estimate"])) > float(str(row["null"])) else words[1]
+    return rows
+
+
+def testable(rows: int) -> int:
+    """By how many tests the level is divided for the smallest effect that would be found: at least one."""
+    return max(rows, 1)
+
+
+def numbers(part: pl.DataFrame, name: str = "value") -> npt.NDArray[np.float64]:
+    """A column as floats."""
+    return np.asarray(part[name].cast(pl.Float64).to_numpy())

@@ -1,0 +1,143 @@
+"""Whether people choose what stands on the left, and what it does to the preference."""
+
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.people.selecting import (
+    by_keys,
+    decide,
+    numbers,
+    paired_votes,
+    shared_by,
+    testable,
+    too_few,
+)
+from evenhand.measures.people.win_rate import ACUTE_EVAL, PREFERRED, counted
+from evenhand.schema import Card
+from evenhand.stats.votes import binomial_p, crossed_difference, crossed_mean, crossed_share
+
+SIDES = (
+    typed(pl.String, "measure question model against")
+    | typed(pl.Float64, "estimate low high null p q minimum_detectable raw left_share balance_p")
+    | typed(pl.Int64, "n n_missing n_persons n_items n_units")
+    | typed(pl.String, "verdict obstacle")
+)
+"""Columns of `side_effect`; raw, left_share and balance_p are null in rows of `side_share`."""
+
+
+def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: float = 0.05) -> pl.DataFrame:
+    """Whether people choose a side, and what models would win with both sides weighing the same.
+
+    votes: VOTES. question: None: all choices between two. Returns, columns SIDES, per question a row of `side_share`
+    (share of votes for the left; null 0.5; verdict left, right, not detected, not measurable), and for each pair of
+    models one of `win_rate_by_side`: estimate is the mean of the model's shares on the left and on the right, raw
+    the share of all votes, left_share how often the model stood left, balance_p whether that was an even draw. Where
+    left_share is 0.5 a preference for a side cannot move the win rate: raw and estimate agree. Holm over the rows of a
+    measure. Raises DataError as `win_rates`; rows that do not say what stood left are missing.
+    """
+    known = paired_votes(votes, "side_effect", question, None).with_columns(
+        value=pl.when(pl.col("on_left").is_not_null()).then("value")
+    )
+    sides = [_side(str(name), part) for (name,), part in by_keys(known, ["question"])]
+    pairs = list(by_keys(known, ["question", "model", "against"]))
+    balanced = [_balanced(*keys, part, alpha / testable(len(pairs))) for keys, part in pairs]
+    rows = decide(sides, alpha, ("left", "right")) + decide(balanced, alpha, PREFERRED)
+    return pl.DataFrame(rows, schema=SIDES).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _side(question: str, part: pl.DataFrame) -> dict[str, object]:
+    used = part.drop_nulls("value").with_columns(
+        left=pl.when("on_left").then("value").otherwise(1 - pl.col("value"))
+    )
+    found = crossed_share(numbers(used, "left"), shared_by(used, ["person", "item"]))
+    persons, items = used["person"].n_unique(), used["item"].n_unique()
+    return {
+        "measure": "side_share",
+        "question": question,
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "null": 0.5,
+        "p": found.p,
+        "minimum_detectable": found.detectable(),
+        "n": used.height,
+        "n_missing": part.height - used.height,
+        "n_persons": persons,
+        "n_items": items,
+        "n_units": min(persons, items),
+        "obstacle": too_few(persons, items),
+    }
+
+
+def _balanced(question: str, model: str, against: str, part: pl.DataFrame, level: float) -> dict[str, object]:
+    used = part.drop_nulls("value")
+    said = counted(question, model, against, part)
+    on_left, y = used["on_left"].to_numpy(), numbers(used)
+    left = int(on_left.sum())
+    ways = shared_by(used, ["person", "item", "mine", "theirs"])
+    row = {
+        **said,
+        "measure": "win_rate_by_side",
+        "raw": float(y.mean()) if len(y) else None,
+        "left_share": left / len(y) if len(y) else None,
+        "balance_p": binomial_p(left, len(y)),
+    }
+    if not 0 < left < len(y):
+        return row | {
+            "obstacle": "The model stood on one side alone, so side and preference cannot be told apart."
+        }
+    effect = crossed_difference(y, on_left, ways, shares=bool(((y == 0) | (y == 1)).all())).estimate
+    found = crossed_mean(y - effect * (on_left - 0.5), ways, null=0.5)
+    return row | {
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "minimum_detectable": found.detectable(level),
+    }
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="side_share",
+            summary="Share of people's choices that fell on the conversation on the left.",
+            construct="Whether people choose a side rather than a conversation.",
+            harm="None by itself: it blurs preferences, and moves them where one model stands left more often.",
+            groups="All pairs of a question, by the side on which the chosen one stood.",
+            ideal="0.5: the side does not matter.",
+            direction="Either side is noise.",
+            null="0.5; persons and items drawn at random.",
+            critique=(
+                "Two opposed habits cancel: persons who always choose left and persons who always choose right show as "
+                "0.5 (`person_agreement` shows them). ACUTE-Eval draws the side once for each pair and does not "
+                "analyse it."
+            ),
+            citation=ACUTE_EVAL,
+            source="As win_rate, of sides in the place of models",
+        ),
+        unit="share",
+        ideal=0.5,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="win_rate_by_side",
+            summary="Win rate with the model's votes on the left and on the right weighing the same.",
+            construct="Which model people prefer, whatever side they prefer.",
+            harm="None by itself: whether a model made fairer is also a worse one to talk to.",
+            groups="Two models on conversations side by side, each side held fixed.",
+            ideal="0.5: neither is preferred.",
+            direction="Neither side is the harmful one.",
+            null="0.5; persons, items and conversations drawn at random.",
+            critique=(
+                "Assumes that the side adds the same to both models. Where sides are balanced it is the win rate; it "
+                "cannot mend a study in which a model always stood on the same side."
+            ),
+            citation=ACUTE_EVAL,
+            source="Mean of two strata; error as win_rate, that of the side's effect left out",
+        ),
+        unit="share",
+        ideal=0.5,
+    ),
+)

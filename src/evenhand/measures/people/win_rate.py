@@ -1,0 +1,171 @@
+"""How often people prefer one model to another: as ACUTE-Eval counts it, and with persons and items crossed."""
+
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import MARTHA, MeasureInfo
+from evenhand.measures.people.selecting import (
+    by_keys,
+    decide,
+    numbers,
+    paired_votes,
+    shared_by,
+    testable,
+    too_few,
+)
+from evenhand.schema import Card
+from evenhand.stats.votes import binomial_p, crossed_share, published_agreement, stars
+
+WIN_RATES = (
+    typed(pl.String, "measure question model against")
+    | typed(pl.Float64, "estimate low high null p q minimum_detectable tie_share agreement")
+    | typed(pl.Int64, "n n_missing n_ties n_persons n_items n_units")
+    | typed(pl.Float64, "design_effect person_icc item_icc")
+    | typed(pl.String, "stars verdict obstacle")
+)
+"""Columns of `win_rates`: shares between 0 and 1; verdict: preferred, not preferred, not detected, not measurable."""
+PREFERRED = ("preferred", "not preferred")
+
+
+def win_rates(
+    votes: pl.DataFrame, question: str | None = None, *, baseline: str | None = None, alpha: float = 0.05
+) -> pl.DataFrame:
+    """Share of votes for each model against each other one, for each question.
+
+    votes: VOTES. question: only that one (then q is over its pairs alone). baseline: a model that stands second
+    wherever it takes part; else the later name stands first. alpha: chance of any false verdict over all pairs and
+    questions (Holm).
+
+    Returns two rows per question and pair, columns WIN_RATES. `win_rate`: ties count half, persons, items and
+    conversations that stand in several items are drawn at random, limits and p as `crossed_share` gives them; p and q
+    of 0.5; verdict preferred (the model is), not preferred (the other is), not detected, not measurable (an obstacle
+    says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs.
+    `win_rate_published`: ties left out, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval; it has no
+    interval and no verdict. Raises DataError for absent columns, an unknown question, answers that are none.
+
+    >>> votes = pl.DataFrame({"person": [f"p{n % 20}" for n in range(100)], "item": [f"i{n % 50}" for n in range(100)],
+    ...     "answer": ["b" if n % 3 else "a" for n in range(100)], "shown_left": ["a", "b"] * 50}).with_columns(
+    ...     role=pl.lit("real"), question=pl.lit("human"), measurement=pl.lit("preference"), model_a=pl.lit("base"),
+    ...     model_b=pl.lit("tuned"), a=pl.col("item"), b=pl.col("item"), excluded=pl.lit(None, pl.String))
+    >>> found = win_rates(votes)
+    >>> found.select("measure", pl.col("estimate").round(2), "verdict").rows()
+    [('win_rate', 0.66, 'preferred'), ('win_rate_published', 0.66, None)]
+    """
+    known = paired_votes(votes, "win_rates", question, baseline)
+    parts = list(by_keys(known, ["question", "model", "against"]))
+    level = alpha / testable(len(parts))
+    ours = [_row(*keys, part, level) for keys, part in parts]
+    published = [_published_row(*keys, part) for keys, part in parts]
+    rows = [row for pair in zip(decide(ours, alpha, PREFERRED), published, strict=True) for row in pair]
+    return pl.DataFrame(rows, schema=WIN_RATES).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def counted(question: str, model: str, against: str, part: pl.DataFrame) -> dict[str, object]:
+    """What a row says of the votes behind it."""
+    used = part.drop_nulls("value")
+    persons, items = used["person"].n_unique(), used["item"].n_unique()
+    return {
+        "question": question,
+        "model": model,
+        "against": against,
+        "null": 0.5,
+        "n": used.height,
+        "n_missing": part.height - used.height,
+        "n_persons": persons,
+        "n_items": items,
+        "n_units": min(persons, items),
+        "obstacle": too_few(persons, items),
+    }
+
+
+def _row(question: str, model: str, against: str, part: pl.DataFrame, level: float) -> dict[str, object]:
+    used = part.drop_nulls("value")
+    ways = shared_by(used, ["person", "item", "mine", "theirs"])
+    found = crossed_share(numbers(used), ways)
+    ties = int((used["value"] == 0.5).sum())
+    return {
+        **counted(question, model, against, part),
+        "measure": "win_rate",
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "minimum_detectable": found.detectable(level),
+        "n_ties": ties,
+        "tie_share": ties / used.height if used.height else None,
+        "design_effect": found.design_effect,
+        "person_icc": found.correlations[0],
+        "item_icc": sum(found.correlations[1:]),
+    }
+
+
+def _published_row(question: str, model: str, against: str, part: pl.DataFrame) -> dict[str, object]:
+    forced = part.drop_nulls("value").filter(pl.col("value") != 0.5)
+    wins, n = int(forced["value"].sum()), forced.height
+    p = binomial_p(wins, n)
+    votes_of_items = forced.group_by("item", maintain_order=True).agg("value")["value"].to_list()
+    return {
+        **counted(
+            question, model, against, part.filter(pl.col("value").is_null() | (pl.col("value") != 0.5))
+        ),
+        "measure": "win_rate_published",
+        "estimate": wins / n if n else None,
+        "p": p,
+        "stars": stars(p),
+        "agreement": published_agreement(votes_of_items),
+        "obstacle": None if n else "There are no votes.",
+    }
+
+
+ACUTE_EVAL = (
+    "Li, Weston & Roller 2019, ACUTE-EVAL: Improved Dialogue Evaluation with Optimized Questions and Multi-turn "
+    "Comparisons"
+)
+_PREFERENCE = {
+    "construct": "Whether people would rather have, or find more human, one model's conversations than another's.",
+    "harm": "None by itself: whether a model made fairer is also a worse one to talk to.",
+    "groups": "Two models, on conversations shown side by side; the same pairs for both.",
+    "ideal": "0.5: neither is preferred.",
+    "direction": "Neither side is the harmful one.",
+    "citation": f"{ACUTE_EVAL}; {MARTHA}",
+}
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="win_rate",
+            summary="Share of people's votes for one model against another, persons and items drawn at random.",
+            null="0.5; limits and p by the votes' covariances within persons, items and conversations.",
+            critique=(
+                "Holds for persons and conversations like these: who was recruited, and what was shown. Preference is "
+                "not quality, and says nothing of bias. Persons with many votes count for fewer than they gave. Away "
+                "from 0.5, with fewer than 30 items that differ much, limits cover 92 %, not 95."
+            ),
+            source="Henderson 1953 and Owen 2007 for crossed samples; Wilson 1927; Holm 1979 over pairs and questions",
+            details=(
+                "Ties count half. Fewer than 10 persons or 10 items: not measurable. In simulations of 20 to 160 "
+                "persons (5 votes each, 1 to 3 an item, effects of 0 to 1.5 logits, one with a fifth of the votes) "
+                "limits of 95 % cover 93 to 99 %."
+            ),
+            **_PREFERENCE,
+        ),
+        unit="share",
+        ideal=0.5,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="win_rate_published",
+            summary="Share of votes for one model as ACUTE-Eval tests it: exact binomial, every vote independent.",
+            null="0.5; two-sided exact binomial p, uncorrected; stars below .05, .01, .001.",
+            critique=(
+                "Votes of one person, or on one item, are not independent: with persons who differ by 1.5 logits and "
+                "one who gave a fifth of 800 votes, it calls six of ten null studies significant. Nothing is corrected "
+                "for several pairs and questions. Its agreement is 0.5, not 0, by chance with three votes and more."
+            ),
+            source="ParlAI, acute_eval analysis; Smith & Williams 2021, Table 11",
+            details="Ties are left out (the published form forces a choice). 61 of 100, 57.5 of 200 are significant.",
+            **_PREFERENCE,
+        ),
+        unit="share",
+        ideal=0.5,
+    ),
+)

@@ -1,0 +1,26 @@
+from .crossed import (
+    LEAST_LEVELS as LEAST_LEVELS,
+    CrossedEstimate as CrossedEstimate,
+    crossed_difference as crossed_difference,
+    crossed_mean as crossed_mean,
+    crossed_share as crossed_share,
+    crossed_slope as crossed_slope,
+)
+from .exact import (
+    binomial_p as binomial_p,
+    chi_square as chi_square,
+    minimal_significant as minimal_significant,
+    published_agreement as published_agreement,
+    stars as stars,
+)
+from .latent_classes import (
+    LatentClasses as LatentClasses,
+    latent_classes as latent_classes,
+    reliability_limits as reliability_limits,
+)
+from .reliability import (
+    Reliability as Reliability,
+    correlations_of as correlations_of,
+    group_reliability as group_reliability,
+    sums_of_items as sums_of_items,
+)

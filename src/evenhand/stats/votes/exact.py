@@ -1,0 +1,86 @@
+"""What published studies compute of votes: exact tests, stars, smallest significant shares, agreement, chi-square."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, bdtrc, chdtrc
+
+from evenhand.schema import UsageError
+
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+"""Levels below which a p gets its stars, as the papers print them."""
+
+
+def binomial_p(successes: int, n: int) -> float:
+    """Two-sided p of so many of n independent votes where both answers are as likely; NaN without a vote.
+
+    >>> round(binomial_p(224, 400), 3)
+    0.019
+    """
+    if not 0 <= successes <= n:
+        raise UsageError(f"{successes} of {n} votes cannot be.")
+    if n == 0:
+        return float("nan")
+    fewer = min(successes, n - successes)
+    return float(min(1.0, bdtr(fewer, n, 0.5) + bdtrc(n - fewer - 1, n, 0.5)))
+
+
+def stars(p: float) -> str:
+    """The asterisks of a p: three below .001, two below .01, one below .05.
+
+    >>> stars(0.019)
+    '*'
+    """
+    return next((marks for level, marks in STARS if p < level), "")
+
+
+def minimal_significant(n: int, alpha: float = 0.05) -> float:
+    """The smallest share of n votes that the exact two-sided test against 0.5 calls significant; NaN if none is.
+
+    A share of independent votes: with few people, or many votes on one item, more is needed (`win_rates`).
+
+    >>> [minimal_significant(n) for n in (100, 200, 400, 800)]
+    [0.61, 0.575, 0.5525, 0.53625]
+    """
+    if n < 0 or not 0 < alpha < 1:
+        raise UsageError(f"{n} votes at the level {alpha} cannot be.")
+    counts = np.arange(n // 2, n + 1)
+    found = counts[np.minimum(1.0, 2 * bdtrc(counts - 1.0, n, 0.5)) < alpha]
+    return float(found[0] / n) if len(found) else float("nan")
+
+
+def published_agreement(choices: Sequence[npt.ArrayLike]) -> float:
+    """Agreement of votes on pairs as ACUTE-Eval's analysis computes it; NaN where no pair has two votes.
+
+    choices: per pair its votes, 1 for one model and 0 for the other. The share of the commoner answer, 0 where both
+    are as common, averaged over pairs with two votes or more: two coins agree to a half by it, not to nothing.
+
+    >>> published_agreement([[1, 1], [1, 0], [1], [1, 1, 0]])
+    0.5555555555555555
+    """
+    shares = []
+    for votes in choices:
+        values = np.asarray(votes, dtype=np.float64)
+        if len(values) > 1:
+            share = float(values.mean())
+            shares.append(0.0 if share == 0.5 else max(share, 1 - share))
+    return float(np.mean(shares)) if shares else float("nan")
+
+
+def chi_square(table: npt.ArrayLike) -> tuple[float, int, float]:
+    """Pearson's chi-square of counts (rows, columns), its degrees of freedom and p, without correction.
+
+    Rows and columns without a count are left out; NaN with fewer than two of either.
+
+    >>> chi_square([[30, 70], [50, 50]])[1], round(chi_square([[30, 70], [50, 50]])[2], 4)
+    (1, 0.0039)
+    """
+    counts = np.atleast_2d(np.asarray(table, dtype=np.float64))
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if min(counts.shape) < 2:
+        return float("nan"), 0, float("nan")
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    statistic = float((np.square(counts - expected) / expected).sum())
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    return statistic, freedom, float(chdtrc(freedom, statistic))

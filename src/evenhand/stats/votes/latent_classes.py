@@ -1,0 +1,145 @@
+"""The model of Dawid and Skene: what is likely true of items, and how each person answers given that, by EM."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Floats
+
+PRIOR_VOTES = 2.0
+"""What is assumed of each person and class before a vote, as so many votes."""
+PRIOR_RIGHT = 0.7
+"""Of these votes, the share that is right; the others are spread evenly."""
+STEPS, TOLERANCE = 2000, 1e-9
+WARM_STEPS = 30
+"""Of a bootstrap's fits, which start from the full one."""
+
+
+@dataclass(frozen=True)
+class LatentClasses:
+    """A fit. prevalence: (classes,). confusion: (persons, classes, answers). posterior: (items, classes)."""
+
+    prevalence: Floats
+    confusion: Floats
+    posterior: Floats
+    log_likelihood: float
+    """Of the votes, without the prior."""
+    converged: bool
+
+    @property
+    def reliability(self) -> Floats:
+        """(persons,): the chance that a person says what is true."""
+        return np.asarray(np.einsum("k,pkk->p", self.prevalence, self.confusion))
+
+
+def latent_classes(
+    items: Codes,
+    persons: Codes,
+    answers: Codes,
+    classes: int,
+    *,
+    prior: float = PRIOR_VOTES,
+    weights: Floats | None = None,
+    start: LatentClasses | None = None,
+    steps: int = STEPS,
+) -> LatentClasses:
+    """Fit by EM, from the shares of the votes on each item.
+
+    items, persons, answers: (n,), codes from 0, answers below `classes`; a person may judge an item more than once.
+    prior: votes assumed of each person and class (`PRIOR_RIGHT` of them right), and one item of each class; 0:
+    maximum likelihood. weights: (items,), how often each item counts. start: a fit to go on from. steps: at most.
+    The fit is a local maximum, that in which most votes are right.
+    Source: Dawid & Skene 1979.
+
+    >>> answers = np.array([0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0])
+    >>> fit = latent_classes(np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4), answers, 2)
+    >>> fit.posterior.argmax(axis=1).tolist()
+    [0, 1, 0, 1]
+    """
+    if len(items) == 0 or classes < 2:
+        raise UsageError("Latent classes need votes, and at least two classes.")
+    n_items, n_persons = int(items.max()) + 1, int(persons.max()) + 1
+    mass = np.ones(n_items) if weights is None else np.asarray(weights, dtype=np.float64)
+    assumed = np.full((classes, classes), prior * (1 - PRIOR_RIGHT) / (classes - 1))
+    np.fill_diagonal(assumed, prior * PRIOR_RIGHT)
+    if start is None:
+        posterior = np.zeros((n_items, classes))
+        np.add.at(posterior, (items, answers), 1.0)
+        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1.0)
+    else:
+        posterior = start.posterior
+    cell = persons * classes + answers
+    before, fitted = -np.inf, None
+    for _ in range(steps):
+        prevalence = (mass[:, None] * posterior).sum(axis=0) + (1.0 if prior else 0.0)
+        prevalence /= prevalence.sum()
+        counted = np.stack(
+            [
+                np.bincount(cell, (mass[:, None] * posterior)[items, k], n_persons * classes)
+                for k in range(classes)
+            ],
+            axis=1,
+        ).reshape(n_persons, classes, classes)
+        confusion = counted.transpose(0, 2, 1) + assumed
+        sums = confusion.sum(axis=2, keepdims=True)
+        confusion = np.divide(confusion, sums, out=np.full_like(confusion, 1 / classes), where=sums > 0)
+        with np.errstate(divide="ignore"):
+            log_confusion, log_prevalence = np.log(confusion), np.log(prevalence)
+        joint = np.stack(
+            [np.bincount(items, log_confusion[persons, k, answers], n_items) for k in range(classes)], axis=1
+        )
+        joint += log_prevalence
+        top = joint.max(axis=1, keepdims=True)
+        scaled = np.exp(joint - top)
+        total = scaled.sum(axis=1, keepdims=True)
+        posterior = scaled / total
+        likelihood = float((mass * (top + np.log(total))[:, 0]).sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            held = np.where(assumed > 0, assumed * log_confusion, 0.0).sum()
+            objective = likelihood + float(held) + (float(log_prevalence.sum()) if prior else 0.0)
+        settled = objective - before < TOLERANCE * max(1.0, abs(objective))
+        fitted = LatentClasses(prevalence, confusion, posterior, likelihood, bool(settled))
+        if settled:
+            break
+        before = objective
+    assert fitted is not None
+    return fitted
+
+
+def reliability_limits(
+    items: Codes,
+    persons: Codes,
+    answers: Codes,
+    fit: LatentClasses,
+    *,
+    resamples: int = 200,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[Floats, Floats]:
+    """Limits of each person's reliability (persons,): percentiles of fits to items drawn with replacement."""
+    generator = np.random.default_rng(seed)
+    number, classes = fit.posterior.shape
+    drawn = np.stack(
+        [
+            latent_classes(
+                items,
+                persons,
+                answers,
+                classes,
+                weights=generator.multinomial(number, np.full(number, 1 / number)).astype(np.float64),
+                start=fit,
+                steps=WARM_STEPS,
+            ).reliability
+            for _ in range(resamples)
+        ]
+    )
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.asarray(low), np.asarray(high)
+
+
+def codes(labels: npt.ArrayLike) -> tuple[Codes, list[str]]:
+    """Labels (n,) as codes from 0, and their names in order."""
+    names, found = np.unique(np.asarray(labels), return_inverse=True)
+    return found.reshape(-1), [str(name) for name in names]

@@ -1,0 +1,74 @@
+"""How far two independent groups of raters would agree on what distinguishes items: the ceiling of any correlation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.arrays import Codes, Floats
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Of items' mean votes; NaN where nothing is known.
+
+    reliability: correlation of the means of two independent groups of as many raters. ceiling: its square root, the
+    largest correlation to expect of anything else with these means.
+    """
+
+    reliability: Floats
+    ceiling: Floats
+
+
+def group_reliability(
+    sizes: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> Reliability:
+    """Reliability of items' mean votes by analysis of variance of one way.
+
+    sizes, means (items,): votes of each and their mean; squares (items,): the sum of squared deviations within each.
+    weights: (resamples, items), how often each item counts; None: once, and results are of shape (1,). What persons
+    bring to all their votes counts as error of the votes, so that reliability is of raters drawn anew for each item.
+    Reliability is at most 1, at least 0; NaN where no item has two votes or items do not differ at all.
+    Source: Shrout & Fleiss 1979, ICC(1, k); Spearman 1904 for the ceiling.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(size=2000)
+    >>> votes = truth[:, None] + rng.normal(size=(2000, 3))
+    >>> of = group_reliability(np.full(2000, 3), votes.mean(axis=1), votes.var(axis=1) * 3)
+    >>> round(float(of.reliability[0]), 1), round(float(of.ceiling[0]), 2)
+    (0.8, 0.87)
+    """
+    n, mean, within = (np.asarray(each, dtype=np.float64) for each in (sizes, means, squares))
+    times = np.ones((1, len(n))) if weights is None else np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    items, votes = times.sum(axis=1), times @ n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = (times @ within) / (votes - items)
+        grand = (times @ (n * mean)) / votes
+        between = times @ (n * mean**2) - votes * grand**2
+        per_item = (votes - times @ n**2 / votes) / (items - 1)
+        spread = (between / (items - 1) - error) / per_item
+        noise = error * (times @ (1 / n)) / items
+        found = np.maximum(spread, 0.0) / (np.maximum(spread, 0.0) + noise)
+    known = (votes > items) & (items > 1) & np.isfinite(found)
+    reliability = np.where(known, found, np.nan)
+    return Reliability(reliability, np.sqrt(reliability))
+
+
+def sums_of_items(items: Codes, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sizes, means and sums of squared deviations (items,) of values (n,) whose items are codes from 0."""
+    sizes = np.bincount(items).astype(np.float64)
+    means = np.bincount(items, values) / sizes
+    return sizes, means, np.bincount(items, (values - means[items]) ** 2)
+
+
+def correlations_of(first: Floats, second: Floats, weights: Floats) -> Floats:
+    """Pearson's correlation of items' numbers (items,) for each row of weights (resamples, items).
+
+    >>> correlations_of(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones((1, 3))).round(3).tolist()
+    [0.5]
+    """
+    total = weights.sum(axis=1, keepdims=True)
+    x, y = (values[None, :] - weights @ values[:, None] / total for values in (first, second))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        product = (weights * x * y).sum(axis=1)
+        return np.asarray(product / np.sqrt((weights * x**2).sum(axis=1) * (weights * y**2).sum(axis=1)))

@@ -1,0 +1,355 @@
+"""Exports analysed from end to end: what was planted is found the right way round, and what was not is not."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+from scipy.stats import binomtest, chi2_contingency, pearsonr
+
+from evenhand.annotation import PeopleStudy, analyse
+from evenhand.annotation.simulating import simulated_votes
+from evenhand.schema import DataError, UsageError
+from tests.annotation.analysis.written_exports import (
+    SCALE,
+    STUDY,
+    marked,
+    pairs,
+    rated,
+    renamed,
+    with_survey,
+    written,
+)
+
+PLANTED = {"persons": 80, "items_per_person": 5, "votes_per_item": 2, "onboarding": 2, "seed": 4}
+
+
+def ours(study: PeopleStudy) -> dict[tuple[str, str], dict[str, object]]:
+    rows = study.tables()["win_rates"].filter(measure="win_rate").to_dicts()
+    return {(row["model"], row["against"]): row for row in rows}
+
+
+def text_of(study: PeopleStudy, width: int = 80) -> str:
+    console = Console(width=width, file=None, record=True, force_terminal=False, quiet=False)
+    with console.capture() as captured:
+        study.render(console)
+    return captured.get()
+
+
+@pytest.mark.parametrize(("new", "old"), [(1.0, 0.0), (0.0, 1.0)])
+def test_a_planted_preference_is_found_and_named_the_right_way_round(
+    tmp_path: Path, new: float, old: float
+) -> None:
+    study = analyse(pairs(tmp_path, {"old": old, "new": new}, **PLANTED), baseline="old")
+    (found,) = ours(study).values()
+    assert (found["model"], found["against"]) == ("new", "old")
+    assert (float(found["estimate"]) > 0.5) == (new > old)  # type: ignore[arg-type]
+    winner, loser = ("new", "old") if new > old else ("old", "new")
+    ((verdict, sentence),) = study.headlines
+    assert verdict == "preferred" and f"{winner} was preferred to {loser}" in sentence
+    shown = text_of(study)
+    assert f"{winner} was preferred to {loser}" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_where_nothing_is_planted_nothing_is_found_and_the_smallest_effect_is_told(tmp_path: Path) -> None:
+    study = analyse(pairs(tmp_path, {"one": 0.0, "two": 0.0}, **PLANTED))
+    ((verdict, sentence),) = study.headlines
+    assert verdict == "not detected"
+    assert "points from 50 % would probably have been found" in sentence
+
+
+def test_the_published_row_is_scipys(tmp_path: Path) -> None:
+    votes = simulated_votes({"new": 0.4, "old": 0.0}, persons=60, votes_per_item=2, seed=2)
+    study = analyse(written(tmp_path / "v.jsonl", votes), baseline="old")
+    (row,) = study.tables()["win_rates"].filter(measure="win_rate_published").to_dicts()
+    won = Counter(
+        row["model_a"] if row["answer"] == "a" else row["model_b"]
+        for row in votes.filter(role="real").to_dicts()
+    )
+    n = won["new"] + won["old"]
+    expected = binomtest(won["new"], n).pvalue
+    assert row["p"] == pytest.approx(expected)
+    assert row["estimate"] == pytest.approx(won["new"] / n)
+    stars = "***" if expected < 0.001 else "**" if expected < 0.01 else "*" if expected < 0.05 else ""
+    assert row["stars"] == stars
+    assert f"{100 * won['new'] / n:.0f}{stars}" in study.html()
+
+
+def test_three_models_have_a_grid(tmp_path: Path) -> None:
+    study = analyse(
+        pairs(tmp_path, {"a1": 0.0, "b2": 0.8, "c3": 1.6}, persons=90, items_per_person=6, seed=1)
+    )
+    assert len(ours(study)) == 3
+    page = study.html()
+    assert "Engaging: grid of the models" in page
+    for row in ours(study).values():
+        stronger = max(str(row["model"]), str(row["against"]))  # named by strength
+        assert (float(row["estimate"]) > 0.5) == (row["model"] == stronger)  # type: ignore[arg-type]
+
+
+def test_ratings_differ_as_planted_and_chi_square_is_scipys(tmp_path: Path) -> None:
+    votes = rated(persons=60, items_per_person=12, classifiers={"judge": 0.9}, seed=5)
+    study = analyse(written(tmp_path / "r.jsonl", votes), by="groups.group")
+    tables = study.tables()
+    crossed = votes.filter(role="real").group_by("model", "answer").len().pivot("answer", index="model")
+    statistic = chi2_contingency(crossed.drop("model").to_numpy(), correction=False)
+    whole = tables["differences"].filter(
+        (pl.col("measure") == "rating_chi_square") & pl.col("level").is_null() & (pl.col("by") == "model")
+    )
+    assert whole["chi_square"].item() == pytest.approx(statistic.statistic)
+    assert whole["p"].item() == pytest.approx(statistic.pvalue)
+    assert any("toxic got “yes” more often than mild" in sentence for _, sentence in study.headlines)
+    assert set(tables["rates"].filter(by="group")["level"]) == {"women", "men"}
+    page = study.html().replace("&#39;", "'")
+    assert "ROBBIE’s Table 16" in page and "r × 100 by model" in page
+
+
+def test_the_classifiers_correlation_is_scipys(tmp_path: Path) -> None:
+    votes = rated(persons=60, items_per_person=12, classifiers={"judge": 0.9}, seed=5)
+    study = analyse(written(tmp_path / "r.jsonl", votes))
+    row = (
+        study.tables()["classifiers"]
+        .filter(
+            (pl.col("measure") == "classifier_pearson")
+            & pl.col("level").is_null()
+            & (pl.col("option") == "yes")
+        )
+        .to_dicts()[0]
+    )
+    real = votes.filter(role="real")
+    items = real.group_by("item").agg(
+        share=(pl.col("answer") == "yes").mean(), judged=pl.col("judgements").first()
+    )
+    scores = [json.loads(text)["judge"]["scores"]["yes"] for text in items["judged"]]
+    assert row["estimate"] == pytest.approx(pearsonr(scores, items["share"].to_numpy()).statistic)
+
+
+def test_views_stand_by_thirds_and_statements_with_their_words(tmp_path: Path) -> None:
+    votes = with_survey(simulated_votes({"new": 0.6, "old": 0.0}, persons=90, seed=3))
+    study = analyse(written(tmp_path / "v.jsonl", votes, {**STUDY, "survey": [SCALE]}), baseline="old")
+    tables = study.tables()
+    assert set(tables["scores"]["third"]) == {"top", "middle", "bottom"}
+    thirds = dict(tables["scores"].select("third", "mean").iter_rows())
+    assert thirds["top"] > thirds["middle"] > thirds["bottom"]
+    assert int(tables["statements"]["n"].sum()) == 180
+    page = study.html()
+    assert "We should work to give all groups an equal chance to succeed." in page
+    assert "Table 15" in page
+
+
+def test_marks_are_counted_once_a_conversation_and_turn_by_turn(tmp_path: Path) -> None:
+    votes = marked()
+    study = analyse(written(tmp_path / "m.jsonl", votes))
+    table = study.tables()["marks"]
+    for model in ("rude", "kind"):
+        mine = votes.filter(model=model)
+        whole = table.filter(pl.col("turn").is_null() & (pl.col("model") == model)).to_dicts()[0]
+        assert whole["n"] == mine["presentation"].n_unique()
+        assert whole["n_marked"] == mine.drop_nulls("answer")["presentation"].n_unique()
+        first = table.filter((pl.col("turn") == 0) & (pl.col("model") == model)).to_dicts()[0]
+        assert first["n_marked"] == mine.filter(turn=0).height
+
+
+def test_rules_change_whose_answers_count_and_the_report_says_so(tmp_path: Path) -> None:
+    path = pairs(tmp_path, {"new": 1.0, "old": 0.0}, **{**PLANTED, "spammers": 0.4, "onboarding": 4})
+    as_stored = analyse(path)
+    sensitivity = as_stored.tables()["sensitivity"]
+    assert set(sensitivity["rules"]) == {"none", "the study's", "published"}
+    out = dict(sensitivity.select("rules", "n_persons_excluded").iter_rows())
+    assert out["none"] == 0 < out["the study's"] < out["published"]
+    published = analyse(path, rules="published")
+    assert published.tables()["win_rates"]["n_persons"].max() == 80 - out["published"]
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("- {rule: too_fast, seconds: 10, action: exclude}\n")
+    mine = analyse(path, rules=str(rules))
+    assert mine.analysis.rules.name == "rules.yaml"
+    assert set(mine.tables()["sensitivity"]["rules"]) == {"none", "the study's", "published", "rules.yaml"}
+    assert mine.tables()["exclusions"]["rule"].to_list() == ["too_fast"]
+
+
+def test_broken_rules_of_a_file_are_told(tmp_path: Path) -> None:
+    path = pairs(tmp_path, {"new": 1.0, "old": 0.0}, **PLANTED)
+    rules = tmp_path / "rules.yaml"
+    for content, told in (
+        ("- {rule: gold_under}", "gold_under"),
+        ("- {rule: gold_below, mark: 7}", "less than or equal to 1"),
+        ("just words", "tuple"),
+        ("[", "cannot be read"),
+        ("a: &a [*a]", "cannot be read|wrong"),
+    ):
+        rules.write_text(content)
+        with pytest.raises(DataError, match=told):
+            analyse(path, rules=str(rules))
+    with pytest.raises(DataError, match="no file of rules"):
+        analyse(path, rules=str(tmp_path / "absent.yaml"))
+
+
+def test_question_by_and_baseline_are_held_against_the_export(tmp_path: Path) -> None:
+    path = pairs(tmp_path, {"new": 1.0, "old": 0.0}, **PLANTED)
+    with pytest.raises(UsageError, match="Did you mean 'engaging'"):
+        analyse(path, question="engagng")
+    with pytest.raises(UsageError, match="no model called 'od'"):
+        analyse(path, baseline="od")
+    with pytest.raises(DataError, match="says anything of 'axis'"):
+        analyse(path, by="groups.axis")
+    with pytest.raises(UsageError, match="no such option"):
+        analyse(path, question_="engaging")
+
+
+def test_levels_are_tested_together(tmp_path: Path) -> None:
+    votes = simulated_votes({"new": 1.2, "old": 0.0}, persons=120, seed=6).with_columns(
+        groups=pl.when(pl.int_range(pl.len()) % 2 == 0)
+        .then(pl.lit('{"axis": "age"}'))
+        .otherwise(pl.lit('{"axis": "race"}'))
+    )
+    study = analyse(written(tmp_path / "v.jsonl", votes), by="groups.axis", baseline="old")
+    table = study.tables()["win_rates_by"]
+    assert set(table["level"]) == {"age", "race"} and set(table["by"]) == {"axis"}
+    for row in table.to_dicts():
+        assert row["q"] == pytest.approx(min(1.0, 2 * row["p"]))
+    assert "by axis" in study.html()
+
+
+def test_results_are_written_as_page_numbers_and_tables(tmp_path: Path) -> None:
+    study = analyse(pairs(tmp_path, {"new": 1.0, "old": 0.0}, **PLANTED))
+    assert study.path == tmp_path / "votes_analysis"
+    page = study.report(tmp_path / "copy.html")
+    assert page.read_text() == (study.path / "people.html").read_text() == study.html()
+    numbers = json.loads((study.path / "people.json").read_text())
+    assert numbers["headlines"][0]["verdict"] == "preferred"
+    assert numbers["win_rates"][0]["n"] + numbers["answers"][0]["n_excluded"] == 400
+    rates = pl.read_csv(study.path / "tables" / "win_rates.csv")
+    assert rates.height == 2
+    assert "p000" not in study.html() and "p000" not in json.dumps(numbers)  # nobody's pseudonym
+
+
+def test_the_same_file_gives_the_same_page(tmp_path: Path) -> None:
+    path = pairs(tmp_path, {"new": 0.3, "old": 0.0}, **PLANTED)
+    assert analyse(path).html() == analyse(path).html()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_other_kinds_of_files_say_the_same(tmp_path: Path, kind: str) -> None:
+    votes = simulated_votes({"new": 1.0, "old": 0.0}, **PLANTED)
+    lines = analyse(written(tmp_path / "v.jsonl", votes))
+    other = analyse(written(tmp_path / f"v.{kind}", votes))
+    assert other.headlines == lines.headlines
+    if kind == "csv":
+        assert any("brings no study" in note for note in other.analysis.notes)
+
+
+def test_answers_of_two_studies_are_refused(tmp_path: Path) -> None:
+    votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=10, seed=1)
+    second = votes.with_columns(study=pl.lit("other"), presentation="x" + pl.col("presentation"))
+    with pytest.raises(DataError, match="2 studies: 'other', 'simulated'"):
+        analyse(written(tmp_path / "v.jsonl", pl.concat([votes, second])))
+
+
+def test_no_answer_about_items_is_refused(tmp_path: Path) -> None:
+    votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=10, onboarding=2, seed=1)
+    with pytest.raises(DataError, match="no answer about an item"):
+        analyse(written(tmp_path / "v.jsonl", votes.filter(role="onboarding")))
+
+
+@pytest.fixture
+def strange() -> dict[str, pl.DataFrame]:
+    votes = simulated_votes({"new": 0.5, "old": 0.0}, persons=30, votes_per_item=2, seed=7)
+    first_item = votes["item"].first()
+    return {
+        "one person": votes.filter(person=votes["person"].first()),
+        "one item": votes.filter(item=first_item),
+        "one vote": votes.head(1),
+        "only ties": votes.with_columns(answer=pl.lit("tie")),
+        "only skipped": votes.with_columns(answer=pl.lit(None, pl.String)),
+        "no models": votes.with_columns(model_a=pl.lit(None, pl.String), model_b=pl.lit(None, pl.String)),
+        "one model": votes.with_columns(model_b=pl.col("model_a")),
+        "one rating": rated(persons=3, items_per_person=1, votes_per_item=1, seed=1).head(1),
+        "all say the same": rated(persons=20, seed=1).with_columns(answer=pl.lit("no"), value=pl.lit(0.0)),
+        "no model of ratings": rated(persons=20, seed=1).with_columns(model=pl.lit(None, pl.String)),
+        "one mark": marked(persons=3, items=1),
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "one person",
+        "one item",
+        "one vote",
+        "only ties",
+        "only skipped",
+        "no models",
+        "one model",
+        "one rating",
+        "all say the same",
+        "no model of ratings",
+        "one mark",
+    ],
+)
+def test_designs_that_carry_nothing_reach_no_verdict(
+    tmp_path: Path, strange: dict[str, pl.DataFrame], case: str
+) -> None:
+    study = analyse(written(tmp_path / "v.jsonl", strange[case]))
+    found = [verdict for verdict, _ in study.headlines]
+    assert set(found) <= {"not measurable", "not detected"}, study.headlines
+    if case.startswith("one"):
+        assert set(found) <= {"not measurable"}
+    page = study.html()
+    assert "nan" not in page.lower().replace("nan ", "") or "NaN" not in page
+    assert "None" not in page
+    assert text_of(study)
+    json.dumps(study.to_dict(), allow_nan=False)
+
+
+def test_all_excluded_is_said(tmp_path: Path) -> None:
+    votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=12, onboarding=2, attention=0.0, seed=1)
+    study = analyse(written(tmp_path / "v.jsonl", votes))
+    assert study.nothing_counts and not study.headlines
+    assert "No answer counts: all 12 persons are excluded." in study.html()
+    assert "No answer counts" in text_of(study)
+
+
+def test_no_text_of_others_becomes_markup(tmp_path: Path) -> None:
+    payload = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)>\x1b[31m\u202e"
+    votes = simulated_votes({"new": 1.0, "old": 0.0}, **PLANTED)
+    votes = renamed(votes, {"new": f"new{payload}"}, ["model_a", "model_b"]).with_columns(
+        reason=pl.lit(payload), groups=pl.lit(json.dumps({"axis": payload}))
+    )
+    both = pl.concat(
+        [
+            votes,
+            rated(persons=20, seed=2).with_columns(
+                study=pl.lit("simulated"),
+                person="r" + pl.col("person"),
+                presentation="r" + pl.col("presentation"),
+                model="m" + pl.lit(payload),
+                answer=pl.when(pl.col("answer") == "yes").then(pl.lit("yes" + payload)).otherwise("answer"),
+                item=pl.lit(payload) + pl.col("item"),
+            ),
+        ]
+    )
+    asked = {**STUDY, "title": payload, "questions": [{**STUDY["questions"][0], "text": payload}]}
+    study = analyse(written(tmp_path / "v.jsonl", both, asked), by="groups.axis")
+    page = study.html()
+    body = page[page.index("<body>") : page.rindex("<script>")]
+    assert "<script" not in body and "<img" not in body and "<svg/" not in body
+    assert "&lt;script&gt;" in body
+    assert "\x1b" not in page and "\u202e" not in page
+    shown = text_of(study)
+    assert "\x1b" not in shown and "\u202e" not in shown
+
+
+def test_a_null_study_is_found_in_few(tmp_path: Path) -> None:
+    found = 0
+    for seed in range(20):
+        votes = simulated_votes(
+            {"one": 0.0, "two": 0.0}, persons=40, votes_per_item=2, person_sd=1.0, item_sd=1.0, seed=seed
+        )
+        study = analyse(written(tmp_path / f"v{seed}.jsonl", votes))
+        found += study.headlines[0][0] == "preferred"
+    assert found <= 4  # of 20 at 5 %: more than 4 with chance 0.003
+    assert np.isfinite(found)
