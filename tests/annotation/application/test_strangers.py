@@ -152,9 +152,8 @@ def test_sql_in_every_field_is_text(stored, sent):
         )
         somebody.open("/study")
     assert somebody.post("/study/answer", dict(somebody.page.form.fields) | good | {sent: sent}).status == 422
-    assert somebody.post(
-        "/study/survey", {"form_token": dict(somebody.page.form.fields)["form_token"], "survey": sent}
-    ).status in (200, 403)
+    token = dict(somebody.page.form.fields)["form_token"]
+    assert somebody.post("/study/survey", {"form_token": token, "survey": sent}).h1 == "2 of 2"
     assert somebody.client.get("/study", params={"notice": sent}).status_code == 200
     stranger = somebody.another()
     assert stranger.client.get(f"/i/{sent}").status_code in (403, 404)
@@ -241,7 +240,6 @@ PATHS = (
     "/.env",
     "/.git/config",
     "/study/",
-    "//evil.example/",
 )
 
 

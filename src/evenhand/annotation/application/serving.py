@@ -93,7 +93,7 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
     Raises UsageError where the port is taken or the interface is not this machine's.
     """
     app = application(store, address=address, proxied=proxied)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -121,7 +121,7 @@ def _routers() -> tuple[APIRouter, ...]:
     return (pages.router, admin.router)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -43,11 +43,10 @@ class Limiter:
 
     def take(self, what: str, who: str, rate: Rate) -> float:
         """Count one try; returns 0.0, or the seconds to wait where it is one too many (and is not counted)."""
-        wait = self.wait(what, who, rate)
-        if wait > 0:
-            return wait
         with self._lock:
             left = self._left(what, who, rate)
+            if left < 1.0:
+                return (1.0 - left) / rate.per_second
             self._buckets.pop((what, who), None)  # the order of the dict is that of the last try
             self._buckets[what, who] = (left - 1.0, self.clock())
             while len(self._buckets) > self.most:

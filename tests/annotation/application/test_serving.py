@@ -1,0 +1,151 @@
+"""A real process on a real port: what uvicorn and the sockets do."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from evenhand.annotation.application import application, invite_link, serve
+from evenhand.annotation.store import people
+from evenhand.schema import UsageError
+from tests.annotation.application.clocks import Clock
+from tests.annotation.application.studies import marks_study
+
+SERVE = """
+import sys
+from evenhand.annotation.application import patience, serve
+from evenhand.annotation.store import open_store
+patience.SECONDS = 0.5
+store = open_store(sys.argv[1])
+serve(store, address="http://127.0.0.1:" + sys.argv[2], host="127.0.0.1", port=int(sys.argv[2]))
+print("ended", flush=True)
+"""
+
+
+@pytest.fixture
+def process(stored, tmp_path):
+    """The study, served by a process of its own: the process and its port."""
+    store = stored(marks_study())
+    file = store.engine.url.database
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SERVE, file, str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path("src").resolve())},
+    )
+    lines = [running.stdout.readline(), running.stdout.readline()]
+    assert lines[0] == f"Serving marks at http://127.0.0.1:{port}/ (listening on 127.0.0.1, port {port}).\n"
+    for _ in range(100):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.05)
+    yield running, port
+    if running.poll() is None:
+        running.kill()
+    running.communicate()
+
+
+def asked(port, text):
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(text)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+    return answer
+
+
+def test_raw_requests_and_its_end(process):
+    running, port = process
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", "/health")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (200, b"ok\n") and answer.getheader("server") is None
+    connection.close()
+    for path in (
+        b"/static/../serving.py",
+        b"/../../../etc/passwd",
+        b"/static/..%2fserving.py",
+        b"//etc/passwd",
+    ):
+        host = b"Host: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % port
+        assert asked(port, b"GET %s HTTP/1.1\r\n%s" % (path, host)).startswith(b"HTTP/1.1 404")
+    assert asked(port, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
+    two_lengths = b"POST /study/answer HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde"
+    assert asked(port, two_lengths).startswith(b"HTTP/1.1 400")
+    upgrade = (
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n"
+    )
+    assert b"101" not in asked(port, upgrade % port).split(b"\r\n")[0]
+    running.send_signal(signal.SIGINT)
+    assert running.wait(20) == 0
+    assert running.stdout.read().splitlines()[-1] == "ended"
+
+
+def test_who_does_not_say_what_they_want_is_let_go(process):
+    _, port = process
+    whole = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    for first, said in ((b"", b""), (b"", b"GET / HTTP/1.1\r\nHost:"), (whole, b"GET /")):
+        begun = time.monotonic()
+        with socket.create_connection(("127.0.0.1", port), 10) as connection:
+            if first:
+                connection.sendall(first)
+                assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            connection.sendall(said)
+            while connection.recv(65536):
+                pass
+        assert time.monotonic() - begun < 8
+
+
+def test_a_port_that_is_taken_is_said(stored):
+    store = stored(marks_study())
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port}: Address already in use") as error:
+            serve(store, address=f"http://127.0.0.1:{port}", host="127.0.0.1", port=port)
+        assert "--port" in error.value.hint
+    with pytest.raises(UsageError, match=r"Cannot listen on 192\.0\.2\.1"):
+        serve(store, address="http://127.0.0.1:1", host="192.0.2.1", port=8000)
+    with pytest.raises(UsageError, match="port 70000"):
+        serve(store, address="http://127.0.0.1:1", host="127.0.0.1", port=70000)
+    with pytest.raises(UsageError, match="no address of a study"):
+        application(store, address="https://judge.example.org/below")
+
+
+def test_links_are_made_of_the_address(stored):
+    store = stored(marks_study())
+    invite = people.make_invites(store, 1, Clock()())[0].id
+    link = invite_link(store, "https://Judge.example.org:443/", invite)
+    assert link.startswith("https://judge.example.org/i/") and invite not in link
+
+
+def test_all_threads_of_many_visitors_are_answered(process):
+    _, port = process
+    statuses = []
+
+    def visit():
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", "/")
+        statuses.append(connection.getresponse().status)
+        connection.close()
+
+    threads = [threading.Thread(target=visit) for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 60
