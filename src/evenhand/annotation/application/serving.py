@@ -75,7 +75,7 @@ def application(
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
-    app.state.admin = admin.Memory(admin.LiveAgreement(store))
+    app.state.admin = admin.Memory.of(store, context.clock)
     for router in _routers():
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)

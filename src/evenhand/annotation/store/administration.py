@@ -65,6 +65,8 @@ class PersonRow:
     note: str
     code: str | None
     """Of their last unit, where each has its own."""
+    number: int = 0
+    """From 1, in the order of coming; the audit log knows them by it."""
 
 
 def progress(store: Store, now: datetime) -> Progress:
@@ -181,6 +183,7 @@ def _person_row(store: Store, row: Record) -> PersonRow:
         review=row.review,
         note=row.note,
         code=row.code if store.study.completion.per_unit_codes else None,
+        number=row.number,
     )
 
 
@@ -218,7 +221,7 @@ def review(store: Store, person: str, decision: Review | None, note: str, actor:
         lock_study(before)
         after = before.set(review=decision, note=note)
         _count_or_not(before, after)
-        _record(connection, store, actor, f"review: {decision or 'none'}", person, now, note)
+        _record(connection, store, actor, f"review: {decision or 'none'}", _in_the_log(before), now)
 
     store.transactions.write(write)
 
@@ -242,7 +245,7 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
                 passed = now
             after = before.set(blocked=None, exempt=True, passed_at=passed, state=_state(before, passed))
         _count_or_not(before, after)
-        _record(connection, store, actor, "block" if blocked else "unblock", person, now)
+        _record(connection, store, actor, "block" if blocked else "unblock", _in_the_log(before), now)
 
     store.transactions.write(write)
 
@@ -261,6 +264,11 @@ def _state(at: Visit, passed: datetime | None) -> str:
     return "working" if "work" in kinds else "agreed"
 
 
+def _in_the_log(at: Visit) -> str:
+    """A person's number, not the pseudonym: lines stay when people withdraw, and numbers stand in no export."""
+    return f"person {at.person.number}"
+
+
 def _count_or_not(before: Visit, after: Visit) -> None:
     if before.counts and not after.counts:
         slots.give_back(after)
@@ -276,6 +284,12 @@ def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:
         _record(connection, store, actor, "pause" if paused else "go on", store.study.name, now)
 
     store.transactions.write(write)
+
+
+def is_paused(store: Store) -> bool:
+    """Whether nobody gets a new unit now."""
+    query = select(studies.c.paused).where(studies.c.id == store.key)
+    return bool(store.transactions.read(lambda connection: connection.execute(query).scalar_one()))
 
 
 def set_account(store: Store, name: str, password_hash: str) -> None:
@@ -309,7 +323,7 @@ def has_account(store: Store) -> bool:
 
 
 def record(store: Store, actor: str, action: str, subject: str, now: datetime, detail: str = "") -> None:
-    """Add a line to the audit log, which nothing of ours changes or deletes, but for the pseudonyms of who withdraws.
+    """Add a line to the audit log, which nothing of ours changes or deletes.
 
     `review`, `block`, `pause` and `withdraw` write their line themselves.
     """

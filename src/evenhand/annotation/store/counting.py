@@ -23,7 +23,9 @@ def counted(store: Store) -> list[Counted]:
     leaving_out = {rule.rule for rule in store.study.rules if rule.action != "flag"}
     broken = select(persons.c.id, persons.c.broken).where(persons.c.study_id == store.key)
     query = (
-        select(presentations.c.person_id, items.c.name, votes.c.question, votes.c.answer, presentations.c.left)
+        select(
+            presentations.c.person_id, items.c.name, votes.c.question, votes.c.answer, presentations.c.left
+        )
         .select_from(votes)
         .join(presentations, presentations.c.id == votes.c.presentation_id)
         .join(items, items.c.id == presentations.c.item_id)

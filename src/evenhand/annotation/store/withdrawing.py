@@ -46,12 +46,6 @@ def take_out(at: Visit) -> None:
     connection.execute(
         update(studies).where(studies.c.id == at.store.key).values(withdrawn=studies.c.withdrawn + 1)
     )
-    # what was done about them stays in the log, to whom and the notes on it do not
-    connection.execute(
-        update(audit)
-        .where(audit.c.study_id == at.store.key, audit.c.subject == at.person.pseudonym)
-        .values(subject="(withdrew)", detail="")
-    )
     connection.execute(
         insert(audit).values(
             study_id=at.store.key, at=at.now, actor="", action="withdraw", subject="", detail=""

@@ -17,7 +17,9 @@ EXPORTS = (".jsonl", ".csv", ".parquet")
 
 
 def export(
-    study: str = typer.Argument(..., metavar="STUDY", help="The study file, its database, or postgresql://..."),
+    study: str = typer.Argument(
+        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
+    ),
     output: Path = typer.Option(
         ..., "--output", "-o", metavar="FILE", help="Where to: .jsonl, .csv or .parquet."
     ),
@@ -58,7 +60,9 @@ def backup(
         except BaseException:
             file.unlink(missing_ok=True)
             raise
-        say(f"Copied to {file}, readable by you alone. To go back: stop serving, and put it in the database's place.")
+        say(
+            f"Copied to {file}, readable by you alone. To go back: stop serving, and put it in the database's place."
+        )
     finally:
         store.close()
 

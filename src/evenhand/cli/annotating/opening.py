@@ -72,7 +72,9 @@ def opened(study: str, name: str | None = None, database: str | None = None) -> 
         return open_store(_there(study, f"evenhand annotate {study}"), name)
     defined = read_study(study).name
     if name not in (None, defined):
-        raise UsageError(f"{study} is the study {defined!r}, and --study says {name!r}.", "Leave out --study.")
+        raise UsageError(
+            f"{study} is the study {defined!r}, and --study says {name!r}.", "Leave out --study."
+        )
     where = database_of(Path(study), database)
     return open_store(_there(where, f"evenhand annotate {study} --no-serve"), defined)
 

@@ -2,7 +2,6 @@ from .accounts import (
     first_account as first_account,
     set_password as set_password,
 )
-from .agreement import LiveAgreement as LiveAgreement
 from .memory import Memory as Memory
 from .routes import router as router
 from .served import (

@@ -1,10 +1,11 @@
-"""Accounts of admins: passwords as Argon2id hashes, and a first one that only opens the page where another is chosen."""
+"""Accounts of admins: passwords as Argon2id hashes, the first of which only opens the page where another is chosen."""
 
 import secrets
 import threading
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -22,7 +23,16 @@ LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Of passwords made here: none that is read for another."""
 FIRST = "first "
 """Before a hash: printed, not chosen; then come the time it ends and the hash itself."""
-COMMON = ("password", "passwort", "qwertyuiop", "1234567890", "letmein", "iloveyou", "evenhand", "administrator")
+COMMON = (
+    "password",
+    "passwort",
+    "qwertyuiop",
+    "1234567890",
+    "letmein",
+    "iloveyou",
+    "evenhand",
+    "administrator",
+)
 """A password that is one of these, repeated, or with little around it, is among the first that are tried."""
 
 # 19 MiB and two passes, the least that OWASP's password storage cheat sheet names; a login takes some 30 ms.
@@ -126,5 +136,5 @@ def _normal(password: str) -> str:
 
 def _is_a_row(password: str) -> bool:
     """abcdefghijkl, 999888777666: each character beside the one before it."""
-    steps = [abs(ord(after) - ord(before)) for before, after in zip(password, password[1:], strict=False)]
+    steps = [abs(ord(after) - ord(before)) for before, after in pairwise(password)]
     return sum(step <= 1 for step in steps) > 0.7 * len(steps)

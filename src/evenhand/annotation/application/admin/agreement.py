@@ -1,9 +1,6 @@
-"""How far people agree so far, and how often each side is chosen: computed beside the pages, and kept for some seconds."""
+"""How far people agree so far, and how often each side of a pair is chosen."""
 
-import logging
 import math
-import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,16 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.annotation.definition import Choice, FreeText, Likert, Marks, PairChoice, Question
-from evenhand.annotation.store import Counted, Store, counted
+from evenhand.annotation.store import Counted
 from evenhand.stats import Interval, MeasurementLevel, krippendorff_alpha, wilson_interval
 
-FRESH = 10.0
-"""Seconds for which numbers are shown again before new ones are computed."""
-PATIENCE = 0.03
-"""Seconds that a page waits for new numbers before it shows the last ones."""
 RESAMPLES = 500
 """Of units, for the interval: less than in the analysis, since it is computed again and again."""
-log = logging.getLogger("evenhand.annotation")
 
 
 @dataclass(frozen=True)
@@ -54,44 +46,6 @@ class Live:
     agreements: tuple[Agreement, ...]
     sides: tuple[Sides, ...]
     votes: int
-
-
-class LiveAgreement:
-    """The numbers of one study, computed in a thread of their own; a page never waits for them for long."""
-
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic):
-        self.store = store
-        self.clock = clock
-        self._lock = threading.Lock()
-        self._last: tuple[float, Live] | None = None
-        self._under_way: threading.Thread | None = None
-
-    def look(self, patience: float = PATIENCE) -> tuple[Live | None, float]:
-        """The numbers, and how many seconds old they are; None while the first are computed."""
-        with self._lock:
-            stale = self._last is None or self.clock() - self._last[0] > FRESH
-            if stale and self._under_way is None:
-                self._under_way = threading.Thread(target=self._compute, daemon=True, name="agreement")
-                self._under_way.start()
-            under_way = self._under_way
-        if under_way is not None:
-            under_way.join(patience)
-        with self._lock:
-            if self._last is None:
-                return None, math.inf
-            return self._last[1], self.clock() - self._last[0]
-
-    def _compute(self) -> None:
-        began = self.clock()
-        try:
-            found = live(self.store.study.questions, counted(self.store))
-            with self._lock:
-                self._last = began, found
-        except Exception:
-            log.exception("agreement could not be computed")
-        finally:
-            with self._lock:
-                self._under_way = None
 
 
 def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:

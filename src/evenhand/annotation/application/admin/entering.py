@@ -35,7 +35,7 @@ def enter(request: Request) -> Response:
     """Let an admin in."""
     form = form_of(request, visitor_of(request))
     name = single(form, "name")
-    login = checked_login(request, name, single(form, "password"))
+    login = checked_login(request, name, single(form, "password"), "login")
     if login is None:
         return _login_page(request, WRONG, 403)
     response = RedirectResponse(ACCOUNT if login.must_choose else "/admin", 303)
@@ -62,7 +62,7 @@ def change_password(request: Request, session: Session) -> Response:
     """Another password: every session of the account ends, and this browser gets a new one."""
     context = context_of(request)
     form = form_of(request, session)
-    if checked_login(request, session.subject, single(form, "password")) is None:
+    if checked_login(request, session.subject, single(form, "password"), "another password") is None:
         return _account_page(request, session, "The password you have now is another one.", 403)
     chosen = single(form, "chosen")
     if chosen != single(form, "again"):
@@ -78,10 +78,10 @@ def change_password(request: Request, session: Session) -> Response:
     return response
 
 
-def checked_login(request: Request, name: str, password: str) -> Login | None:
+def checked_login(request: Request, name: str, password: str, why: str) -> Login | None:
     """Whose name and password these are, with a line in the audit log; None if they do not belong together.
 
-    Raises Refused (429) while name or network have to wait.
+    why: the password is asked for, as the log says it. Raises Refused (429) while name or network have to wait.
     """
     context = context_of(request)
     slowing, now, client = memory_of(request).slowing, context.clock(), client_of(request)
@@ -95,7 +95,7 @@ def checked_login(request: Request, name: str, password: str) -> Login | None:
         )
     login = check_login(context.store, name, password, now)
     what = "password wrong" if login is None else "password right"
-    administration.record(context.store, name[:60], what, request.url.path[:200], now, client)
+    administration.record(context.store, name[:60], what, why, now, client)
     if login is not None:
         slowing.succeeded(name, client)
     return login
@@ -103,7 +103,7 @@ def checked_login(request: Request, name: str, password: str) -> Login | None:
 
 def confirmed(request: Request, session: Session, form: Form) -> None:
     """Raise Refused unless the form holds the admin's password: asked again before data are deleted."""
-    if checked_login(request, session.subject, single(form, "password")) is None:
+    if checked_login(request, session.subject, single(form, "password"), "deletion") is None:
         raise Refused(403, "This is not your password", "Nothing was changed. Go back and try again.")
 
 

@@ -10,16 +10,27 @@ from evenhand.annotation.application.protection import Refused
 from evenhand.annotation.application.sessions import Session, form_of, single
 from evenhand.annotation.store import administration
 
+PATIENCE = 0.03
+"""Seconds that the page waits for new numbers before it shows the last ones."""
+LONGEST = 30.0
+
 
 def overview(request: Request, session: Session) -> Response:
     """How far the study is."""
     context = context_of(request)
-    live, seconds = memory_of(request).live.look()
+    memory = memory_of(request)
+    live, seconds = memory.live.look(PATIENCE)
+    progress, _ = memory.progress.look(PATIENCE)
+    if progress is None:  # the first time it is waited for
+        progress, _ = memory.progress.look(LONGEST)
+    if progress is None:
+        raise Refused(503, "The database is busy", "Please wait a moment, then reload the page.")
     return admin_page(
         request,
         session,
         "admin_overview.html.j2",
-        progress=administration.progress(context.store, context.clock()),
+        progress=progress,
+        paused=administration.is_paused(context.store),
         questions={question.id: question.text for question in context.store.study.questions},
         live=live,
         seconds=seconds,

@@ -1,6 +1,6 @@
 """One person: what they said about which texts, which rules they break, and what the admin may do about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,9 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from evenhand.annotation.application.admin.entering import confirmed
+from evenhand.annotation.application.admin.memory import memory_of
 from evenhand.annotation.application.admin.showing import admin_page, asked_part, part_of
-from evenhand.annotation.application.context import Context, context_of
+from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.protection import Form, Refused
 from evenhand.annotation.application.sessions import Session, form_of, single
 from evenhand.annotation.definition import Item
@@ -43,7 +44,7 @@ def person(request: Request, session: Session) -> Response:
     who = _known(request)
     rows = list(administration.votes(context.store, person=who.person))
     frame = pl.DataFrame(rows, schema=dict(VOTES))
-    showings = _showings(rows, _items(context, rows))
+    showings = _showings(rows, memory_of(request).items)
     number = asked_part(request)
     return admin_page(
         request,
@@ -67,7 +68,9 @@ def review(request: Request, session: Session) -> Response:
     if decision not in DECISIONS:
         raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
     if len(note) > LONGEST_NOTE:
-        raise Refused(422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most.")
+        raise Refused(
+            422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most."
+        )
     administration.review(
         context.store, who.person, DECISIONS[decision], note, session.subject, context.clock()
     )
@@ -100,7 +103,9 @@ def _known(request: Request) -> PersonRow:
     for row in rows:
         if row.person == name:
             return row
-    raise Refused(404, "There is nobody of this name", "They may have withdrawn; then nothing of theirs is here.")
+    raise Refused(
+        404, "There is nobody of this name", "They may have withdrawn; then nothing of theirs is here."
+    )
 
 
 def _back(who: PersonRow) -> Response:
@@ -114,15 +119,7 @@ def _yes_or_no(form: Form, name: str) -> bool:
     return said == "yes"
 
 
-def _items(context: Context, rows: Iterable[dict[str, Any]]) -> dict[str, Item]:
-    """The items that were shown, by name; gold and onboarding items have names of their own."""
-    wanted = {row["item"] for row in rows if row["item"] is not None}
-    study = context.store.study
-    onboarding = study.onboarding.items if study.onboarding else ()
-    return {item.id: item for item in (*study.items, *study.hidden.gold, *onboarding) if item.id in wanted}
-
-
-def _showings(rows: Iterable[dict[str, Any]], items: dict[str, Item]) -> list[Showing]:
+def _showings(rows: Iterable[dict[str, Any]], items: Mapping[str, Item]) -> list[Showing]:
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["presentation"], []).append(row)

@@ -2,7 +2,15 @@
 
 from fastapi import APIRouter
 
-from evenhand.annotation.application.admin import entering, exporting, journal, links, listing, overview, person
+from evenhand.annotation.application.admin import (
+    entering,
+    exporting,
+    journal,
+    links,
+    listing,
+    overview,
+    person,
+)
 from evenhand.annotation.application.admin.sessions import ACCOUNT, LOGIN, LOGOUT, Endpoint, private
 
 router = APIRouter()

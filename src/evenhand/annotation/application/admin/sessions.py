@@ -73,7 +73,9 @@ def log_out(request: Request, response: Response) -> None:
     """End the session, here and in the browser."""
     end_session(request, response, "admin")
     context = context_of(request)
-    response.delete_cookie(_name(context), path="/", secure=context.address.secure, httponly=True, samesite="lax")
+    response.delete_cookie(
+        _name(context), path="/", secure=context.address.secure, httponly=True, samesite="lax"
+    )
 
 
 def _seen(request: Request, session: Session) -> datetime | None:

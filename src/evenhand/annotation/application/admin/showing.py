@@ -64,4 +64,6 @@ def part_of(
     def address(to: int) -> str:
         return f"{path}?{urlencode({**{name: text for name, text in kept.items() if text}, 'page': to})}"
 
-    return Part(number, last, address(number - 1) if number > 1 else None, address(number + 1) if goes_on else None)
+    return Part(
+        number, last, address(number - 1) if number > 1 else None, address(number + 1) if goes_on else None
+    )
