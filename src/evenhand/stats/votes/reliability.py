@@ -56,9 +56,9 @@ def group_reliability(
 
 def sums_of_items(items: Codes, values: Floats) -> tuple[Floats, Floats, Floats]:
     """Sizes, means and sums of squared deviations (items,) of values (n,) whose items are codes from 0."""
-    sizes = np.bincount(items).astype(np.float64)
-    means = np.bincount(items, values) / sizes
-    return sizes, means, np.bincount(items, (values - means[items]) ** 2)
+    sizes: Floats = np.bincount(items).astype(np.float64)
+    means: Floats = np.asarray(np.bincount(items, values) / sizes)
+    return sizes, means, np.asarray(np.bincount(items, (values - means[items]) ** 2), dtype=np.float64)
 
 
 def correlations_of(first: Floats, second: Floats, weights: Floats) -> Floats:
