@@ -13,8 +13,7 @@ from evenhand.measures.columns import typed
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.measures.people.selecting import adjusted, by_keys, rated
 from evenhand.schema import Card, DataError
-from evenhand.stats import Interval, pearson, spearman
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats import Codes, Floats, Interval, pearson, spearman
 from evenhand.stats.votes import correlations_of, group_reliability, sums_of_items
 
 CORRELATIONS = (
