@@ -101,8 +101,8 @@ def win_rates_by_views(
         scores.select("person", "score", "third"), on="person", how="left", maintain_order="left"
     )
     pairs = list(by_keys(known, ["question", "model", "against"]))
-    slopes = [_slope(*keys, part, alpha / testable(len(pairs))) for keys, part in pairs]
-    thirds = [_third(*keys, part, third) for keys, part in pairs for third in ("top", "bottom")]
+    slopes = [_slope(keys, part, alpha / testable(len(pairs))) for keys, part in pairs]
+    thirds = [_third(keys, part, third) for keys, part in pairs for third in ("top", "bottom")]
     rows = thirds + decide(slopes, alpha, ("rises", "falls"))
     return pl.DataFrame(rows, schema=BY_VIEWS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -126,12 +126,10 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
     return rated
 
 
-def _said(question: str, model: str, against: str, used: pl.DataFrame, missing: int) -> dict[str, object]:
+def _said(keys: tuple[str, ...], used: pl.DataFrame, missing: int) -> dict[str, object]:
     persons, items = used["person"].n_unique(), used["item"].n_unique()
     return {
-        "question": question,
-        "model": model,
-        "against": against,
+        **dict(zip(("question", "model", "against"), keys, strict=True)),
         "n": used.height,
         "n_missing": missing,
         "n_persons": persons,
@@ -141,9 +139,9 @@ def _said(question: str, model: str, against: str, used: pl.DataFrame, missing: 
     }
 
 
-def _slope(question: str, model: str, against: str, part: pl.DataFrame, level: float) -> dict[str, object]:
+def _slope(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, object]:
     used = part.drop_nulls(["value", "score"])
-    said = _said(question, model, against, used, part.height - used.height)
+    said = _said(keys, used, part.height - used.height)
     found = crossed_slope(
         numbers(used), numbers(used, "score"), shared_by(used, ["person", "item", "mine", "theirs"])
     )
@@ -161,12 +159,12 @@ def _slope(question: str, model: str, against: str, part: pl.DataFrame, level: f
     }
 
 
-def _third(question: str, model: str, against: str, part: pl.DataFrame, third: str) -> dict[str, object]:
+def _third(keys: tuple[str, ...], part: pl.DataFrame, third: str) -> dict[str, object]:
     forced = part.filter((pl.col("third") == third) & (pl.col("value") != 0.5))
     wins, n = int(forced["value"].sum()), forced.height
     p = binomial_p(wins, n)
     return {
-        **_said(question, model, against, forced, 0),
+        **_said(keys, forced, 0),
         "measure": "win_rate_by_third",
         "third": third,
         "estimate": wins / n if n else None,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from evenhand.measures.columns import typed
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.measures.people.selecting import adjusted, by_keys, rated
 from evenhand.schema import Card, DataError
-from evenhand.stats import Interval, pearson, spearman
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats import Codes, Floats, Interval, pearson, spearman
 from evenhand.stats.votes import correlations_of, group_reliability, sums_of_items
 
 CORRELATIONS = (
@@ -246,6 +246,7 @@ def _tested(found: Interval) -> dict[str, object]:
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "p": p}
 
 
+@lru_cache(maxsize=1)
 def _weights(items: int, seed: int) -> Floats:
     generator = np.random.default_rng(seed)
     return generator.multinomial(items, np.full(items, 1 / max(items, 1)), RESAMPLES).astype(np.float64)

@@ -241,9 +241,9 @@ CARDS = (
             ideal="p above .05.",
             null="The same distribution of answers for all; uncorrected for several questions.",
             critique=(
-                "Ratings of one person, or of one text, go together: with persons who saw one model only it calls a "
-                "fifth of null studies of 20 persons significant; with all persons on both models it finds too little. "
-                "It says that something differs, not what."
+                "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
+                "it calls a fifth significant where each of 20 persons saw one model only, up to an eighth where all saw "
+                "both. It says that something differs, not what."
             ),
             citation=ROBBIE,
             source="ROBBIE, section on human evaluation: chi-square, p < .05",

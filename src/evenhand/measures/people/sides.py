@@ -41,7 +41,7 @@ def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: floa
     )
     sides = [_side(str(name), part) for (name,), part in by_keys(known, ["question"])]
     pairs = list(by_keys(known, ["question", "model", "against"]))
-    balanced = [_balanced(*keys, part, alpha / testable(len(pairs))) for keys, part in pairs]
+    balanced = [_balanced(keys, part, alpha / testable(len(pairs))) for keys, part in pairs]
     rows = decide(sides, alpha, ("left", "right")) + decide(balanced, alpha, PREFERRED)
     return pl.DataFrame(rows, schema=SIDES).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -70,9 +70,9 @@ def _side(question: str, part: pl.DataFrame) -> dict[str, object]:
     }
 
 
-def _balanced(question: str, model: str, against: str, part: pl.DataFrame, level: float) -> dict[str, object]:
+def _balanced(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, object]:
     used = part.drop_nulls("value")
-    said = counted(question, model, against, part)
+    said = counted(keys, part)
     on_left, y = used["on_left"].to_numpy(), numbers(used)
     left = int(on_left.sum())
     ways = shared_by(used, ["person", "item", "mine", "theirs"])

@@ -6,17 +6,17 @@ from .crossed import (
     crossed_share as crossed_share,
     crossed_slope as crossed_slope,
 )
+from .dawid_skene import (
+    LatentClasses as LatentClasses,
+    latent_classes as latent_classes,
+    reliability_limits as reliability_limits,
+)
 from .exact import (
     binomial_p as binomial_p,
     chi_square as chi_square,
     minimal_significant as minimal_significant,
     published_agreement as published_agreement,
     stars as stars,
-)
-from .latent_classes import (
-    LatentClasses as LatentClasses,
-    latent_classes as latent_classes,
-    reliability_limits as reliability_limits,
 )
 from .reliability import (
     Reliability as Reliability,

@@ -6,7 +6,7 @@ In simulations of 20 to 160 persons with 5 votes each, one to three votes an ite
 (tests/stats/votes/test_crossed.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -262,7 +262,7 @@ class _Part:
 
 def _part(y: Floats, related: Ways) -> _Part:
     weights = working_weights(related)
-    mean = float((weights * y).sum())
+    mean = float(y[0] + (weights * (y - y[0])).sum())  # exact where all votes are equal
     spread = float((weights * (y - mean) ** 2).sum())
     found = np.zeros(len(related.codes))
     inside = mean * (1 - mean)
@@ -327,10 +327,10 @@ def _wilson(share: float, error: float, reach: float) -> tuple[float, float]:
 
 
 def _combined(one: float, other: float, paired: float) -> float:
-    return max(one**2 - 2 * paired * one * other + other**2, 0.0) ** 0.5
+    return float(max(one**2 - 2 * paired * one * other + other**2, 0.0) ** 0.5)
 
 
-def _p_of_limits(limits, gap: float, freedom: float) -> float:  # type: ignore[no-untyped-def]
+def _p_of_limits(limits: Callable[[float], tuple[float, float]], gap: float, freedom: float) -> float:
     if gap == 0:
         return 1.0
     side = 0 if gap > 0 else 1

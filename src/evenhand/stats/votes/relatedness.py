@@ -42,7 +42,7 @@ def ways_of(labels: Sequence[npt.ArrayLike]) -> Ways:
     """Number the labels of each way (n,) and count which pairs share what."""
     codes = tuple(np.unique(np.asarray(each), return_inverse=True)[1].reshape(-1) for each in labels)
     counts = tuple(np.bincount(each) for each in codes)
-    weights = tuple(1.0 / (1.0 + WORKING_CORRELATION * (count - 1.0)) ** 2 for count in counts)
+    weights = tuple(np.asarray((1.0 + WORKING_CORRELATION * (count - 1.0)) ** -2) for count in counts)
     shared = np.zeros((len(codes), len(codes)))
     for first, code in enumerate(codes):
         for second, other in enumerate(codes):
@@ -87,11 +87,11 @@ def correlations(
             least[way] = -np.inf if across.any() else 0.0
         excess[way] = float((ways.pair_weights[way] * (pairs - apart)).sum()) / variance
     scale = np.sqrt(np.diag(ways.shared)[active])
-    rows, sums = ways.shared[np.ix_(active, active)] / scale[:, None], excess[active] / scale
+    rows, right = ways.shared[np.ix_(active, active)] / scale[:, None], excess[active] / scale
     found[active] = (
-        lsq_linear(rows, sums, (least[active], np.inf), method="bvls").x
+        lsq_linear(rows, right, (least[active], np.inf), method="bvls").x
         if least.any()
-        else nnls(rows, sums)[0]
+        else nnls(rows, right)[0]
     )
     total = float(found.sum())
     return found * (LARGEST_SHARED / total) if total > LARGEST_SHARED else found
