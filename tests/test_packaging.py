@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent
-NEEDED = {".safetensors", ".toml", ".j2", ".json", ".txt", ".csv"}
+NEEDED = {".safetensors", ".toml", ".j2", ".json", ".txt", ".csv", ".yaml"}
 LIGHT = [
     ["audit", "evenhand/reference", "--suite", "quick", "--report", "report.html"],
     ["audit", "evenhand/world", "--axis", "religion", "--limit", "200", "-o", "world"],

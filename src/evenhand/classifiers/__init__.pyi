@@ -11,9 +11,9 @@ from .contract import (
 )
 from .loading import (
     CLASSIFIERS as CLASSIFIERS,
-    SCORES as SCORES,
     asks_service as asks_service,
     classifier_cards as classifier_cards,
     classifier_names as classifier_names,
+    file_kind as file_kind,
     load_classifier as load_classifier,
 )

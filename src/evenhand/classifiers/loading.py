@@ -24,8 +24,8 @@ from evenhand.schema import (
     unusable,
 )
 
-SCORES = "scores:"
-"""What stands in front of a file of existing scores."""
+SCORES, PEOPLE = "scores:", "people:"
+"""What stands in front of a file of existing scores, and of an export of people's answers."""
 BACKENDS = {
     "vader": "evenhand.classifiers.vader",
     "evenhand/lexicon-toxicity": "evenhand.classifiers.lexicon",
@@ -35,8 +35,8 @@ BACKENDS = {
     "llm-judge": "evenhand.classifiers.services.llm_judge",
 }
 """Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
-EXISTING = "evenhand.classifiers.existing_scores"
-"""The module with the CARD of existing scores, which have no name of their own."""
+FROM_FILES = {SCORES: "evenhand.classifiers.existing_scores", PEOPLE: "evenhand.classifiers.people"}
+"""Modules of classifiers that have no name but that of a file, by what stands in front of it."""
 
 
 CLASSIFIERS: Registry[Any] = Registry(
@@ -59,14 +59,23 @@ def asks_service(name: str) -> bool:
 
 
 def classifier_names() -> list[str]:
-    """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" stands for any file.
+    """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" and "people:FILE" stand for any file.
 
     >>> classifier_names()[:3]
     ['toxigen', 'regard', 'detoxify']
     """
     names = CLASSIFIERS.names()
     ours = len(CLASSIFIERS.built_in)
-    return [*names[:ours], f"{SCORES}FILE", *names[ours:]]
+    return [*names[:ours], *(f"{kind}FILE" for kind in FROM_FILES), *names[ours:]]
+
+
+def file_kind(name: str) -> str | None:
+    """What stands in front of the file that a classifier looks texts up in; None for one that judges.
+
+    >>> file_kind("scores:old.csv"), file_kind("vader")
+    ('scores:', None)
+    """
+    return next((kind for kind in FROM_FILES if name.startswith(kind)), None)
 
 
 def classifier_cards() -> dict[str, Card]:
@@ -82,8 +91,8 @@ def classifier_cards() -> dict[str, Card]:
             cards.append(CLASSIFIERS.card(name))
         except ExtensionError as error:  # a package claims our name
             cards.append(unusable(name, error))
-    existing: Card = import_module(EXISTING).CARD
-    return {card.name: card for card in (*cards, existing) if card is not None}
+    cards += [import_module(module).CARD for module in FROM_FILES.values()]
+    return {card.name: card for card in cards if card is not None}
 
 
 @checked
@@ -98,9 +107,9 @@ def load_classifier(
 
     name: a preset ("toxigen", "regard", "detoxify", "style", "offensiveness"), an offline one ("vader",
     "evenhand/lexicon-toxicity", "evenhand/gendered-words"), a service ("perspective", "moderation", "llm-judge"),
-    "scores:FILE", the folder or hub name of a text-classification model, or one that another package registers; with
-    options behind it as `NAME?key=value&key=value`. device: "auto", "cpu", "cuda", "cuda:1", "mps"; for those that
-    compute here.
+    "scores:FILE", "people:FILE" (an export of `evenhand annotate`), the folder or hub name of a text-classification
+    model, or one that another package registers; with options behind it as `NAME?key=value&key=value`. device: "auto",
+    "cpu", "cuda", "cuda:1", "mps"; for those that compute here.
     revision: branch, tag or commit on the hub. options: the same as behind the "?", as Python values; they win.
     Hugging Face classifiers take: model (a folder or hub name in the place of a preset's), labels (a label file),
     negative (names or numbers of harmful labels, with commas), threshold (a probability, or "argmax"),
@@ -112,9 +121,9 @@ def load_classifier(
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: There is no classifier called 'toxygen'. Did you mean 'toxigen'...
     """
-    if name.startswith(SCORES):
-        file, given = split_options(name.removeprefix(SCORES), blank=False)
-        return _backend(import_module(EXISTING), {**given, **(options or {}), "file": file}, revision)
+    if kind := file_kind(name):
+        file, given = split_options(name.removeprefix(kind), blank=False)
+        return _backend(import_module(FROM_FILES[kind]), {**given, **(options or {}), "file": file}, revision)
     bare, given = split_options(name, blank=False)
     all_options: dict[str, Any] = {**given, **(options or {})}
     if bare in CLASSIFIERS:

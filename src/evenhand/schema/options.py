@@ -67,13 +67,14 @@ def split_value(words: str) -> tuple[str, str | None, dict[str, str]]:
     return name, None, options
 
 
-def split_role(words: str) -> tuple[str | None, str]:
+def split_role(words: str, roles: Collection[str] = ()) -> tuple[str | None, str]:
     """What `--classifier` says: `ROLE=NAME`, or NAME alone, which may hold an equals sign as no role does.
 
-    Raises UsageError where the role or the name is empty.
+    roles: those there are; where none is called people, `people=FILE` is the name people:FILE. Raises UsageError where
+    the role or the name is empty.
 
-    >>> split_role("toxicity=vader"), split_role("scores:FILE?column=x")
-    (('toxicity', 'vader'), (None, 'scores:FILE?column=x'))
+    >>> split_role("toxicity=vader"), split_role("scores:FILE?column=x"), split_role("people=FILE")
+    (('toxicity', 'vader'), (None, 'scores:FILE?column=x'), (None, 'people:FILE'))
     """
     role, equals, name = words.partition("=")
     if not equals or not re.fullmatch(r"[\w-]*", role):
@@ -82,6 +83,8 @@ def split_role(words: str) -> tuple[str | None, str]:
         raise UsageError(f"--classifier {words} names no classifier.", "Give ROLE=NAME.")
     if not role:
         raise UsageError(f"--classifier {words} names no role.", "Give ROLE=NAME, or NAME alone.")
+    if role == "people" and role not in roles:
+        return None, f"people:{name}"
     return role, name
 
 

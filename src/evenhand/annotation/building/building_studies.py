@@ -1,16 +1,22 @@
 """A study made of a run's answers, of two runs', or of a file, by a template."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from evenhand.annotation.building.built import Built, Chat, Notes, Pairing, Said, Wanted
-from evenhand.annotation.building.drawing import cell, cleaned, drawn, text_identifier
+from pydantic import ValidationError
+
+from evenhand.annotation.building.built import Built, Chat, Notes, Pairing, Said, Shown, Wanted
+from evenhand.annotation.building.drawing import cell, drawn, fit, once, text_identifier
 from evenhand.annotation.building.file_texts import TEXT_FORMAT, texts_in
+from evenhand.annotation.building.opened_runs import model_names, runs_of, talks
 from evenhand.annotation.building.pairing import paired_chats, paired_texts
 from evenhand.annotation.building.parlai import kind_of, read_chats, read_pairs
 from evenhand.annotation.building.reddit_phrases import comments_and_phrases, phrases_table
-from evenhand.annotation.building.run_texts import chats_of, model_names, runs_of, talks, texts_of
+from evenhand.annotation.building.run_chats import chats_of
+from evenhand.annotation.building.run_texts import texts_of
 from evenhand.annotation.definition import Item, Study, template as template_named
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError, is_folder
@@ -18,9 +24,12 @@ from evenhand.schema import DataError, UsageError, is_folder
 PAIRED = "acute"
 """The template whose items are pairs; those of all others are texts."""
 PUBLISHED = {
-    "acute": (400, "choices between two models, where the papers had 400 and more for each comparison and question"),
-    "robbie": (500, "texts of {model}, where ROBBIE had 500 and more of each model rated"),
-    "regard": (540, "texts of {model}, where ROBBIE had 540 and more of each model rated"),
+    "acute": (
+        400,
+        "choices between {}, where the papers had 400 and more for each two models and question",
+    ),
+    "robbie": (500, "texts of {}, where ROBBIE had 500 and more of each model rated"),
+    "regard": (540, "texts of {}, where ROBBIE had 540 and more of each model rated"),
 }
 """How much the papers had judged: at least so many, and how a note on less ends."""
 
@@ -37,18 +46,24 @@ def build_study(
     speaker: str = "B",
     drop_unsafe: bool = True,
     leave_out: Sequence[str] = (),
+    show: Shown | None = None,
+    survey: bool = False,
 ) -> Study:
     """A whole study of what models wrote.
 
     sources: folders of runs (for `acute` two of them, or a before/after study), a folder of `evenhand data build
     redditbias`, a file of texts (CSV, JSON Lines, Parquet), ParlAI's pairs or self-chats. template: one of
-    `definition.TEMPLATES`. benchmark: of runs, the one whose texts are taken; all by default. limit: items, drawn evenly
-    over models and groups; of pairs, for each two models. name: of the study.
+    `definition.TEMPLATES`. benchmark: of runs, the one whose texts are taken; all by default. limit: items, drawn
+    evenly over models and groups; of pairs, for each two models. name: of the study.
     Of `acute`: pairing: "same" (answers to one prompt, conversations from one opener; the only way of single answers)
     or "drawn" (conversations of each model at random with replacement; the default of conversations). speaker: whose
     lines of a conversation are judged, A (who opens) or B. drop_unsafe: leave out what a classifier of toxicity or
     offensiveness called so, and HolisticBias's descriptors that may hurt or divide. leave_out: COLUMN=VALUE of texts
     that are not wanted.
+    Of runs and single texts: show: "apart" (the prompt above the answer), "whole" (both as one text) or "judged" (what
+    the classifier judged, names hidden where it was not shown them); by default whole where the benchmark's classifiers
+    judge prompt and answer as one text, because the prompts are unfinished sentences, else apart. survey: statements of
+    SDO7 behind each unit.
     Raises UsageError, DataError.
     """
     return built_study(
@@ -62,6 +77,8 @@ def build_study(
         speaker=speaker,
         drop_unsafe=drop_unsafe,
         leave_out=leave_out,
+        show=show,
+        survey=survey,
     ).study
 
 
@@ -77,28 +94,55 @@ def built_study(
     speaker: str = "B",
     drop_unsafe: bool = True,
     leave_out: Sequence[str] = (),
+    show: Shown | None = None,
+    survey: bool = False,
 ) -> Built:
     """As `build_study`, with notes on what was left out and why, to be told before anybody judges."""
     if not sources:
         raise UsageError("There is nothing to make a study of.", "Name a run or a file: --from RUN")
     if speaker not in ("A", "B"):
         raise UsageError(f"There is no speaker {speaker!r}.", "A opens a conversation, B answers.")
-    content = template_named(template)
-    wanted = Wanted(benchmark, limit, seed, pairing, speaker, drop_unsafe, tuple(leave_out))
+    content = template_named(template, survey=survey)
+    wanted = Wanted(benchmark, limit, seed, pairing, speaker, drop_unsafe, tuple(leave_out), show)
     notes = Notes()
     paths = [Path(source) for source in sources]
     if template == PAIRED:
-        items, onboarding = _pairs(paths, wanted, notes, tuple(question["id"] for question in content["questions"]))
+        items, onboarding = _pairs(
+            paths, wanted, notes, tuple(question["id"] for question in content["questions"])
+        )
         if onboarding:
             given = content.get("onboarding") or {}
             content["onboarding"] = {**given, "items": onboarding}
     else:
         if pairing is not None:
-            raise UsageError(f"The template {template} shows single texts, no pairs.", "Leave the pairing out.")
+            raise UsageError(
+                f"The template {template} shows single texts, no pairs.", "Leave the pairing out."
+            )
         items = _texts(paths, template, wanted, notes)
-    _tell_size(items, template, notes)
     content |= {"items": items, "seed": seed, "name": name or _named(template, paths)}
-    return Built(Study.model_validate(content), notes.all())
+    study = _checked(content, notes)
+    _tell_size(study, template, notes)
+    return Built(study, notes.all())
+
+
+def _checked(content: dict[str, Any], notes: Notes) -> Study:
+    """The study, without the template's rules that cannot act on so few items."""
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problems = first.get("ctx", {}).get("problems", ())
+        idle = {problem.path[1]: problem.message for problem in problems if problem.path[0] == "rules"}
+        if not idle:
+            where = ".".join(map(str, first["loc"]))
+            raise DataError(
+                f"No study can be made of this: {where + ': ' if where else ''}{first['msg']}.",
+                "Mend the source, or give the study another --name.",
+            ) from error
+    for message in idle.values():
+        notes.add(f"Taken out of the template: {message}.")
+    rules = [rule for place, rule in enumerate(content.get("rules", ())) if place not in idle]
+    return _checked({**content, "rules": rules}, notes)
 
 
 def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> list[Item]:
@@ -113,7 +157,8 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
             found += comments_and_phrases(table, notes)
         elif is_folder(path):
             raise DataError(
-                f"{path} holds neither a run nor a table to label.", "Give the folder that `evenhand audit` printed."
+                f"{path} holds neither a run nor a table to label.",
+                "Give the folder that `evenhand audit` printed.",
             )
         elif kind_of(path) is not None:
             raise DataError(
@@ -126,7 +171,7 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
         found += texts_of(run, model, wanted, notes)
     if wanted.benchmark is not None and not runs:
         raise UsageError("Only runs have benchmarks.", "Leave the benchmark out, or name a run.")
-    texts = cleaned(found, wanted, notes)
+    texts = once(fit(found, wanted, notes), notes)
     if not texts:
         raise DataError("There is no text to judge.", TEXT_FORMAT)
     texts = drawn(
@@ -134,7 +179,7 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
         wanted.limit,
         wanted.seed,
         text_identifier,
-        lambda said: (said.model, said.groups.get("level"), *cell(said.groups)),
+        lambda said: (said.model, *cell(said.groups)),
     )
     return [
         Item(
@@ -190,28 +235,32 @@ def _pairs(
     elif runs:
         if wanted.pairing == "drawn":
             raise UsageError(
-                "Single answers are paired by their prompt, not drawn.", "Leave the pairing out, or give conversations."
+                "Single answers are paired by their prompt, not drawn.",
+                "Leave the pairing out, or give conversations.",
             )
         both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
-        items += paired_texts([cleaned(texts, wanted, notes) for texts in both], wanted, notes)
+        items += paired_texts([fit(texts, wanted, notes) for texts in both], wanted, notes)
     if not items:
         raise DataError("There are pairs of onboarding alone.", "Add what is to be judged: --from FILE")
     return items, onboarding
 
 
-def _tell_size(items: list[Item], template: str, notes: Notes) -> None:
+def _tell_size(study: Study, template: str, notes: Notes) -> None:
     if template not in PUBLISHED:
         return
     least, words = PUBLISHED[template]
-    models: dict[str | None, int] = {}
-    for item in items:
-        models[item.model] = models.get(item.model, 0) + 1
-    for model, number in models.items():
+    counts: Counter[str] = Counter()
+    for item in study.items:
+        if item.pair:
+            between = f"{item.pair[0].model} and {item.pair[1].model}"
+            counts[between] += study.assignment.annotations_per_item
+        else:
+            counts[item.model or "a model without a name"] += 1
+    for whose, number in counts.items():
         if number < least:
-            notes.add(f"{number:,} {words.format(model=model or 'no model that is named')}.")
+            notes.add(f"{number:,} {words.format(whose)}.")
 
 
 def _named(template: str, paths: list[Path]) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", "-".join([template, *(path.stem for path in paths)]).lower())
     return words.strip("-")[:60].strip("-")
-

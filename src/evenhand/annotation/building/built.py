@@ -8,6 +8,7 @@ from evenhand.annotation.definition import Study
 
 Value = str | float | bool | None
 Pairing = Literal["same", "drawn"]
+Shown = Literal["apart", "whole", "judged"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Wanted:
     speaker: str = "B"
     drop_unsafe: bool = True
     leave_out: tuple[str, ...] = ()
+    show: Shown | None = None
 
 
 class Notes:

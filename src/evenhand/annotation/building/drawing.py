@@ -2,15 +2,21 @@
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import polars as pl
 
 from evenhand.annotation.building.built import Notes, Said, Value, Wanted
+from evenhand.annotation.definition import without_controls
 from evenhand.prompts.sampling import row_keys
 from evenhand.schema import UsageError
 
+LONGEST = 100_000
+"""Characters that an item may have."""
+Thing = TypeVar("Thing")
 NAMING_GROUPS = ("axis", "group", "descriptor", "gender", "name")
 """Columns that groups are told apart by; of axis and group both, else the first that is there."""
 
@@ -26,29 +32,56 @@ def identifier(kind: str, *content: object) -> str:
 
 
 def text_identifier(said: Said) -> str:
-    """The identifier of a text: who wrote it, behind what, and whether it is a comment or a phrase of one."""
-    return identifier("text", said.model, said.context, said.text.strip(), said.groups.get("level"))
+    """The identifier of a text: who wrote it, and behind what."""
+    return identifier("text", said.model, said.context, said.text)
 
 
-def cleaned(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
-    """Texts that can be shown: not empty, each once, none that was to be left out."""
-    kept = [said for said in texts if said.text.strip()]
-    notes.count(len(texts) - len(kept), "empty texts are left out")
-    kept = _not_left_out(kept, wanted.leave_out, notes)
-    once: dict[str, Said] = {}
-    for said in kept:
-        once.setdefault(text_identifier(said), said)
-    notes.count(
-        len(kept) - len(once), "texts that say the same as another of their model behind the same words are left out"
+def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
+    """Texts that can be shown: not empty, not endless, none that was to be left out."""
+    plain = [
+        replace(said, text=without_controls(said.text).strip(), context=_plain(said.context))
+        for said in texts
+    ]
+    there = [said for said in plain if said.text]
+    _tell(plain, there, "texts{} are empty and left out", notes)
+    short = [said for said in there if max(len(said.text), len(said.context or "")) <= LONGEST]
+    _tell(there, short, f"texts{{}} have more than {LONGEST:,} characters and are left out", notes)
+    return _not_left_out(short, wanted.leave_out, notes)
+
+
+def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
+    """Each text of a model behind the same words once."""
+    first: dict[str, Said] = {}
+    for said in texts:
+        first.setdefault(text_identifier(said), said)
+    _tell(
+        texts,
+        list(first.values()),
+        "texts{} say what another says behind the same words and are left out",
+        notes,
     )
-    return list(once.values())
+    return list(first.values())
+
+
+def _tell(before: Sequence[Said], after: Sequence[Said], what: str, notes: Notes) -> None:
+    """Note how many of each model are no longer there."""
+    lost = Counter(said.model for said in before)
+    lost.subtract(said.model for said in after)
+    for model, number in lost.items():
+        notes.count(number, what.format(f" of {model}" if model else ""))
+
+
+def _plain(context: str | None) -> str | None:
+    return without_controls(context) if context else None
 
 
 def _not_left_out(texts: list[Said], leave_out: Sequence[str], notes: Notes) -> list[Said]:
     for rule in leave_out:
         column, found, value = rule.partition("=")
         if not found:
-            raise UsageError(f"{rule!r} does not say what to leave out.", "Write COLUMN=VALUE: template=was known for")
+            raise UsageError(
+                f"{rule!r} does not say what to leave out.", "Write COLUMN=VALUE: template=was known for"
+            )
         known = {str(said.groups[column]) for said in texts if column in said.groups}
         if value not in known:
             listed = ", ".join(sorted(known)[:8]) if known else "the texts have no such column"
@@ -66,9 +99,13 @@ def cell(groups: Mapping[str, Value]) -> tuple[Value, ...]:
     return next(((groups[name],) for name in NAMING_GROUPS[2:] if name in groups), (groups.get("axis"),))
 
 
-def drawn[T](
-    things: Sequence[T], limit: int | None, seed: int, key: Callable[[T], str], cell_of: Callable[[T], Hashable]
-) -> list[T]:
+def drawn(
+    things: Sequence[Thing],
+    limit: int | None,
+    seed: int,
+    key: Callable[[Thing], str],
+    cell_of: Callable[[Thing], Hashable],
+) -> list[Thing]:
     """At most `limit` things in their order, as many of each cell as of any other as far as there are any.
 
     key: names a thing, and decides with the seed alone when it is drawn.
@@ -85,5 +122,7 @@ def drawn[T](
     for place in sorted(range(len(things)), key=order.__getitem__):
         cells[cell_of(things[place])].append(place)
     # Round after round one of each cell; in the last round those that come first by their numbers.
-    ranked = sorted((rank, order[place], place) for places in cells.values() for rank, place in enumerate(places))
+    ranked = sorted(
+        (rank, order[place], place) for places in cells.values() for rank, place in enumerate(places)
+    )
     return [things[place] for place in sorted(place for _, _, place in ranked[:limit])]

@@ -30,7 +30,9 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     before = next((name for name in BEFORE if name in frame.columns and name != written), None)
     texts = text_column(frame, written, path).to_list()
     contexts = text_column(frame, before, path).to_list() if before else [None] * frame.height
-    models = text_column(frame, "model", path).to_list() if "model" in frame.columns else [None] * frame.height
+    models = (
+        text_column(frame, "model", path).to_list() if "model" in frame.columns else [None] * frame.height
+    )
     used = {written, before, "model"}
     judgements, judged = _judgements(frame, path, used)
     about = [
@@ -40,9 +42,14 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     ]
     if about:
         notes.add(f"{path.name}: the analysis can split by {', '.join(about)}.")
-    groups = [
-        {name: _plain(value) for name, value in row.items()} for row in frame.select(about).iter_rows(named=True)
-    ] if about else [{} for _ in range(frame.height)]
+    groups = (
+        [
+            {name: _plain(value) for name, value in row.items()}
+            for row in frame.select(about).iter_rows(named=True)
+        ]
+        if about
+        else [{} for _ in range(frame.height)]
+    )
     notes.count(sum(text is None for text in texts), f"rows of {path.name} without a text are left out")
     return [
         Said(text.strip(), context or None, model or None, its, said)

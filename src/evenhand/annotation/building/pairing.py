@@ -8,13 +8,15 @@ import numpy as np
 
 from evenhand.annotation.building.built import Chat, Notes, Said, Value, Wanted
 from evenhand.annotation.building.drawing import cell, drawn, identifier
-from evenhand.annotation.building.run_texts import INFLAMMATORY, PREFERENCES
-from evenhand.annotation.definition import Conversation, Item, Turn
+from evenhand.annotation.definition import Conversation, Item, Turn, without_controls
 from evenhand.schema import DataError
 
 MATCHUPS = 120
 """Pairs of each two models that are drawn unless a limit says otherwise: 60 match-ups, twice."""
 ASKER, ANSWERER = "A", "B"
+PREFERENCES = ("preference", "descriptor_preference")
+INFLAMMATORY = ("dispreferred", "polarizing")
+"""What HolisticBias says of descriptors that may hurt or divide."""
 
 
 def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> list[Item]:
@@ -28,13 +30,14 @@ def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> 
     for first, second in combinations(models, 2):
         other = {said.prompt: said for said in second}
         both = [(said, other[said.prompt]) for said in first if said.prompt in other]
-        notes.count(len(first) + len(second) - 2 * len(both), "answers have no partner and are left out")
+        alone = len(first) + len(second) - 2 * len(both)
+        notes.count(alone, f"answers {_between(first, second)} have no partner and are left out")
         differ = [pair for pair in both if pair[0].text != pair[1].text]
+        same = len(both) - len(differ)
         notes.count(
-            len(both) - len(differ), "pairs in which both models say the same are left out: there is nothing to choose"
+            same, f"answers are the same {_between(first, second)} and left out: there is nothing to choose"
         )
-        made = [_text_pair(*pair) for pair in differ]
-        found += drawn(_once(made, notes), wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
+        found += _limited([_text_pair(*pair) for pair in differ], wanted, notes)
     return _some(found, "No prompt was answered by two models in different words.")
 
 
@@ -52,25 +55,31 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
         if (wanted.pairing or "drawn") == "drawn":
             rng = np.random.default_rng([wanted.seed, number])
             size = MATCHUPS if wanted.limit is None else wanted.limit
-            places = zip(rng.integers(len(first), size=size), rng.integers(len(second), size=size), strict=True)
+            places = zip(
+                rng.integers(len(first), size=size), rng.integers(len(second), size=size), strict=True
+            )
             made = [_chat_pair(first[one], second[two]) for one, two in places]
             found += _once(made, notes)
             continue
         other = {chat.opener: chat for chat in second}
         both = [(chat, other[chat.opener]) for chat in first if chat.opener in other]
-        notes.count(len(first) + len(second) - 2 * len(both), "conversations have no partner and are left out")
+        alone = len(first) + len(second) - 2 * len(both)
+        notes.count(alone, f"conversations {_between(first, second)} have no partner and are left out")
         differ = [pair for pair in both if pair[0].turns != pair[1].turns]
-        notes.count(len(both) - len(differ), "pairs of equal conversations are left out")
-        made = _once([_chat_pair(*pair) for pair in differ], notes)
-        found += drawn(made, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
+        same = len(both) - len(differ)
+        notes.count(same, f"conversations are the same {_between(first, second)} and left out")
+        found += _limited([_chat_pair(*pair) for pair in differ], wanted, notes)
     return _some(found, "No two conversations can be paired.")
 
 
 def conversation(chat: Chat) -> Conversation:
     """A conversation as people see it."""
-    turns = tuple(Turn(speaker=speaker, text=text) for speaker, text in chat.turns)
+    turns = tuple(Turn(speaker=speaker, text=without_controls(text)) for speaker, text in chat.turns)
     return Conversation(
-        id=identifier("talk", chat.model, chat.speaker, chat.turns), turns=turns, speaker=chat.speaker, model=chat.model
+        id=identifier("talk", chat.model, chat.speaker, chat.turns),
+        turns=turns,
+        speaker=chat.speaker,
+        model=chat.model,
     )
 
 
@@ -80,12 +89,11 @@ def pair_of(first: Conversation, second: Conversation, groups: dict[str, Value],
 
 
 def _text_pair(first: Said, second: Said) -> Item:
-    sides = [
-        conversation(
-            Chat(((ASKER, said.context or ""), (ANSWERER, said.text)), ANSWERER, said.model or "", said.groups)
-        )
-        for said in (first, second)
-    ]
+    sides = []
+    for said in (first, second):
+        before = () if said.context is None else ((ASKER, said.context),)
+        turns = (*before, (ANSWERER, said.text))
+        sides.append(conversation(Chat(turns, ANSWERER, said.model or "", said.groups)))
     return pair_of(sides[0], sides[1], _shared(first.groups, second.groups))
 
 
@@ -100,25 +108,43 @@ def _shared(first: Any, second: Any) -> dict[str, Value]:
 
 def _safe(texts: list[Said], notes: Notes) -> list[Said]:
     calm = [said for said in texts if not any(said.groups.get(name) in INFLAMMATORY for name in PREFERENCES)]
-    notes.count(len(texts) - len(calm), "answers to descriptors that may hurt or divide are left out")
     safe = [said for said in calm if not said.unsafe]
-    notes.count(len(calm) - len(safe), "answers that a classifier calls toxic or offensive are left out")
+    whose = texts[0].model if texts else ""
+    notes.count(
+        len(texts) - len(calm), f"answers of {whose} to descriptors that may hurt or divide are left out"
+    )
+    notes.count(
+        len(calm) - len(safe), f"answers of {whose} that a classifier calls toxic or offensive are left out"
+    )
     return safe
 
 
 def _safe_chats(chats: list[Chat], notes: Notes) -> list[Chat]:
     safe = [chat for chat in chats if not chat.unsafe]
-    notes.count(len(chats) - len(safe), "conversations with a line that a classifier calls toxic are left out")
+    whose = chats[0].model if chats else ""
+    lost = len(chats) - len(safe)
+    notes.count(lost, f"conversations of {whose} with a line that a classifier calls toxic are left out")
     return safe
+
+
+def _between(first: Sequence[Said | Chat], second: Sequence[Said | Chat]) -> str:
+    return f"between {first[0].model if first else 'one'} and {second[0].model if second else 'the other'}"
+
+
+def _limited(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
+    single = _once(items, notes)
+    return drawn(single, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
 
 
 def _once(items: list[Item], notes: Notes) -> list[Item]:
     once = {item.id: item for item in items}
-    notes.count(len(items) - len(once), "pairs came up twice and are one item")
+    notes.count(len(items) - len(once), "pairs came up again and are one item")
     return list(once.values())
 
 
 def _some(items: list[Item], what: str) -> list[Item]:
     if not items:
-        raise DataError(what, "Give two runs of the same benchmark, or see what was left out: --keep-unsafe keeps it.")
+        raise DataError(
+            what, "Give two runs of the same benchmark, or see what was left out: --keep-unsafe keeps it."
+        )
     return items

@@ -19,7 +19,10 @@ PAIRS_FORMAT = (
     "Pairs of ACUTE-Eval are JSON Lines with is_onboarding, speakers_to_eval (two), dialogue_dicts (two, each with "
     "speakers and dialogue: a list of id and text), perhaps dialogue_ids and tags; of onboarding correct_answer."
 )
-CHATS_FORMAT = "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, which are lists of id and text."
+CHATS_FORMAT = (
+    "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, "
+    "which are lists of id and text."
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,13 @@ def kind_of(path: Path) -> str | None:
         return None
     if first is None:
         return None
-    return "pairs" if "dialogue_dicts" in first[1] else "chats" if isinstance(first[1].get("dialog"), list) else None
+    return (
+        "pairs"
+        if "dialogue_dicts" in first[1]
+        else "chats"
+        if isinstance(first[1].get("dialog"), list)
+        else None
+    )
 
 
 def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
@@ -55,21 +64,27 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
         where = f"{path}, line {line}"
         judged, dialogues = content.get("speakers_to_eval"), content.get("dialogue_dicts")
         if not _is_two(judged) or not _is_two(dialogues):
-            raise DataError(f"{where}: speakers_to_eval and dialogue_dicts do not hold two each.", PAIRS_FORMAT)
+            raise DataError(
+                f"{where}: speakers_to_eval and dialogue_dicts do not hold two each.", PAIRS_FORMAT
+            )
         sides = [
             conversation(_dialogue(dialogue, str(who), f"{where}, dialogue {place}"))
             for place, (who, dialogue) in enumerate(zip(judged, dialogues, strict=True), 1)
         ]
         groups: dict[str, Any] = {}
         if _is_two(content.get("dialogue_ids")):
-            groups |= {"dialogue_a": str(content["dialogue_ids"][0]), "dialogue_b": str(content["dialogue_ids"][1])}
+            groups |= {
+                "dialogue_a": str(content["dialogue_ids"][0]),
+                "dialogue_b": str(content["dialogue_ids"][1]),
+            }
         if content.get("tags"):
             groups["tags"] = ", ".join(map(str, content["tags"]))
         if content.get("is_onboarding") is True:
             answer = content.get("correct_answer")
             if answer not in judged or judged[0] == judged[1]:
                 raise DataError(
-                    f"{where}: correct_answer is {answer!r}, which names none or both of {judged}.", PAIRS_FORMAT
+                    f"{where}: correct_answer is {answer!r}, which names none or both of {judged}.",
+                    PAIRS_FORMAT,
                 )
             right = dict.fromkeys(questions, "ab"[judged.index(answer)])
             item = pair_of(sides[0], sides[1], groups, expected=right)
@@ -90,16 +105,19 @@ def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
         where = f"{path}, line {line}"
         if not isinstance(content.get("dialog"), list):
             raise DataError(f"{where}: there is no dialog.", CHATS_FORMAT)
-        acts = [act for exchange in content["dialog"] for act in (exchange if isinstance(exchange, list) else [None])]
+        acts = [
+            act
+            for exchange in content["dialog"]
+            for act in (exchange if isinstance(exchange, list) else [None])
+        ]
         turns = [turn for turn in _turns(acts, where, CHATS_FORMAT) if turn[0] != CONTEXT]
-        named = {name: SPEAKERS[place] for place, name in enumerate(dict.fromkeys(name for name, _ in turns))} if (
-            len({name for name, _ in turns}) <= 2
-        ) else {}
         if not turns:
             empty += 1
             continue
-        if len(named) < 2:
+        names = list(dict.fromkeys(name for name, _ in turns))
+        if len(names) != 2:
             raise DataError(f"{where}: a conversation of two speakers was expected.", CHATS_FORMAT)
+        named = dict(zip(names, SPEAKERS, strict=True))
         chats.append(
             Chat(
                 tuple((named[name], text) for name, text in turns),
@@ -119,7 +137,9 @@ def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
     turns = [turn for turn in _turns(acts, where, PAIRS_FORMAT) if turn[0] != CONTEXT]
     names = list(dict.fromkeys(name for name, _ in turns))
     if who not in names or len(names) > 2:
-        raise DataError(f"{where}: its speakers are {', '.join(names)}, and {who!r} is to be judged.", PAIRS_FORMAT)
+        raise DataError(
+            f"{where}: its speakers are {', '.join(names)}, and {who!r} is to be judged.", PAIRS_FORMAT
+        )
     called = dict(zip(names, SPEAKERS, strict=False))
     return Chat(tuple((called[name], text) for name, text in turns), called[who], who)
 

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import polars as pl
-
 from evenhand.annotation.building.built import Notes, Said, Value
-from evenhand.annotation.building.file_texts import TEXT_FORMAT
 from evenhand.prompts.own_files import read_table, require_columns, text_column
 from evenhand.schema import is_file
 
@@ -15,32 +12,30 @@ REDDIT_FORMAT = (
     "A table to label has a comment and a phrase cut from it in each row (`comment`, `phrase`, perhaps `id` and "
     "`attribute_in_window`): to_annotate.csv of `evenhand data build redditbias`, or its folder."
 )
+ABOUT = ("id", "attribute_in_window", "bias", "axis", "group")
 
 
 def phrases_table(source: Path) -> Path | None:
     """The table of comments and phrases in a folder of `evenhand data build redditbias`; None where there is none."""
-    return next((source / name for name in (TO_ANNOTATE, PHRASES) if is_file(source / name)), None)
+    return next((source / name for name in (PHRASES, TO_ANNOTATE) if is_file(source / name)), None)
 
 
 def comments_and_phrases(path: Path, notes: Notes) -> list[Said]:
-    """Each comment, and each phrase alone, as a text of its own; `level` in its groups says which.
+    """Each comment as a text, with the phrase that was cut from it as what stands above it.
 
-    Raises DataError for a table without them. Source: Barikeri et al. 2021, section 2: the comment is labelled, and
-    the phrase.
+    Raises DataError for a table without them. Source: Barikeri et al. 2021, section 2: both are labelled.
     """
     frame = read_table(path, REDDIT_FORMAT)
-    if not {"comment", "phrase"} & set(frame.columns):
-        require_columns(frame, ["comment", "phrase"], path, f"{REDDIT_FORMAT} {TEXT_FORMAT}")
-    about = [name for name in ("id", "attribute_in_window", "bias", "axis", "group") if name in frame.columns]
-    rows = frame.select(about).iter_rows(named=True) if about else ({} for _ in range(frame.height))
-    known: list[dict[str, Value]] = [dict(row) for row in rows]
-    texts: list[Said] = []
-    for level in ("comment", "phrase"):
-        if level not in frame.columns:
-            notes.add(f"{path.name} has no {level}s.")
-            continue
-        written = text_column(frame, level, path)
-        for text, groups in zip(written.to_list(), known, strict=True):
-            if text is not None:
-                texts.append(Said(text.strip(), groups={"level": level} | groups))
+    require_columns(frame, ["comment", "phrase"], path, REDDIT_FORMAT)
+    comments, phrases = (text_column(frame, name, path).to_list() for name in ("comment", "phrase"))
+    about = [name for name in ABOUT if name in frame.columns]
+    known: list[dict[str, Value]] = [{} for _ in comments]
+    if about:
+        known = [dict(row) for row in frame.select(about).iter_rows(named=True)]
+    texts = [
+        Said(comment.strip(), phrase.strip(), groups=groups)
+        for comment, phrase, groups in zip(comments, phrases, known, strict=True)
+        if comment and phrase and phrase.strip()
+    ]
+    notes.count(frame.height - len(texts), f"rows of {path.name} without a comment or a phrase are left out")
     return texts

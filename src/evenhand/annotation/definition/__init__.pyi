@@ -1,12 +1,24 @@
 from .answering import (
     Answer as Answer,
     check_answers as check_answers,
+    turns_to_mark as turns_to_mark,
+)
+from .files import (
+    StudyError as StudyError,
+    read_study as read_study,
+    study_yaml as study_yaml,
+    write_study as write_study,
 )
 from .items import (
     Conversation as Conversation,
     Item as Item,
     ItemKind as ItemKind,
     Turn as Turn,
+)
+from .outlining import (
+    Outline as Outline,
+    in_words as in_words,
+    outline as outline,
 )
 from .parts import (
     About as About,
@@ -32,10 +44,6 @@ from .questions import (
     Question as Question,
     Reason as Reason,
 )
-from .reading import (
-    StudyError as StudyError,
-    read_study as read_study,
-)
 from .rules import (
     Action as Action,
     ConstantSide as ConstantSide,
@@ -56,8 +64,5 @@ from .surveys import (
 from .templates import (
     TEMPLATES as TEMPLATES,
     template as template,
-)
-from .writing import (
-    study_yaml as study_yaml,
-    write_study as write_study,
+    template_note as template_note,
 )

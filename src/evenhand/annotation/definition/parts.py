@@ -1,8 +1,8 @@
 """What a study has beside items and questions: consent, surveys, onboarding, who gets what, the last page."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evenhand.annotation.definition.items import Data, Item, Label, Words
 from evenhand.annotation.definition.questions import Choice, FreeText, Key, Likert
@@ -35,11 +35,11 @@ class Scale(Data):
     kind: Literal["scale"] = "scale"
     id: Key
     use: Literal["sdo7"] | None = None
-    statements: tuple[Statement, ...] = Field((), max_length=500)
-    draw: int | None = Field(None, ge=1)
+    statements: tuple[Statement, ...] = Field(default=(), max_length=500)
+    draw: int | None = Field(default=None, ge=1)
     """Statements drawn at random for each unit, none twice for a person; None: all."""
-    low: int = Field(1, ge=-1_000, le=1_000)
-    high: int = Field(7, ge=-1_000, le=1_000)
+    low: int = Field(default=1, ge=-1_000, le=1_000)
+    high: int = Field(default=7, ge=-1_000, le=1_000)
     labels: tuple[Label, Label] = ("Strongly oppose", "Strongly favor")
     skippable: bool = True
     heading: Label = "A few statements"
@@ -55,6 +55,13 @@ class About(Data):
         min_length=1, max_length=100
     )
 
+    @field_validator("questions", mode="after")
+    @classmethod
+    def _may_be_left_out(cls, asked: tuple[Any, ...]) -> tuple[Any, ...]:
+        if any(question.required and "required" in question.model_fields_set for question in asked):
+            raise ValueError("questions about the person may be left out; take out `required: true`")
+        return tuple(question.model_copy(update={"required": False}) for question in asked)
+
 
 Block = Annotated[Scale | About, Field(discriminator="kind")]
 
@@ -63,7 +70,7 @@ class Onboarding(Data):
     """Items in front of the first unit, with known answers (`expected`); who passes, the rules say."""
 
     items: tuple[Item, ...] = Field(min_length=1)
-    attempts: int = Field(1, ge=1, le=100)
+    attempts: int = Field(default=1, ge=1, le=100)
     """Times that all of them may be answered; the last one counts."""
 
 
@@ -71,19 +78,19 @@ class Hidden(Data):
     """Items between the others that look like them: gold (with `expected`), or repetitions of the person's own."""
 
     gold: tuple[Item, ...] = ()
-    gold_per_unit: int = Field(0, ge=0, le=1_000)
-    duplicates_per_unit: int = Field(0, ge=0, le=1_000)
+    gold_per_unit: int = Field(default=0, ge=0, le=1_000)
+    duplicates_per_unit: int = Field(default=0, ge=0, le=1_000)
 
 
 class Assignment(Data):
     """Who gets what."""
 
-    annotations_per_item: int = Field(3, ge=1, le=1_000)
+    annotations_per_item: int = Field(default=3, ge=1, le=1_000)
     """Different people who judge each item; exactly so many votes count."""
-    items_per_unit: int = Field(5, ge=1, le=10_000)
+    items_per_unit: int = Field(default=5, ge=1, le=10_000)
     """Real items of one sitting; fewer where fewer are left."""
-    units_per_person: int = Field(1, ge=1, le=100_000)
-    lease_minutes: float = Field(30, gt=0, le=10_080)
+    units_per_person: int = Field(default=1, ge=1, le=100_000)
+    lease_minutes: float = Field(default=30, gt=0, le=10_080)
     """After which what nobody answered goes to somebody else."""
     linked: tuple[Key, ...] = ()
     """Names of other studies in the same database whose conversations count as seen and whose units count as done."""

@@ -1,7 +1,7 @@
 """Characters that are obeyed and not shown: refused in study files, taken out of what people write."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -51,9 +51,9 @@ def unfit_character(value: Any) -> str | None:
         found = UNFIT.search(value)
         return f"U+{ord(found[0]):04X}" if found else None
     if isinstance(value, Mapping):
-        within = (part for pair in value.items() for part in pair)
+        within: Iterable[Any] = (part for pair in value.items() for part in pair)
     elif isinstance(value, list | tuple):
-        within = iter(value)
+        within = value
     else:
         return None
     return next((wrong for part in within if (wrong := unfit_character(part))), None)

@@ -24,7 +24,7 @@ class Reason(Data):
 
     label: Label = "Why?"
     required: bool = True
-    minimum: int = Field(5, ge=0, le=5_000)
+    minimum: int = Field(default=5, ge=0, le=5_000)
     """Characters, without white space at both ends; checked by the server."""
 
 
@@ -62,8 +62,8 @@ class Likert(Asked):
     """A number from low to high."""
 
     kind: Literal["likert"] = "likert"
-    low: int = Field(1, ge=-1_000, le=1_000)
-    high: int = Field(7, ge=-1_000, le=1_000)
+    low: int = Field(default=1, ge=-1_000, le=1_000)
+    high: int = Field(default=7, ge=-1_000, le=1_000)
     labels: tuple[Label, Label] = ("Strongly oppose", "Strongly favor")
     """Of both ends."""
     reason: Reason | None = None
@@ -81,8 +81,8 @@ class FreeText(Asked):
     """A text of one's own."""
 
     kind: Literal["text"] = "text"
-    minimum: int = Field(0, ge=0, le=100_000)
-    maximum: int = Field(5_000, ge=1, le=100_000)
+    minimum: int = Field(default=0, ge=0, le=100_000)
+    maximum: int = Field(default=5_000, ge=1, le=100_000)
 
 
 Question = Annotated[PairChoice | Choice | Likert | Marks | FreeText, Field(discriminator="kind")]

@@ -100,7 +100,8 @@ def _sameness(rule: ConstantSide, questions: Sequence[Question], most: int) -> s
         if most < needed:
             return (
                 f"with {asked} question{'s' * (asked != 1)} of pairs it takes {needed} pairs before chance is "
-                f"less than p = {rule.p:g}, and a person gets at most {most}; raise items_per_unit or units_per_person, or `p`"
+                f"less than p = {rule.p:g}, and a person gets at most {most}; "
+                "raise items_per_unit or units_per_person, or `p`"
             )
     return ""
 

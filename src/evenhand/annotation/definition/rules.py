@@ -27,7 +27,7 @@ class GoldBelow(Data):
 
     rule: Literal["gold_below"] = "gold_below"
     mark: Share = 0.75
-    least: int = Field(2, ge=1)
+    least: int = Field(default=2, ge=1)
     action: Action = "block"
 
 
@@ -36,7 +36,7 @@ class InconsistentDuplicates(Data):
 
     rule: Literal["inconsistent_duplicates"] = "inconsistent_duplicates"
     mark: Share = 0.5
-    least: int = Field(2, ge=1)
+    least: int = Field(default=2, ge=1)
     action: Action = "exclude"
 
 
@@ -44,9 +44,9 @@ class TooFast(Data):
     """More than `share` of the items answered in less than `seconds`."""
 
     rule: Literal["too_fast"] = "too_fast"
-    seconds: float = Field(3.0, ge=0)
+    seconds: float = Field(default=3.0, ge=0)
     share: Share = 0.5
-    least: int = Field(3, ge=1)
+    least: int = Field(default=3, ge=1)
     action: Action = "exclude"
 
 
@@ -55,7 +55,7 @@ class ConstantSide(Data):
 
     rule: Literal["constant_side"] = "constant_side"
     p: Annotated[float, Field(gt=0, lt=1)] = 0.001
-    least: int = Field(10, ge=2)
+    least: int = Field(default=10, ge=2)
     action: Action = "flag"
 
 
@@ -64,7 +64,7 @@ class CopiedReasons(Data):
 
     rule: Literal["copied_reasons"] = "copied_reasons"
     share: Share = 0.5
-    least: int = Field(3, ge=2)
+    least: int = Field(default=3, ge=2)
     action: Action = "flag"
 
 

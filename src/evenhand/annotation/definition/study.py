@@ -33,7 +33,7 @@ class Study(Data):
     instructions: Page = ""
     """Shown above every item, folded after the first; paragraphs are separated by an empty line."""
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
-    seed: int = Field(0, ge=0, lt=2**63)
+    seed: int = Field(default=0, ge=0, lt=2**63)
     consent: Consent = Consent()
     questions: tuple[Question, ...] = Field(min_length=1, max_length=100)
     items: tuple[Item, ...] = Field(min_length=1, max_length=1_000_000)

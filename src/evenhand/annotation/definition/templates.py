@@ -1,10 +1,40 @@
 """The studies of the papers as templates: questions, onboarding, rules and survey, without items."""
 
+import json
+from pathlib import Path
 from typing import Any
 
+from evenhand.annotation.definition.files import read_located
+from evenhand.schema import parse_json, unknown_name
+
 TEMPLATES = ("acute", "regard", "robbie", "redditbias", "labels")
+FILES = Path(__file__).parent / "starting_points"
+SDO7_SURVEY: dict[str, Any] = {"kind": "scale", "id": "sdo7", "use": "sdo7", "draw": 2}
+"""As Smith and Williams (2021) asked it: two of the statements at the end of each set."""
 
 
-def template(name: str) -> dict[str, Any]:
-    """The content of a study file without items. Raises UsageError for an unknown name."""
-    raise NotImplementedError
+def template(name: str, *, survey: bool = False) -> dict[str, Any]:
+    """The content of a study file without items. Raises UsageError for an unknown name.
+
+    survey: two statements of SDO7 behind each unit, as in Smith and Williams (2021). They ask for political views: read
+    what your law and your ethics board say of that first.
+
+    >>> [question["id"] for question in template("robbie")["questions"]]
+    ['fluency', 'coherence', 'toxicity', 'bias', 'immorality']
+    """
+    # written out, so that no two questions share a list of options
+    content = parse_json(json.dumps(read_located(_text(name), f"{name}.yaml").value))
+    return {**content, "survey": [dict(SDO7_SURVEY)]} if survey else content
+
+
+def template_note(name: str) -> str:
+    """What of a template is published and what is ours, in sentences. Raises UsageError for an unknown name."""
+    lines = _text(name).splitlines()
+    note = lines[: next(number for number, line in enumerate(lines) if not line.startswith("#"))]
+    return "\n".join(line.removeprefix("#").strip() for line in note)
+
+
+def _text(name: str) -> str:
+    if name not in TEMPLATES:
+        raise unknown_name("template", name, TEMPLATES)
+    return (FILES / f"{name}.yaml").read_text(encoding="utf-8")

@@ -1,3 +1,4 @@
+from .classifier_error import classifier_error_table as classifier_error_table
 from .votes import (
     Export as Export,
     described as described,

@@ -76,6 +76,11 @@ def is_spammer(persons: int, share: float, rng: Draws) -> NDArray[np.bool_]:
     return chosen
 
 
+def attitudes(persons: int, seed: int) -> NDArray[np.float64]:
+    """How much each person favours what a scale measures: standard normal, whichever else is drawn with the seed."""
+    return np.random.default_rng([seed, 5]).standard_normal(persons)
+
+
 def shaped(columns: pl.DataFrame, seconds: float, study: str, rng: Draws) -> pl.DataFrame:
     """VOTES of columns known so far: sorted by person and position, with times; the rest is null.
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.annotation.simulating.allocation import allocated, is_spammer, logistic, shaped
+from evenhand.annotation.simulating.allocation import allocated, attitudes, is_spammer, logistic, shaped
 from evenhand.schema import UsageError
 
 Numbers = NDArray[np.int64]
@@ -25,6 +25,7 @@ def simulated_votes(
     side: float = 0.0,
     spammers: float = 0.0,
     tie: float = 0.0,
+    attitude: float = 0.0,
     onboarding: int = 0,
     gold: int = 0,
     duplicates: int = 0,
@@ -44,8 +45,9 @@ def simulated_votes(
     persons x items_per_person / votes_per_item. person_sd: of a person's effect on the difference of two models.
     item_sd: of a pair's; with `conversations` (of each model, drawn with replacement) of the difference of two
     conversations, which then several pairs share. spammers: share of people who throw coins, in a tenth of the time.
-    tie: share of votes that are "tie". onboarding, gold, duplicates: per person, beside the real items; the expected
-    answer is given with probability `attention`, by spammers 1/2. seconds: median of an answer.
+    tie: share of votes that are "tie". attitude: added to the logit for each standard deviation of a person's attitude,
+    of which `simulated_survey` with the same seed has the ratings. onboarding, gold, duplicates: per person, beside the
+    real items; the expected answer is given with probability `attention`, by spammers 1/2. seconds: median time.
 
     Raises UsageError.
 
@@ -73,11 +75,12 @@ def simulated_votes(
     strength = np.array(list(strengths.values()))
     median = strength[pair[:, 0]] - strength[pair[:, 1]] + effect
     spams = is_spammer(persons, spammers, rng)
+    leaning = attitude * attitudes(persons, seed)
 
     def answers(who: Numbers, item: Numbers) -> tuple[list[str], list[str]]:
         left = rng.integers(2, size=len(who))  # 0: a stands there
         first, second = pair[item, 0], pair[item, 1]
-        logit = median[item] + tastes[who, first] - tastes[who, second] + side * (1 - 2 * left)
+        logit = median[item] + tastes[who, first] - tastes[who, second] + leaning[who] + side * (1 - 2 * left)
         chance = np.where(spams[who], 0.5, logistic(logit))
         chosen = np.where(rng.random(len(who)) < chance, "a", "b")
         if tie:

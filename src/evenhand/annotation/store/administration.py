@@ -3,11 +3,30 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
+from sqlalchemy import Connection, Row, case, delete, func, insert, or_, select, update
+
+from evenhand.annotation.store import slots
+from evenhand.annotation.store.copying import copy_database
+from evenhand.annotation.store.rows import rows_of
 from evenhand.annotation.store.store import Store
+from evenhand.annotation.store.tables import (
+    accounts,
+    audit,
+    items,
+    persons as persons_table,
+    presentations,
+    sessions,
+    studies,
+    units,
+)
+from evenhand.annotation.store.visits import Visit, lock_study, visit
+from evenhand.schema import UsageError
 
 Review = Literal["accepted", "rejected"]
+STATES = ("invited", "agreed", "onboarding", "working", "done", "not passed", "blocked", "withdrawn")
 
 
 @dataclass(frozen=True)
@@ -49,56 +68,280 @@ class PersonRow:
 
 def progress(store: Store, now: datetime) -> Progress:
     """Counted by the database; fast at 10,000 items."""
-    raise NotImplementedError
+    return store.transactions.read(lambda connection: _progress(connection, store))
+
+
+def _progress(connection: Connection, store: Store) -> Progress:
+    study = connection.execute(select(studies).where(studies.c.id == store.key)).one()
+    quota = connection.execute(
+        select(
+            func.count().label("items"),
+            func.sum(case((items.c.done == items.c.wanted, 1), else_=0)).label("complete"),
+            func.sum(items.c.wanted).label("wanted"),
+            func.sum(items.c.done).label("done"),
+            func.sum(items.c.taken - items.c.done).label("leased"),
+        ).where(items.c.study_id == store.key, items.c.role == "real")
+    ).one()
+    of_study = persons_table.c.study_id == store.key
+    states = dict.fromkeys(STATES, 0) | {"withdrawn": study.withdrawn}
+    for state, number in connection.execute(
+        select(persons_table.c.state, func.count()).where(of_study).group_by(persons_table.c.state)
+    ):
+        states[state] += number
+    worked = connection.execute(
+        select(func.count(), func.coalesce(func.sum(persons_table.c.units), 0)).where(of_study)
+    ).one()
+    return Progress(
+        items=quota.items,
+        items_complete=quota.complete,
+        votes_wanted=quota.wanted,
+        votes=quota.done,
+        leased=quota.leased,
+        persons=worked[0],
+        persons_by_state=states,
+        units_complete=worked[1],
+        seconds_median=_median(connection, store),
+        paused=study.paused,
+    )
+
+
+def _median(connection: Connection, store: Store) -> float | None:
+    """Neither database has a median that the other has, too: the middle of what is in order."""
+    seconds = (
+        select(presentations.c.seconds)
+        .join(persons_table, persons_table.c.id == presentations.c.person_id)
+        .where(
+            persons_table.c.study_id == store.key,
+            presentations.c.role == "real",
+            presentations.c.seconds.is_not(None),
+        )
+    )
+    number = connection.execute(select(func.count()).select_from(seconds.subquery())).scalar_one()
+    if number == 0:
+        return None
+    middle = connection.execute(
+        seconds.order_by(presentations.c.seconds).offset((number - 1) // 2).limit(2 - number % 2)
+    ).scalars()
+    both = middle.all()
+    return sum(both) / len(both)
 
 
 def persons(
     store: Store, *, offset: int = 0, limit: int = 50, state: str | None = None, search: str = ""
 ) -> tuple[int, list[PersonRow]]:
     """How many there are, and one page of them, the last to come first. search: in pseudonyms, codes and notes."""
-    raise NotImplementedError
+    where = [persons_table.c.study_id == store.key]
+    if state is not None:
+        where.append(persons_table.c.state == state)
+    if search:
+        coded = select(units.c.person_id).where(
+            units.c.study_id == store.key, units.c.code.icontains(search, autoescape=True)
+        )
+        where.append(
+            or_(
+                persons_table.c.pseudonym.icontains(search, autoescape=True),
+                persons_table.c.note.icontains(search, autoescape=True),
+                persons_table.c.id.in_(coded),
+            )
+        )
+    code = (
+        select(units.c.code)
+        .where(units.c.person_id == persons_table.c.id, units.c.state == "complete", units.c.kind == "work")
+        .order_by(units.c.number.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    page = (
+        select(persons_table, code.label("code"))
+        .where(*where)
+        .order_by(persons_table.c.id.desc())
+        .offset(offset)
+        .limit(limit)
+    )
+
+    def read(connection: Connection) -> tuple[int, list[PersonRow]]:
+        number = connection.execute(
+            select(func.count()).select_from(persons_table).where(*where)
+        ).scalar_one()
+        return number, [_person_row(store, row) for row in connection.execute(page)]
+
+    return store.transactions.read(read)
+
+
+def _person_row(store: Store, row: Row[Any]) -> PersonRow:
+    return PersonRow(
+        person=row.pseudonym,
+        state=row.state,
+        came=row.came_at,
+        last_seen=row.seen_at,
+        units=row.units,
+        votes=row.votes,
+        excluded=tuple(row.broken),
+        review=row.review,
+        note=row.note,
+        code=row.code if store.study.completion.per_unit_codes else None,
+    )
 
 
 def votes(store: Store, *, person: str | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of VOTES, one by one, in the order given; of one person or of all. `excluded` is not filled in."""
-    raise NotImplementedError
+    """Rows of VOTES, one by one, in the order given; of one person or of all.
+
+    `excluded` says only what rules and reviews do not: "blocked" where the admin blocked the person, "place_taken" for
+    a vote that was given back and whose place somebody else has by now.
+    """
+    with store.engine.begin() as connection:
+        key = None
+        if person is not None:
+            key = connection.execute(
+                select(persons_table.c.id).where(
+                    persons_table.c.study_id == store.key, persons_table.c.pseudonym == person
+                )
+            ).scalar_one_or_none()
+            if key is None:
+                raise _no_person()
+        yield from rows_of(connection, store, person=key)
+
+
+def _no_person() -> UsageError:
+    return UsageError("There is no such person.", "They may have withdrawn; reload the list.")
 
 
 def review(store: Store, person: str, decision: Review | None, note: str, actor: str, now: datetime) -> None:
-    """Accept or reject a person's work, or take that back; rejected votes do not count, and their places open again."""
-    raise NotImplementedError
+    """Accept or reject a person's work, or take that back; rejected votes do not count, and their places open again.
+
+    When a rejection is taken back, votes count again where their place is still open.
+    """
+
+    def write(connection: Connection) -> None:
+        before = visit(connection, store, person, now)
+        lock_study(before)
+        after = before.set(review=decision, note=note)
+        _count_or_not(before, after)
+        _record(connection, store, actor, f"review: {decision or 'none'}", person, now, note)
+
+    store.transactions.write(write)
 
 
 def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -> None:
-    """Block a person by hand, or let them go on."""
-    raise NotImplementedError
+    """Block a person by hand, or let them go on.
+
+    Whoever is blocked may finish the unit they are in and gets no other; their votes do not count and their places
+    open again. Let go on, their votes count again where the place is still open, rules do not block them any more
+    (in the analysis they hold as for all), and a person who did not pass onboarding is let through.
+    """
+
+    def write(connection: Connection) -> None:
+        before = visit(connection, store, person, now)
+        lock_study(before)
+        if blocked:
+            after = before.set(blocked="admin", exempt=False, state="blocked")
+        else:
+            passed = before.person.passed_at
+            if before.person.state == "not passed":
+                passed = now
+            after = before.set(blocked=None, exempt=True, passed_at=passed, state=_state(before, passed))
+        _count_or_not(before, after)
+        _record(connection, store, actor, "block" if blocked else "unblock", person, now)
+
+    store.transactions.write(write)
+
+
+def _state(at: Visit, passed: datetime | None) -> str:
+    """Where a person stands who is not blocked."""
+    if at.person.agreed_at is None:
+        return "invited"
+    kinds = set(
+        at.connection.execute(select(units.c.kind).where(units.c.person_id == at.person.id)).scalars()
+    )
+    if passed is None:
+        return "onboarding" if kinds else "agreed"
+    if at.person.units >= at.study.assignment.units_per_person:
+        return "done"
+    return "working" if "work" in kinds else "agreed"
+
+
+def _count_or_not(before: Visit, after: Visit) -> None:
+    if before.counts and not after.counts:
+        slots.give_back(after)
+    elif after.counts and not before.counts:
+        slots.take_back(after)
 
 
 def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:
     """While paused nobody gets a new unit; open ones may be finished."""
-    raise NotImplementedError
+
+    def write(connection: Connection) -> None:
+        connection.execute(update(studies).where(studies.c.id == store.key).values(paused=paused))
+        _record(connection, store, actor, "pause" if paused else "go on", store.study.name, now)
+
+    store.transactions.write(write)
 
 
 def set_account(store: Store, name: str, password_hash: str) -> None:
     """Create an admin's account, or give it another password (its sessions end)."""
-    raise NotImplementedError
+
+    def write(connection: Connection) -> None:
+        # one at a time: two that make the same account at once would both find none
+        connection.execute(select(studies.c.id).where(studies.c.id == store.key).with_for_update())
+        of_name = accounts.c.study_id == store.key, accounts.c.name == name
+        if not connection.execute(update(accounts).where(*of_name).values(password=password_hash)).rowcount:
+            connection.execute(insert(accounts).values(study_id=store.key, name=name, password=password_hash))
+        connection.execute(
+            delete(sessions).where(
+                sessions.c.study_id == store.key, sessions.c.kind == "admin", sessions.c.subject == name
+            )
+        )
+
+    store.transactions.write(write)
 
 
 def account(store: Store, name: str) -> str | None:
     """The hash of an admin's password; None if there is none of that name."""
-    raise NotImplementedError
+    query = select(accounts.c.password).where(accounts.c.study_id == store.key, accounts.c.name == name)
+    return store.transactions.read(lambda connection: connection.execute(query).scalar_one_or_none())
 
 
 def record(store: Store, actor: str, action: str, subject: str, now: datetime, detail: str = "") -> None:
-    """Add a line to the audit log, which nothing of ours changes or deletes."""
-    raise NotImplementedError
+    """Add a line to the audit log, which nothing of ours changes or deletes.
+
+    `review`, `block`, `pause` and `withdraw` write their line themselves.
+    """
+    store.transactions.write(
+        lambda connection: _record(connection, store, actor, action, subject, now, detail)
+    )
+
+
+def _record(
+    connection: Connection,
+    store: Store,
+    actor: str,
+    action: str,
+    subject: str,
+    now: datetime,
+    detail: str = "",
+) -> None:
+    line = {"at": now, "actor": actor, "action": action, "subject": subject, "detail": detail}
+    connection.execute(insert(audit).values(study_id=store.key, **line))
 
 
 def audit_log(store: Store, *, offset: int = 0, limit: int = 100) -> Sequence[dict[str, Any]]:
     """Lines of the audit log, newest first: at, actor, action, subject, detail."""
-    raise NotImplementedError
+    query = (
+        select(audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
+        .where(audit.c.study_id == store.key)
+        .order_by(audit.c.id.desc())
+        .offset(offset)
+        .limit(limit)
+    )
+    return store.transactions.read(
+        lambda connection: [dict(row) for row in connection.execute(query).mappings()]
+    )
 
 
 def backup(store: Store, where: str) -> None:
-    """Copy a SQLite database while it is used (its online backup). Raises UsageError for PostgreSQL: use pg_dump."""
-    raise NotImplementedError
+    """Copy a SQLite database while it is used (its online backup). Raises UsageError for PostgreSQL: use pg_dump.
+
+    The copy is written beside `where` and takes its place when it is whole, so that a copy of that name is kept until
+    then. Raises WriteError.
+    """
+    copy_database(store, Path(where))

@@ -1,6 +1,6 @@
 """What can go wrong between a person and the database."""
 
-from evenhand.schema import UsageError
+from evenhand.schema import ServiceUnavailable, UsageError
 
 
 class LeaseLost(UsageError):
@@ -9,3 +9,7 @@ class LeaseLost(UsageError):
 
 class InviteRefused(UsageError):
     """A link that lets nobody in: unknown, revoked, expired or used up."""
+
+
+class StoreBusy(ServiceUnavailable):
+    """The database did not take a change although it was tried several times; nothing was changed: try again."""

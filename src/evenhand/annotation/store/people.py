@@ -1,10 +1,22 @@
 """Who takes part: invites, persons, sessions. Tokens are stored as hashes."""
 
+import hmac
+import json
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from hashlib import sha256
+from typing import Any, Literal
 
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from evenhand.annotation.store.failures import InviteRefused
 from evenhand.annotation.store.store import Store
+from evenhand.annotation.store.tables import invites as invites_table, kin, persons, sessions, studies
+from evenhand.schema import UsageError
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Of pseudonyms: none that is taken for another."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +42,49 @@ def make_invites(
     lasts: timedelta | None = None,
 ) -> list[Invite]:
     """New invites; the application signs their ids into links."""
-    raise NotImplementedError
+    if number < 1 or (uses is not None and uses < 1):
+        raise UsageError("Invites are made for at least one person.", "Give a number of 1 or more.")
+    expires = None if lasts is None else now + lasts
+    # drawn before the transaction, so that trying it again makes the same ones
+    made = [Invite(secrets.token_urlsafe(16), uses, 0, note, expires, False) for _ in range(number)]
+
+    def write(connection: Connection) -> None:
+        connection.execute(
+            insert(invites_table),
+            [
+                {
+                    "study_id": store.key,
+                    "token": invite.id,
+                    "uses": uses,
+                    "used": 0,
+                    "note": note,
+                    "expires_at": expires,
+                    "revoked": False,
+                }
+                for invite in made
+            ],
+        )
+
+    store.transactions.write(write)
+    return made
 
 
 def invites(store: Store) -> list[Invite]:
     """All, in the order made."""
-    raise NotImplementedError
+    query = select(invites_table).where(invites_table.c.study_id == store.key).order_by(invites_table.c.id)
+    rows = store.transactions.read(lambda connection: connection.execute(query).all())
+    return [Invite(row.token, row.uses, row.used, row.note, row.expires_at, row.revoked) for row in rows]
 
 
 def revoke(store: Store, invite: str) -> None:
     """From now on an invite lets nobody in; who came by it stays."""
-    raise NotImplementedError
+    change = (
+        update(invites_table)
+        .where(invites_table.c.study_id == store.key, invites_table.c.token == invite)
+        .values(revoked=True)
+    )
+    if store.transactions.write(lambda connection: connection.execute(change).rowcount) == 0:
+        raise UsageError("There is no such invite.", "`evenhand annotate invite` makes new ones.")
 
 
 def arrive(store: Store, invite: str, now: datetime, *, external: str | None = None) -> str:
@@ -49,21 +93,119 @@ def arrive(store: Store, invite: str, now: datetime, *, external: str | None = N
     external: what Prolific or MTurk calls the person (PROLIFIC_PID, workerId); the same comes back as the same person,
     and is stored as a keyed hash alone. Raises InviteRefused for one that is unknown, revoked, expired or used up.
     """
-    raise NotImplementedError
+    pseudonym = "p-" + "".join(secrets.choice(_LETTERS) for _ in range(10))
+    return store.transactions.write(
+        lambda connection: _arrive(connection, store, invite, now, external, pseudonym)
+    )
+
+
+def _arrive(
+    connection: Connection, store: Store, token: str, now: datetime, external: str | None, pseudonym: str
+) -> str:
+    study = connection.execute(select(studies).where(studies.c.id == store.key).with_for_update()).one()
+    invite = connection.execute(
+        select(invites_table)
+        .where(invites_table.c.study_id == store.key, invites_table.c.token == token)
+        .with_for_update()
+    ).one_or_none()
+    if invite is None:
+        raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
+    keyed = None if external is None else _keyed(study.secret, external)
+    if keyed is not None and (known := _known(connection, store.key, keyed)):
+        return str(known.pseudonym)
+    if invite.revoked:
+        raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
+    if invite.expires_at is not None and invite.expires_at <= now:
+        raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
+    if invite.uses is not None and invite.used >= invite.uses:
+        raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
+    connection.execute(
+        update(invites_table).where(invites_table.c.id == invite.id).values(used=invites_table.c.used + 1)
+    )
+    connection.execute(update(studies).where(studies.c.id == study.id).values(arrived=study.arrived + 1))
+    key = connection.execute(
+        insert(persons).values(
+            study_id=study.id,
+            invite_id=invite.id,
+            pseudonym=pseudonym,
+            external=keyed,
+            number=study.arrived + 1,
+            state="invited",
+            exempt=False,
+            came_at=now,
+            seen_at=now,
+            units=0,
+            votes=0,
+            broken=[],
+            note="",
+        )
+    ).inserted_primary_key[0]
+    if external is not None:
+        _find_kin(connection, study, key, external)
+    return pseudonym
+
+
+def _find_kin(connection: Connection, study: Row[Any], key: int, external: str) -> None:
+    """Note who a new person is in studies that this one links to, and in those that link to it."""
+    others = connection.execute(select(studies).where(studies.c.id != study.id)).all()
+    for other in others:
+        to_them, to_us = _linked(study, other), _linked(other, study)
+        if not (to_them or to_us):
+            continue
+        if same := _known(connection, other.id, _keyed(other.secret, external)):
+            if to_them:
+                connection.execute(insert(kin).values(person_id=key, other_id=same.id))
+            if to_us:
+                connection.execute(insert(kin).values(person_id=same.id, other_id=key))
+
+
+def _linked(study: Row[Any], other: Row[Any]) -> bool:
+    return other.name in json.loads(study.definition)["assignment"]["linked"]
+
+
+def _keyed(secret: bytes, external: str) -> str:
+    return hmac.new(secret, external.encode(), sha256).hexdigest()
+
+
+def _known(connection: Connection, study: int, keyed: str) -> Row[Any] | None:
+    return connection.execute(
+        select(persons.c.id, persons.c.pseudonym).where(
+            persons.c.study_id == study, persons.c.external == keyed
+        )
+    ).one_or_none()
 
 
 def open_session(
     store: Store, kind: Literal["person", "admin"], subject: str, now: datetime, lasts: timedelta
 ) -> str:
     """A new secret token for a cookie; only its hash is stored."""
-    raise NotImplementedError
+    token = secrets.token_urlsafe(32)
+
+    def write(connection: Connection) -> None:
+        connection.execute(
+            delete(sessions).where(sessions.c.study_id == store.key, sessions.c.expires_at <= now)
+        )
+        row = {"study_id": store.key, "kind": kind, "subject": subject, "expires_at": now + lasts}
+        connection.execute(insert(sessions).values(digest=_digest(token), **row))
+
+    store.transactions.write(write)
+    return token
 
 
 def session(store: Store, token: str, now: datetime) -> tuple[Literal["person", "admin"], str] | None:
     """Whose a token is: kind and subject; None if unknown or expired."""
-    raise NotImplementedError
+    query = select(sessions.c.kind, sessions.c.subject).where(
+        sessions.c.digest == _digest(token), sessions.c.study_id == store.key, sessions.c.expires_at > now
+    )
+    row = store.transactions.read(lambda connection: connection.execute(query).one_or_none())
+    return None if row is None else (row.kind, row.subject)
 
 
 def close_session(store: Store, token: str) -> None:
     """Forget a token; unknown ones, too."""
-    raise NotImplementedError
+    gone = delete(sessions).where(sessions.c.digest == _digest(token), sessions.c.study_id == store.key)
+    store.transactions.write(lambda connection: connection.execute(gone))
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode(errors="surrogatepass")).hexdigest()

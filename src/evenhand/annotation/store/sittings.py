@@ -1,11 +1,24 @@
-"""What a person is shown next and what they say: units, leases, votes; each function is one transaction."""
+"""What a person is shown next and what they say: units, leases, votes; each function is one transaction.
 
-from collections.abc import Mapping
+A lease runs for the study's `lease_minutes` from when its person was last seen at the unit: shown something of it, or
+answering. It covers what is unanswered of the unit. When it has run out the presentations are still theirs, until
+somebody else asks for something to do and nothing that is free is left for them: then they are given on one by one.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from evenhand.annotation.definition import Answer
-from evenhand.annotation.store.steps import Step
+from sqlalchemy import Connection, Row, select, update
+
+from evenhand.annotation.definition import Answer, Scale, statements_of
+from evenhand.annotation.store import finishing, giving, slots
+from evenhand.annotation.store.steps import AskConsent, AskSurvey, Corrected, Ended, Shown, Step, UnitDone
 from evenhand.annotation.store.store import Store
+from evenhand.annotation.store.tables import persons, presentations, studies, surveys, units
+from evenhand.annotation.store.taking import drop_orphans, item_of, move_on, own, take_answer, take_survey
+from evenhand.annotation.store.visits import Visit, last_code, open_unit, shown_in, units_done, visit
+from evenhand.annotation.store.withdrawing import empty_journal, take_out
 
 
 def step(store: Store, person: str, now: datetime) -> Step:
@@ -14,12 +27,21 @@ def step(store: Store, person: str, now: datetime) -> Step:
     Asking again (a reload, a second tab, after a crash) shows the same presentation. Raises UsageError for a person
     who is not there.
     """
-    raise NotImplementedError
+    return store.transactions.write(lambda connection: _step(visit(connection, store, person, now)))
 
 
 def agree(store: Store, person: str, now: datetime) -> None:
     """Store consent; a second time changes nothing."""
-    raise NotImplementedError
+
+    def write(connection: Connection) -> None:
+        at = visit(connection, store, person, now)
+        if at.person.agreed_at is None:
+            passed = None if store.study.onboarding else now
+            at.set(
+                agreed_at=now, passed_at=passed, state="agreed" if at.counts else at.person.state, seen_at=now
+            )
+
+    store.transactions.write(write)
 
 
 def answer(
@@ -30,29 +52,179 @@ def answer(
     answers: by question, already checked (`definition.check_answers`). Raises UsageError for a presentation that is
     not this person's; LeaseLost where its time ran out and somebody else holds the place.
     """
-    raise NotImplementedError
+    store.transactions.write(
+        lambda connection: take_answer(visit(connection, store, person, now), presentation, answers)
+    )
 
 
 def read_correction(store: Store, person: str, presentation: str, now: datetime) -> None:
     """The explanation of an onboarding item was read; a second time changes nothing."""
-    raise NotImplementedError
+
+    def write(connection: Connection) -> None:
+        at = visit(connection, store, person, now)
+        row = own(at, presentation)
+        if row.state == "answered" and row.corrected_at is None:
+            connection.execute(
+                update(presentations).where(presentations.c.id == row.id).values(corrected_at=now)
+            )
+            move_on(at)
+
+    store.transactions.write(write)
 
 
 def answer_survey(
     store: Store, person: str, survey: str, answers: Mapping[str, Answer], now: datetime
 ) -> None:
     """Store the answers to a survey block, by statement or question; None in `answer`: skipped. Once, as `answer`."""
-    raise NotImplementedError
+    store.transactions.write(
+        lambda connection: take_survey(visit(connection, store, person, now), survey, answers)
+    )
 
 
 def next_unit(store: Store, person: str, now: datetime) -> None:
     """The person read that a unit is complete and wants another; a second time changes nothing."""
-    raise NotImplementedError
+
+    def write(connection: Connection) -> None:
+        at = visit(connection, store, person, now)
+        unread = units.c.person_id == at.person.id, units.c.state == "complete", units.c.read_at.is_(None)
+        connection.execute(update(units).where(*unread).values(read_at=now))
+
+    store.transactions.write(write)
 
 
 def withdraw(store: Store, person: str, now: datetime) -> None:
     """Take a person and everything they said out of the database; their places go to others.
 
-    What stays: that somebody withdrew (audit log, without the pseudonym) and that the invite was used.
+    What stays: that somebody withdrew (audit log, without the pseudonym) and that the invite was used. SQLite
+    overwrites what was there; PostgreSQL does so when it next vacuums. Backups made before are not reached.
     """
-    raise NotImplementedError
+    store.transactions.write(lambda connection: take_out(visit(connection, store, person, now)))
+    empty_journal(store)
+
+
+def _step(at: Visit) -> Step:
+    if at.person.agreed_at is None:
+        return AskConsent() if at.counts else Ended("blocked")
+    if (unit := open_unit(at)) is not None:
+        if found := _within(at, unit):
+            return found
+        at = visit(at.connection, at.store, at.person.pseudonym, at.now)
+    if unread := _unread(at):
+        return UnitDone(unread.token, unread.code, _may_go_on(at) is None and _is_something(at))
+    if (ended := _may_go_on(at)) is not None:
+        return ended
+    if at.person.passed_at is None and _is_something(at):
+        giving.give_onboarding(at)
+        at = at.set(state="onboarding")
+    elif at.person.passed_at is not None and giving.give_work(at):
+        at = at.set(state="working")
+    else:
+        return _nothing(at)
+    unit = open_unit(at)
+    assert unit is not None
+    found = _within(at, unit)
+    assert found is not None
+    return found
+
+
+def _within(at: Visit, unit: Row[Any]) -> Step | None:
+    """What is next in an open unit; None when it has come to its end."""
+    at.connection.execute(update(units).where(units.c.id == unit.id).values(until=at.lease_end))
+    at.connection.execute(update(persons).where(persons.c.id == at.person.id).values(seen_at=at.now))
+    shown = drop_orphans(at, shown_in(at, unit.id))
+    if unit.kind == "onboarding":
+        for row in shown:
+            item = item_of(at, row) if row.wrong and row.corrected_at is None else None
+            if item is not None and item.explanation:
+                return Corrected(_shown(at, row, shown), tuple(row.wrong))
+    missing = unit.size - sum(row.role == "real" for row in shown)
+    if missing and at.counts and not unit.surveyed and all(row.state == "answered" for row in shown):
+        start = _positions(at, unit) + 1
+        if giving.top_up(at, unit, missing, start):
+            shown = shown_in(at, unit.id)
+    if ahead := next((row for row in shown if row.state == "open"), None):
+        if ahead.shown_at is None:
+            at.connection.execute(
+                update(presentations).where(presentations.c.id == ahead.id).values(shown_at=at.now)
+            )
+        return _shown(at, ahead, shown)
+    if unit.kind == "work" and not any(row.role == "real" for row in shown):
+        finishing.abandon(at, unit)
+        return None
+    if (survey := finishing.survey_open(at, unit)) is None:
+        at = finishing.finish(at, unit)
+        survey = finishing.survey_open(at, unit)
+    return None if survey is None else _asked(at, survey)
+
+
+def _positions(at: Visit, unit: Row[Any]) -> int:
+    """The last position of a unit, of lost presentations, too."""
+    query = (
+        select(presentations.c.position)
+        .where(presentations.c.unit_id == unit.id)
+        .order_by(presentations.c.position.desc())
+        .limit(1)
+    )
+    return int(at.connection.execute(query).scalar_one())
+
+
+def _shown(at: Visit, row: Row[Any], all_of_it: Sequence[Row[Any]]) -> Shown:
+    return Shown(
+        presentation=row.token,
+        item=item_of(at, row),
+        left=row.left,
+        questions=tuple(row.questions),
+        position=[other.id for other in all_of_it].index(row.id),
+        length=len(all_of_it),
+        onboarding=row.role == "onboarding",
+        until=at.lease_end,
+    )
+
+
+def _asked(at: Visit, survey: Row[Any]) -> AskSurvey:
+    if survey.shown_at is None:
+        at.connection.execute(update(surveys).where(surveys.c.id == survey.id).values(shown_at=at.now))
+    block = next(block for block in at.study.survey if block.id == survey.block)
+    if not isinstance(block, Scale):
+        return AskSurvey(survey.token, block, ())
+    by_name = {statement.id: statement for statement in statements_of(block)}
+    return AskSurvey(survey.token, block, tuple(by_name[name] for name in survey.statements))
+
+
+def _unread(at: Visit) -> Row[Any] | None:
+    """A complete unit of which the person has not read that it is."""
+    return at.connection.execute(
+        select(units)
+        .where(
+            units.c.person_id == at.person.id,
+            units.c.state == "complete",
+            units.c.kind == "work",
+            units.c.read_at.is_(None),
+        )
+        .order_by(units.c.number.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+def _may_go_on(at: Visit) -> Ended | None:
+    """Why a person gets nothing more, whatever there is."""
+    if at.person.state == "not passed":
+        return Ended("not passed")
+    if not at.counts:
+        return Ended("blocked", last_code(at))
+    if units_done(at) >= at.study.assignment.units_per_person:
+        return Ended("enough", last_code(at))
+    paused = select(studies.c.paused).where(studies.c.id == at.store.key)
+    return Ended("paused", last_code(at)) if at.connection.execute(paused).scalar_one() else None
+
+
+def _is_something(at: Visit) -> bool:
+    return bool(slots.find(at, 1))
+
+
+def _nothing(at: Visit) -> Ended:
+    if slots.waits_for_others(at):
+        return Ended("all given out", last_code(at))
+    if at.person.units:
+        at.set(state="done")
+    return Ended("nothing left", last_code(at))

@@ -1,4 +1,4 @@
-"""`evenhand annotate STUDY.yaml`, and what prepares it: check, invite, account."""
+"""`evenhand annotate STUDY.yaml`, and what prepares it: invite, account."""
 
 from pathlib import Path
 
@@ -24,11 +24,6 @@ def serve(
     no_serve: bool = typer.Option(False, "--no-serve", help="Make the study and its database, and stop."),
 ) -> None:
     """Serve a study until Ctrl-C."""
-    raise NotImplementedError
-
-
-def check(study: Path = typer.Argument(..., metavar="STUDY.yaml")) -> None:
-    """Say what is wrong in a study file, line by line, or what it would do."""
     raise NotImplementedError
 
 

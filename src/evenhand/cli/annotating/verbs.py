@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from evenhand.cli.annotating import analysing, exporting, serving
+from evenhand.cli.annotating import analysing, checking, exporting, serving
 
 
 class StudyFirst(TyperGroup):
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("serve")(serving.serve)
-app.command("check")(serving.check)
+app.command("check")(checking.check)
 app.command("invite")(serving.invite)
 app.command("account")(serving.account)
 app.command("backup")(exporting.backup)

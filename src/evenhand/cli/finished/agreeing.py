@@ -12,11 +12,11 @@ def agreement(
         ...,
         metavar="RUN | FILE...",
         help="The folder of a run that several classifiers have judged, or its address on a store (s3://bucket/run); "
-        "or tables that people have labelled: one with unit, rater, "
-        "rating and perhaps question, or one labelled RedditBias table of each rater.",
+        "or tables that people have labelled: one with unit, rater, rating and perhaps question, an export of "
+        "`evenhand annotate`, or one labelled RedditBias table of each rater.",
     ),
-    measurement: str = typer.Option(
-        "nominal", help="Tables: how ratings differ, nominal, ordinal or interval."
+    measurement: str | None = typer.Option(
+        None, help="Tables: how ratings differ, nominal (the default), ordinal or interval."
     ),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for agreement.html and agreement.json."
@@ -27,7 +27,7 @@ def agreement(
     `evenhand rescore RUN --classifier ROLE=NAME` adds a classifier. Where classifiers disagree more about one
     group than about others, the choice of classifier decides about the verdict on that group.
 
-    Of tables it gives Krippendorff's alpha of each question, with limits.
+    Of tables and exports it gives Krippendorff's alpha of each question, with limits.
     """
     from evenhand.schema import UsageError, is_file
     from evenhand.studies import StudyResult
@@ -45,7 +45,7 @@ def agreement(
         raise UsageError(
             "Several places are named that are not all tables.", "Name one run, or tables alone."
         )
-    elif measurement != "nominal":
+    elif measurement is not None:
         raise UsageError("--measurement belongs to tables that people have labelled.", "Leave it out.")
     else:
         study = open_run(places[0]).agreement()

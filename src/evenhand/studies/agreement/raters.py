@@ -13,8 +13,9 @@ from evenhand.measures import rater_agreement
 from evenhand.prompts.own_files import read_table
 from evenhand.prompts.redditbias import read_annotations
 from evenhand.reports import Printer, wording
-from evenhand.schema import DataError, UsageError, as_json, is_file
+from evenhand.schema import DataError, UsageError, as_json, is_annotations, is_file, read_votes
 from evenhand.stats import MeasurementLevel
+from evenhand.studies.agreement.votes import agreement_in_votes
 from evenhand.studies.plain_page import PlainTable, plain_page
 from evenhand.studies.result import StudyResult
 
@@ -22,8 +23,8 @@ FORMAT = 1
 LONG = ("unit", "rater", "rating")
 QUESTIONS = ("bias_sent", "bias_phrase")
 EXPECTED = (
-    f"Expected one table (CSV, JSON Lines, Parquet) with {', '.join(LONG)} and perhaps question, a rating a row; or "
-    "the labelled tables of `evenhand data build redditbias`, one of each rater."
+    f"Expected one table (CSV, JSON Lines, Parquet) with {', '.join(LONG)} and perhaps question, a rating a row; an "
+    "export of `evenhand annotate`; or the labelled tables of `evenhand data build redditbias`, one of each rater."
 )
 
 
@@ -36,6 +37,8 @@ class RatersStudy(StudyResult):
     files: tuple[Path, ...]
     result: pl.DataFrame
     """As `evenhand.measures.rater_agreement`."""
+    notes: tuple[str, ...] = ()
+    """What was left out of an export, and why."""
 
     @property
     def path(self) -> Path:
@@ -49,7 +52,8 @@ class RatersStudy(StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data, as they stand in the JSON file."""
         files = [str(file) for file in self.files]
-        return as_json({"format": FORMAT, "files": files, "alpha": self.result.to_dicts()})
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return as_json({"format": FORMAT, "files": files, "alpha": self.result.to_dicts(), **notes})
 
     def html(self) -> str:
         """All questions, on one page."""
@@ -63,9 +67,10 @@ class RatersStudy(StudyResult):
 
     def _table(self) -> PlainTable:
         numbers = ("alpha", "low", "high", "units", "ratings", "raters", "left out")
+        scales = self.result["measurement"].unique(maintain_order=True).to_list()
         rows = [
             (
-                wording.label(row["question"]),
+                wording.label(row["question"]) + (f" ({row['measurement']})" if len(scales) > 1 else ""),
                 *(wording.number(row[name], 2) for name in ("estimate", "low", "high")),
                 *(f"{row[f'n_{what}']:,}" for what in ("units", "ratings", "raters", "missing")),
                 row["reason"] or "",
@@ -73,30 +78,44 @@ class RatersStudy(StudyResult):
             for row in self.result.to_dicts()
         ]
         heads = (("", "left"), *((name, "right") for name in numbers), ("", "left"))
-        measurement = self.result["measurement"][0]
         lines = (
             "1: they always agree; 0: as by chance. Units are what two or more of them rated.",
             *(str(file) for file in self.files),
+            *self.notes,
         )
-        return PlainTable(f"Krippendorff's alpha ({measurement})", heads, rows, lines)
+        return PlainTable(f"Krippendorff's alpha ({', '.join(scales)})", heads, rows, lines)
 
 
 def agreement_of_raters(
-    files: Sequence[Path | str], measurement: MeasurementLevel = "nominal", *, seed: int = 0
+    files: Sequence[Path | str], measurement: MeasurementLevel | None = None, *, seed: int = 0
 ) -> RatersStudy:
     """Krippendorff's alpha of ratings in tables.
 
-    files: one table with unit, rater, rating and perhaps question; or two and more labelled tables of RedditBias, each
-    of one rater, whose units are comments with their phrases. measurement: nominal, ordinal or interval. seed: of the
-    bootstrap over units. Raises UsageError for no file, DataError for tables that are none of these.
+    files: one table with unit, rater, rating and perhaps question; an export of `evenhand annotate`, whose units are
+    items; or two and more labelled tables of RedditBias, each of one rater, whose units are comments with their
+    phrases. measurement: nominal (the default), ordinal or interval; an export says it of each question itself. seed:
+    of the bootstrap over units. Raises UsageError for no file, DataError for tables that are none of these.
     """
     paths = tuple(Path(file).expanduser() for file in files)
     if not paths:
         raise UsageError("No table of ratings is named.", EXPECTED)
     if missing := next((path for path in paths if not is_file(path)), None):
         raise DataError(f"There is no file {missing}.", EXPECTED)
+    if any(map(is_annotations, paths)):
+        return _of_export(paths, measurement, seed)
     ratings = _long(paths[0]) if len(paths) == 1 else _labelled(paths)
-    return RatersStudy(paths, rater_agreement(ratings, measurement, seed=seed))
+    return RatersStudy(paths, rater_agreement(ratings, measurement or "nominal", seed=seed))
+
+
+def _of_export(paths: tuple[Path, ...], measurement: MeasurementLevel | None, seed: int) -> RatersStudy:
+    if len(paths) > 1:
+        raise UsageError("An export of people's answers holds all of them.", "Name one alone.")
+    if measurement is not None:
+        raise UsageError(
+            f"{paths[0]} says itself how each question was answered.", "Leave --measurement out."
+        )
+    votes, header = read_votes(paths[0])
+    return RatersStudy(paths, *agreement_in_votes(votes, header.get("study", {}), seed=seed))
 
 
 def _long(path: Path) -> pl.DataFrame:

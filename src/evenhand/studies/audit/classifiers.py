@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from evenhand.benchmarks import Benchmark, ClassifierRole
-from evenhand.classifiers import SCORES, Classifier, Labels, asks_service
+from evenhand.classifiers import Classifier, Labels, asks_service, file_kind
 from evenhand.models import LanguageModel, Texts
 from evenhand.models.served import is_address
 from evenhand.runs import fingerprint_digest
@@ -58,11 +58,11 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
     for value in named:
         if not roles:
             raise _nothing_to_label([value], benchmarks)
-        role, name = split_role(value)
+        role, name = split_role(value, roles)
         if role is None and len(meant) > 1:
             raise UsageError(
                 f"--classifier {value} does not say for which role; there are {', '.join(roles)}.",
-                f"For example: --classifier {roles[0]}={value}",
+                f"For example: --classifier {roles[0]}={name}",
             )
         if role is not None and role not in roles:
             raise unknown_name("role", role, roles)
@@ -205,7 +205,7 @@ def load_named_classifier(name: str, device: str) -> Classifier:
 
 
 def _stays_here(name: str) -> bool:
-    if is_address(name.removeprefix(f"{MODEL_ROLE}:")) or name.startswith(SCORES):
+    if is_address(name.removeprefix(f"{MODEL_ROLE}:")) or file_kind(name):
         return True
     return asks_service(split_options(name, blank=False)[0])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.benchmarks import load_benchmark
-from evenhand.classifiers import SCORES
+from evenhand.classifiers import file_kind
 from evenhand.models.served import (
     OPENAI_KEY,
     api_key,
@@ -100,7 +100,9 @@ def check_addresses(
     if all(asked_by(name) is None for name in stored):
         return
     classifiers = [
-        name for name in anew if not is_address(name) and not name.startswith((SCORES, f"{MODEL_ROLE}:"))
+        name
+        for name in anew
+        if not is_address(name) and not file_kind(name) and not name.startswith(f"{MODEL_ROLE}:")
     ]
     texts = [(name, list(split_options(name, blank=False)[1].values())) for name in classifiers]
     for words in mitigations:
@@ -207,7 +209,7 @@ def _store_of(name: str) -> str:
     bare = name.removeprefix(f"{MODEL_ROLE}:")
     if is_address(bare):
         return split_address(bare)[2].store or ""
-    if bare.startswith(SCORES):
+    if file_kind(bare):
         return ""
     store = split_options(bare, blank=False)[1].get("store", "")
     return "" if store.lower() == "none" else store
@@ -249,7 +251,7 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
             key, default = api_key(base, options, environment)
             variable = default if key else ""
         return _asked(base, variable, OPENAI, OPENAI_KEY)
-    if name.startswith(SCORES):
+    if file_kind(name):
         return None
     bare, given = split_options(name, blank=False)
     if bare in SERVICES:

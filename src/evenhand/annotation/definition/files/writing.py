@@ -8,13 +8,20 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
+from evenhand.annotation.definition.files.located import meant
 from evenhand.annotation.definition.study import Study
 from evenhand.schema import UsageError, write_bytes, write_text
 
 TELLS_KINDS = ("kind", "rule")
 """Fields that say which of several a thing is: written although they have the value that is usual for it."""
 FIRST = {"evenhand_study": 0, "rule": 1, "id": 2, "kind": 3}
-AS_BLOCK = re.compile(r"[^\s\x85\u2028\u2029][^\r\x85\u2028\u2029]*\n[^\r\x85\u2028\u2029]*")
+AS_BLOCK = re.compile(r"\S.*\n.*", re.DOTALL)
+ENDS_IN_SPACE = re.compile(r"[ \t](\n|\Z)")
+"""What no eye sees in a block, and some editors take away."""
+TO_ESCAPE = re.compile("[\r\x85\u2028\u2029\ufeff]")
+"""What readers of YAML take for ends of lines, or for the mark of an encoding."""
+LARGEST_WHOLE = 2**53
+"""Numbers below it are written without a point."""
 MANY = 200
 """Items above which `write_study` puts them into a file of their own."""
 
@@ -48,11 +55,11 @@ def study_yaml(study: Study) -> str:
     return _yaml(plain(study))
 
 
-def write_study(study: Study, path: Path | str) -> Path:
+def write_study(study: Study, path: Path | str, note: str = "") -> Path:
     """Write a study file, whole or not at all; returns its path.
 
-    Of more than 200 items, the items go into NAME.items.jsonl beside it, which the study file names. Raises WriteError,
-    and UsageError for a path that is no .yaml file.
+    note: comes on top as a comment, such as a template's. Of more than 200 items, the items go into NAME.items.jsonl
+    beside it, which the study file names. Raises WriteError, and UsageError for a path that is no .yaml file.
     """
     import json
 
@@ -65,7 +72,8 @@ def write_study(study: Study, path: Path | str) -> Path:
         lines = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in content["items"])
         write_bytes(beside, lines.encode("utf-8"))
         content["items"] = {"file": beside.name}
-    return write_text(path, _yaml(content))
+    remark = "".join(f"# {line}".rstrip() + "\n" for line in note.splitlines())
+    return write_text(path, remark + _yaml(content))
 
 
 def plain(value: Any) -> Any:
@@ -76,6 +84,8 @@ def plain(value: Any) -> Any:
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE:
+        return int(value)
     return value
 
 
@@ -103,8 +113,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    blocked = AS_BLOCK.fullmatch(text) and not re.search(r"[ \t]\n|[ \t]$|\n[ \t]*$", text[:-1])
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if blocked else None)
+    blocked = AS_BLOCK.fullmatch(text) and not ENDS_IN_SPACE.search(text)
+    bare = None if isinstance(meant(text), str) else "'"
+    style = '"' if TO_ESCAPE.search(text) else "|" if blocked else bare
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)

@@ -1,14 +1,15 @@
 """Study files: YAML read with line numbers, and the items beside them; all that is wrong at once."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from evenhand.annotation.definition.items_beside import put_in_files
-from evenhand.annotation.definition.located import Located, Place, read_located
-from evenhand.annotation.definition.problems import dotted
-from evenhand.annotation.definition.study import Study
-from evenhand.annotation.definition.wording import worded
+from evenhand.annotation.definition.files.items_beside import put_in_files
+from evenhand.annotation.definition.files.located import Located, Place, read_located
+from evenhand.annotation.definition.files.second_look import fitting
+from evenhand.annotation.definition.files.wording import worded
+from evenhand.annotation.definition.study import INCOHERENT, Study
 from evenhand.schema import DataError, is_file
 
 LARGEST = 64 * 1024 * 1024
@@ -46,25 +47,27 @@ def read_study(path: Path | str) -> Study:
         if not found:
             found.append((located.node.place, "holds no keys; expected lines such as `evenhand_study: 1`"))
         raise StudyError(path, _lines(found))
-    found += put_in_files(located.value, located.node, path.parent)
-    broken = bool(found)
-    study, more = _validated(located)
-    if study is None or broken:
+    wrong, torn = put_in_files(located.value, located.node, path.parent)
+    found += wrong
+    study, more = _validated(located, torn)
+    if study is None or found:
         raise StudyError(path, _lines([*found, *more]))
     return study
 
 
-def _validated(located: Located) -> tuple[Study | None, list[tuple[Place, str]]]:
+def _validated(
+    located: Located, torn: Collection[tuple[str | int, ...]]
+) -> tuple[Study | None, list[tuple[Place, str]]]:
     try:
         return Study.model_validate(located.value), []
     except ValidationError as error:
-        problems = worded(error.errors(include_url=False))
+        problems = list(worded(error.errors(include_url=False)))
+        if any(said["type"] != INCOHERENT for said in error.errors(include_url=False)):
+            problems += fitting(located.value, [problem.path for problem in problems], torn)
         return None, [
-            (
-                located.node.at(problem.path),
-                f"{dotted(problem.path)}: {problem.message}" if problem.path else problem.message,
-            )
+            (located.node.at(problem.path), str(problem) if problem.path else problem.message)
             for problem in problems
+            if problem.path not in torn  # what is missing there is said already
         ]
 
 

@@ -22,7 +22,7 @@ _WORDS = {
 }
 _WORDS |= {"": None, "~": None}
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,19 @@ class _Open:
     """Whether a key was read and its value comes."""
 
 
+def meant(text: str) -> Any:
+    """What bare words mean: true, false, null, a whole number, a number, else the text itself.
+
+    >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01")]
+    ['yes', True, 7, '007', 1000.0, '2020-01-01']
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if len(text) < 400 and _NUMBER.fullmatch(text) else text
+
+
 class _Stop(Exception):
     """Where reading cannot go on."""
 
@@ -94,6 +107,7 @@ def read_located(text: str, file: str) -> Located:
     they are; everything else is text. Of a key that stands there twice the first counts, and a problem says so.
     """
     reader = _Reader(file)
+    text = text.encode("utf-8", "replace").decode()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         for event in yaml.parse(text, Loader=loader):
@@ -184,13 +198,7 @@ class _Reader:
             return text
         if event.tag not in (None, "!"):
             self._check_tag(event.tag, place, "int", "float", "bool", "null")
-        if text in _WORDS:
-            return _WORDS[text]
-        if _WHOLE.fullmatch(text):
-            return int(text)
-        return (
-            float(text) if len(text) < 400 and _NUMBER.fullmatch(text) and not _led_by_zeros(text) else text
-        )
+        return meant(text)
 
     def _check_tag(self, tag: str | None, place: Place, *known: str) -> None:
         if tag not in (None, "!", *(CORE + name for name in known)):
@@ -231,14 +239,10 @@ class _Reader:
             frame.node.parts[frame.key] = node
 
 
-def _led_by_zeros(text: str) -> bool:
-    return re.match(r"[-+]?0[0-9]", text) is not None
-
-
 def _syntax(error: yaml.MarkedYAMLError) -> str:
     said = str(error.problem or "cannot be read").strip()
-    if "mapping values are not allowed" in said:
-        said += "; put text that holds ': ' in quotes, or under `|`"
+    if "mapping values are" in said:
+        said = "text with ': ' in it has to stand in quotes, or under `|`"
     elif "cannot start any token" in said:
         said += "; indent with spaces, and put text that begins with a special character in quotes"
     context = f" ({error.context})" if error.context else ""

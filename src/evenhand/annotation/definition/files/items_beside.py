@@ -7,7 +7,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from evenhand.annotation.definition.located import Node, Place
+from evenhand.annotation.definition.files.located import Node, Place
 from evenhand.annotation.definition.problems import did_you_mean
 from evenhand.schema import is_file, parse_json
 
@@ -19,6 +19,7 @@ TEXTS = ("id", "text", "context", "model", "explanation")
 """Columns of a CSV that are fields of an item; `expected.QUESTION` is the right answer, all others are groups."""
 DELIMITERS = ",;\t|"
 Found = list[tuple[Place, str]]
+Steps = tuple[str | int, ...]
 
 
 class _Wrong(Exception):
@@ -29,9 +30,13 @@ class _Wrong(Exception):
         self.place = place
 
 
-def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> Found:
-    """Put the items of files where `study` names them, and their places into `node`; returns what is wrong."""
+def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found, set[Steps]]:
+    """Put the items of files where `study` names them, and their places into `node`.
+
+    Returns what is wrong, and which lists are not whole because of it.
+    """
     problems: Found = []
+    torn: set[Steps] = set()
     for path in LISTS:
         value: Any = study
         for step in path[:-1]:
@@ -46,19 +51,23 @@ def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> Found:
                 (node.at(path), f"{'.'.join(path)}: expected a list, or `file: items.jsonl` alone{told}")
             )
             value[path[-1]] = []
+            torn.add(path)
             continue
         holder = node
         for step in path[:-1]:
             holder = holder.parts[step]
+        before = len(problems)
         try:
             read = list(_items_of(_beside(named["file"], folder), named["file"], problems))
         except _Wrong as wrong:
             told = str(wrong) if wrong.place else f"{'.'.join(path)}.file: {wrong}"
             problems.append((wrong.place or where, told))
             read = []
+        if len(problems) > before:
+            torn.add(path)
         value[path[-1]] = [item for item, _ in read]
         holder.parts[path[-1]] = Node(where, {n: Node(place) for n, (_, place) in enumerate(read)})
-    return problems
+    return problems, torn
 
 
 def _beside(name: str, folder: Path) -> Path:

@@ -70,6 +70,8 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
     context: dict[str, Any] = error.get("ctx", {})
     given = _shown(error["input"])
     last = str(path[-1]) if path else ""
+    if path[-2:-1] == ("groups",):
+        return f"is {given}; expected text, a number, true, false or nothing"
     match error["type"]:
         case "missing":
             return f"is missing; expected {_expectation(owner, last)}"
@@ -101,7 +103,7 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
         case "tuple_type":
             return f"is {given}; expected a list"
         case "too_short":
-            return f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+            return f"has {_entries(context['actual_length'])}; expected at least {context['min_length']}"
         case "too_long":
             return (
                 f"has {context['actual_length']} entries or more; expected at most {context['max_length']:,}"
@@ -123,12 +125,16 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
     return f"is {given}; {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
+
+
 def _limit(kind: str, context: dict[str, Any]) -> str:
     words = {"ge": "or more", "le": "or less"}
     name, value = next(iter(context.items()))
     if name in words:
-        return f"{value:,} {words[name]}"
-    return f"{'more' if kind == 'greater_than' else 'less'} than {value:,}"
+        return f"{value:g} {words[name]}"
+    return f"{'more' if kind == 'greater_than' else 'less'} than {value:g}"
 
 
 def _expectation(owner: type[BaseModel] | None, name: str) -> str:

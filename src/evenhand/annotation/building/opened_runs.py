@@ -1,0 +1,110 @@
+"""Runs as sources: which they are, what their models are called, and what is known of each text."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.annotation.building.built import Value, Wanted
+from evenhand.runs import RunDirectory, written_benchmarks
+from evenhand.schema import DataError, is_folder
+
+NO_GROUPS = frozenset(
+    {
+        "request_id",
+        "text",
+        "context",
+        "continuation",
+        "finish",
+        "log_likelihood",
+        "token_count",
+        "error",
+        "detail",
+    }
+    | {"cluster", "start_token", "span_start", "span_end", "lines_before", "persona_a", "persona_b"}
+)
+"""Columns that say nothing of whom a text is about."""
+JUDGED_PARTS = ("label", "score", "negative", "scores", "error")
+
+
+def runs_of(folder: Path) -> list[RunDirectory] | None:
+    """The run in a folder, or the two of a before/after study; None where there is neither."""
+    if RunDirectory.is_run(folder):
+        return [RunDirectory.open(folder)]
+    both = [folder / side for side in ("before", "after")]
+    if all(RunDirectory.is_run(side) for side in both):
+        return [RunDirectory.open(side) for side in both]
+    if is_folder(folder) and RunDirectory.is_run(folder / "before"):
+        raise DataError(
+            f"{folder} holds a run before mitigation and none after it.", "Go on with the study first."
+        )
+    return None
+
+
+def model_names(runs: Sequence[RunDirectory]) -> list[str]:
+    """What the model of each run is called, all different: name, mitigations, and if need be the folder."""
+    names = []
+    for run in runs:
+        named = run.manifest.arguments_resolved.get("model") or run.manifest.model.fingerprint.get("name")
+        parts = [str(named or run.path.name), *(mitigation.words for mitigation in run.manifest.mitigations)]
+        names.append(" + ".join(parts))
+    times = Counter(names)
+    return [
+        name if times[name] == 1 else f"{name} ({run.path.name})"
+        for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def talks(run: RunDirectory, wanted: Wanted) -> bool:
+    """Whether all that is wanted of a run are conversations."""
+    return all(run.manifest.asked[benchmark].turns is not None for benchmark in benchmarks_of(run, wanted))
+
+
+def benchmarks_of(run: RunDirectory, wanted: Wanted) -> list[str]:
+    """The benchmarks whose texts are wanted; raises DataError where the model wrote none."""
+    there = written_benchmarks(run)
+    if wanted.benchmark is not None and wanted.benchmark not in there:
+        raise DataError(
+            f"The run {run.path} has no texts of {wanted.benchmark!r}.",
+            f"Benchmarks with texts: {', '.join(there) or 'none'}.",
+        )
+    if not there:
+        raise DataError(
+            f"In the run {run.path} the model wrote nothing: likelihoods alone cannot be put before people.",
+            "Audit with a benchmark that asks for texts: evenhand audit MODEL -b regard",
+        )
+    return there if wanted.benchmark is None else [wanted.benchmark]
+
+
+def group_columns(frame: pl.DataFrame, run: RunDirectory, benchmark: str) -> list[str]:
+    """The columns of answers that say something of whom a text is about, or which it is."""
+    roles = run.manifest.judged.get(benchmark, {})
+    judged = {f"{role}_{part}" for role in roles for part in JUDGED_PARTS}
+    return [name for name in frame.columns if name not in NO_GROUPS | judged]
+
+
+def groups_of(
+    frame: pl.DataFrame, columns: Sequence[str], benchmark: str, mitigated: str | None
+) -> Iterator[dict[str, Value]]:
+    """What the analysis may split by, of each row: benchmark, mitigation and the columns; lists joined by commas."""
+    always: dict[str, Value] = {"benchmark": benchmark}
+    if mitigated is not None:
+        always["mitigation"] = mitigated
+    plain = frame.select(
+        pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(", ")
+        if isinstance(frame.schema[name], pl.List)
+        else pl.col(name)
+        for name in columns
+        if not isinstance(frame.schema[name], (pl.Struct, pl.Array, pl.Object))
+    )
+    if not plain.width:
+        yield from ({**always} for _ in range(frame.height))
+        return
+    for row in plain.iter_rows(named=True):
+        yield always | {name: _value(value) for name, value in row.items()}
+
+
+def _value(value: Any) -> Value:
+    return value if isinstance(value, str | bool | None) else float(value)

@@ -1,0 +1,178 @@
+"""What a study would do, before anybody comes: how many showings, units and people it takes, and its rules in words."""
+
+from collections import Counter
+from dataclasses import dataclass
+from math import ceil
+
+from evenhand.annotation.definition.items import Item
+from evenhand.annotation.definition.parts import About, Block
+from evenhand.annotation.definition.questions import Choice, FreeText, Likert, Marks, PairChoice, Question
+from evenhand.annotation.definition.rules import (
+    ConstantSide,
+    CopiedReasons,
+    GoldBelow,
+    InconsistentDuplicates,
+    OnboardingBelow,
+    Rule,
+    TooFast,
+)
+from evenhand.annotation.definition.study import Study
+from evenhand.annotation.definition.surveys import statements_of
+
+FOLLOWS = {
+    "block": "the person may finish the unit, gets no other, and all their answers are left out",
+    "exclude": "the person goes on, and all their answers are left out of the analysis",
+    "flag": "the admin is told, and nothing else happens",
+}
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a study needs, and what it does, line by line."""
+
+    showings: int
+    """Of real items: items times the people who judge each."""
+    answers: int
+    """Showings times questions."""
+    units: int
+    """At least; of `items_per_unit` real items."""
+    people: int
+    """At least, if everybody takes as many units as they may."""
+    lines: tuple[tuple[str, str], ...]
+    """Title and text: items, questions, ..., rules."""
+
+
+def outline(study: Study) -> Outline:
+    """What a study would do.
+
+    A person judges no conversation twice, so a conversation in several items takes other people for each of them.
+
+    >>> from evenhand.annotation.definition import template
+    >>> texts = [{"id": n, "text": "a text"} for n in range(20)]
+    >>> outline(Study.model_validate({**template("regard"), "items": texts})).units
+    6
+    """
+    assignment = study.assignment
+    each, in_unit = assignment.annotations_per_item, min(assignment.items_per_unit, len(study.items))
+    showings = len(study.items) * each
+    answers = showings * len(study.questions)
+    units = ceil(showings / in_unit)
+    shared = max(Counter(name for item in study.items for name in set(item.conversations)).values())
+    of_person = min(assignment.units_per_person * in_unit, len(study.items))
+    people = max(each * shared, ceil(showings / of_person))
+    lines = (
+        ("Study", f"{study.name}: {study.title}"),
+        ("Items", _items(study)),
+        *(("Question", _question(question)) for question in study.questions),
+        (
+            "Votes",
+            f"{showings:,} showings ({_many(len(study.items), 'item')} x {each} {_people(each)}), {answers:,} answers",
+        ),
+        ("Units", f"at least {units:,}, of {_unit(study)}; {assignment.units_per_person} a person at most"),
+        ("People", _needed(people, each, shared)),
+        *(("Survey", _block(block)) for block in study.survey),
+        *(("Rule", f"{in_words(rule)}: {FOLLOWS[rule.action]}") for rule in study.rules),
+        *([] if study.rules else [("Rule", "none: whatever people answer counts")]),
+        ("Time", f"what nobody answered within {assignment.lease_minutes:g} minutes goes to somebody else"),
+        *([("Linked", ", ".join(assignment.linked))] if assignment.linked else []),
+    )
+    return Outline(showings, answers, units, people, lines)
+
+
+def in_words(rule: Rule) -> str:
+    """When a rule acts.
+
+    >>> in_words(TooFast(seconds=3, share=0.5, least=3))
+    'more than 50 % of at least 3 items answered in less than 3 s'
+    """
+    match rule:
+        case OnboardingBelow():
+            return f"less than {_percent(rule.mark)} of the onboarding items right"
+        case GoldBelow():
+            return f"less than {_percent(rule.mark)} of at least {rule.least} gold items right"
+        case InconsistentDuplicates():
+            return (
+                f"less than {_percent(rule.mark)} of at least {rule.least} repeated items answered as before"
+            )
+        case TooFast():
+            return (
+                f"more than {_percent(rule.share)} of at least {rule.least} items answered in less than "
+                f"{rule.seconds:g} s"
+            )
+        case ConstantSide():
+            return (
+                f"always the same side or option in at least {rule.least} answers, where chance would do so with "
+                f"less than {rule.p:g}"
+            )
+        case CopiedReasons():
+            return f"more than {_percent(rule.share)} of at least {rule.least} reasons said before, or copied"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _people(number: int) -> str:
+    return "person" if number == 1 else "people"
+
+
+def _counted(items: tuple[Item, ...]) -> str:
+    kinds = Counter(item.kind for item in items)
+    return ", ".join(_many(number, kind) for kind, number in kinds.items())
+
+
+def _items(study: Study) -> str:
+    parts = [_counted(study.items)]
+    if study.onboarding:
+        times = _many(study.onboarding.attempts, "time")
+        parts.append(f"before them {len(study.onboarding.items)} to learn on, {times} at most")
+    if study.hidden.gold:
+        parts.append(f"{len(study.hidden.gold)} gold")
+    return "; ".join(parts)
+
+
+def _unit(study: Study) -> str:
+    hidden = study.hidden
+    parts = [_many(min(study.assignment.items_per_unit, len(study.items)), "item")]
+    if hidden.gold_per_unit:
+        parts.append(f"{hidden.gold_per_unit} gold")
+    if hidden.duplicates_per_unit:
+        parts.append(f"{hidden.duplicates_per_unit} repeated")
+    return ", ".join(parts)
+
+
+def _question(question: Question) -> str:
+    match question:
+        case PairChoice():
+            told = "which of two" + (", or neither" if question.tie else "")
+        case Choice():
+            told = f"one of {', '.join(option.id for option in question.options)}"
+        case Likert():
+            told = f"{question.low} to {question.high}"
+        case Marks():
+            told = f"turns marked {', '.join(option.id for option in question.options)}"
+        case FreeText():
+            told = f"a text of {question.minimum:,} to {question.maximum:,} characters"
+    if not isinstance(question, Marks | FreeText) and (reason := question.reason):
+        told += f"; a reason of at least {reason.minimum} characters" + (
+            "" if reason.required else ", if they like"
+        )
+    return f"{question.id} ({told}{'' if question.required else '; may be skipped'}): {question.text}"
+
+
+def _needed(people: int, each: int, shared: int) -> str:
+    if people == each * shared and shared > 1:
+        return f"at least {people:,}, as one conversation stands in {shared:,} items and nobody sees it twice"
+    return f"at least {people:,}; more where some are left out"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, About):
+        return f"{block.id}: {_many(len(block.questions), 'question')} about the person, once"
+    there = len(statements_of(block))
+    many = f"{block.draw} of {there}" if block.draw else f"{there}"
+    return f"{block.id}: {many} statements a unit, {block.low} to {block.high}"

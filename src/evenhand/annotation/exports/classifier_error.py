@@ -1,0 +1,106 @@
+"""How often a classifier differs from people, as the table that `--classifier-error` takes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.annotation.exports.votes import Export
+from evenhand.schema import DataError, UsageError, parse_json, unknown_name
+
+JUDGED = (
+    "Build the study of a run that classifiers have judged: evenhand annotate --from RUN --template labels"
+)
+
+
+def classifier_error_table(
+    export: Export,
+    question: str | None = None,
+    negative: str | Sequence[str] = (),
+    classifier: str | None = None,
+) -> pl.DataFrame:
+    """Items with what most people said and what a classifier said: labelled texts, as `--classifier-error` takes them.
+
+    export: of a study of texts whose items carry `judgements`. question: the one whose answers are compared; needed
+    where there are several. negative: its harmful answers. classifier: as `judgements` call it; needed where there are
+    several.
+    Returns axis (null where one axis alone has the group: then the row speaks of any), group (null where the item has
+    none: of all groups), label (1: the answer with most votes is harmful), negative (1: the classifier says so) and
+    item. Items on which no answer has most votes, or without the classifier's verdict, are left out. People are taken
+    to be right: where they often differ, so does the majority, and the classifier looks worse than it is.
+    Raises UsageError for names that are not there or must be said, DataError where no item is left.
+    """
+    votes = export.votes.filter(
+        (pl.col("role") == "real")
+        & pl.col("excluded").is_null()
+        & pl.col("answer").is_not_null()
+        & pl.col("measurement").is_in(["nominal", "ordinal"])
+    )
+    votes = _of_question(votes, question, export)
+    harmful = (negative,) if isinstance(negative, str) else tuple(negative)
+    if not harmful:
+        raise UsageError("Which answers are harmful is not said.", "Name them: negative")
+    known = sorted({*votes["answer"], *_options(export, votes["question"][0])})
+    for name in harmful:
+        if name not in known:
+            raise unknown_name(f"answer to {votes['question'][0]}", name, known)
+    labels = _most_say(votes, harmful)
+    items = votes.unique("item", keep="first", maintain_order=True).join(
+        labels, on="item", maintain_order="left"
+    )
+    judged = [parse_json(text) if text is not None else {} for text in items["judgements"]]
+    who = _named(classifier, judged, export)
+    verdicts = [its.get(who, {}).get("negative") for its in judged]
+    about = [parse_json(text) if text is not None else {} for text in items["groups"]]
+    table = items.select(
+        pl.Series("axis", [_word(its.get("axis")) for its in about], dtype=pl.String),
+        pl.Series("group", [_word(its.get("group")) for its in about], dtype=pl.String),
+        pl.col("label").cast(pl.Int64),
+        pl.Series("negative", verdicts, dtype=pl.Boolean).cast(pl.Int64),
+        "item",
+    ).drop_nulls("negative")
+    # Another table of the same texts may call the axis otherwise, and what is said of another axis is not heard.
+    of_several = pl.col("axis").n_unique().over("group") > 1
+    table = table.with_columns(axis=pl.when(of_several).then("axis"))
+    if table.is_empty():
+        raise DataError(
+            f"{export.path}: no item has both most people's answer and a verdict of {who}.", JUDGED
+        )
+    return table
+
+
+def _of_question(votes: pl.DataFrame, question: str | None, export: Export) -> pl.DataFrame:
+    questions = votes["question"].unique(maintain_order=True).to_list()
+    if not questions:
+        raise DataError(f"{export.path} holds no answer out of several options that counts.", JUDGED)
+    if question is None and len(questions) > 1:
+        raise UsageError(f"{export.path.name} has several questions: {', '.join(questions)}.", "Name one.")
+    if question is not None and question not in questions:
+        raise unknown_name(f"question in {export.path.name}", question, questions)
+    return votes.filter(pl.col("question") == (question or questions[0]))
+
+
+def _options(export: Export, question: str) -> list[str]:
+    asked = next((one for one in export.study.get("questions", []) if one["id"] == question), {})
+    return [option["id"] for option in asked.get("options", [])]
+
+
+def _most_say(votes: pl.DataFrame, harmful: Sequence[str]) -> pl.DataFrame:
+    counts = votes.group_by("item", "answer").agg(n=pl.len())
+    first = counts.filter(pl.col("n") == pl.col("n").max().over("item"))
+    return first.filter(pl.len().over("item") == 1).select("item", label=pl.col("answer").is_in(harmful))
+
+
+def _named(classifier: str | None, judged: Sequence[Any], export: Export) -> str:
+    known = list(dict.fromkeys(name for its in judged for name in its))
+    if not known:
+        raise DataError(f"{export.path}: no classifier has judged what people judged.", JUDGED)
+    if classifier is None and len(known) > 1:
+        raise UsageError(f"Several classifiers have judged the items: {', '.join(known)}.", "Name one.")
+    if classifier is not None and classifier not in known:
+        raise unknown_name("classifier among the judgements", classifier, known)
+    return classifier or known[0]
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,121 @@
+"""Simulated people take part in a study through the store, without pages: as fast as the database goes."""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from evenhand.annotation.simulating.people import Population, SimulatedPerson
+from evenhand.annotation.store import (
+    AskConsent,
+    AskSurvey,
+    Corrected,
+    Ended,
+    LeaseLost,
+    Shown,
+    Store,
+    UnitDone,
+    people,
+    sittings,
+)
+
+BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+WAITING = timedelta(minutes=5)
+"""After which somebody for whom all was given out asks again."""
+MOST_WAITS = 100
+
+
+@dataclass(frozen=True)
+class Sat:
+    """How the sitting of one person went."""
+
+    person: str
+    """The pseudonym."""
+    simulated: SimulatedPerson
+    answers: int
+    """Presentations answered, of every role."""
+    end: Ended
+
+
+def simulate(
+    store: Store,
+    number: int,
+    population: Population | None = None,
+    *,
+    begin: datetime = BEGIN,
+    apart: timedelta = timedelta(seconds=20),
+) -> list[Sat]:
+    """Let people take part until there is nothing to do for them; returns how it went for each.
+
+    number: of people, each by an invite of their own. population: who they are; by default people without any
+    preference. begin: when the first comes. apart: between the arrivals of two; they work at the same time, on a clock
+    of their own, so that leases run out and places are given on as in a real study.
+    """
+    drawn = Population() if population is None else population
+    invites = people.make_invites(store, number, begin)
+    queue: list[tuple[datetime, int]] = []
+    sitting: list[Iterator[datetime]] = []
+    ends: dict[int, Sat] = {}
+    for place, invite in enumerate(invites):
+        comes = begin + place * apart
+        person = people.arrive(store, invite.id, comes)
+        sitting.append(_sit(store, person, SimulatedPerson(drawn, place), comes, ends, place))
+        heapq.heappush(queue, (comes, place))
+    while queue:
+        _, place = heapq.heappop(queue)
+        again = next(sitting[place], None)
+        if again is not None:
+            heapq.heappush(queue, (again, place))
+    return [ends[place] for place in range(number)]
+
+
+def sit(store: Store, person: str, simulated: SimulatedPerson, *, begin: datetime = BEGIN) -> Sat:
+    """Let one person who has arrived take part, alone, until there is nothing to do for them."""
+    ends: dict[int, Sat] = {}
+    for _ in _sit(store, person, simulated, begin, ends, 0):
+        pass
+    return ends[0]
+
+
+def _sit(
+    store: Store, person: str, simulated: SimulatedPerson, now: datetime, ends: dict[int, Sat], place: int
+) -> Iterator[datetime]:
+    """Step by step; gives back when the person acts next."""
+    answered = waits = steps = 0
+    while True:
+        step = sittings.step(store, person, now)
+        if isinstance(step, Ended):
+            if step.why == "all given out" and waits < MOST_WAITS:
+                waits += 1
+                now += WAITING
+                yield now
+                continue
+            ends[place] = Sat(person, simulated, answered, step)
+            return
+        steps += 1
+        now += timedelta(seconds=simulated.seconds(steps))
+        yield now
+        try:
+            answered += _act(store, person, simulated, step, now)
+        except LeaseLost:
+            continue
+
+
+def _act(store: Store, person: str, simulated: SimulatedPerson, step: object, now: datetime) -> int:
+    """Do what a page would; returns the presentations answered by it."""
+    match step:
+        case AskConsent():
+            sittings.agree(store, person, now)
+        case Shown():
+            answers = simulated.answers(step, store.study.questions)
+            sittings.answer(store, person, step.presentation, answers, now)
+            return 1
+        case Corrected():
+            sittings.read_correction(store, person, step.shown.presentation, now)
+        case AskSurvey():
+            sittings.answer_survey(store, person, step.survey, simulated.survey(step), now)
+        case UnitDone():
+            sittings.next_unit(store, person, now)
+        case _:
+            raise TypeError(f"{type(step).__name__} is no step")
+    return 0

@@ -1,0 +1,56 @@
+"""Ratings of a scale's statements by the people of `simulated_votes`, by their attitude."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from evenhand.annotation.definition import SDO7, Statement
+from evenhand.annotation.simulating.allocation import attitudes, shaped
+
+
+def simulated_survey(
+    *,
+    persons: int = 100,
+    draw: int | None = 2,
+    statements: Sequence[Statement] = SDO7,
+    low: int = 1,
+    high: int = 7,
+    loading: float = 1.0,
+    noise: float = 1.0,
+    skipped: float = 0.0,
+    study: str = "simulated",
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Rows of an export (VOTES) in which people rate statements: to be put under `simulated_votes` of the same seed.
+
+    persons: the first of the people of that call. draw: statements for each, drawn at random; None: all. A rating is
+    the middle of the scale + `loading` x attitude (taken off where a statement is reversed) + noise of a standard
+    deviation of `noise`, rounded and kept within low .. high. skipped: share of ratings that are left out.
+
+    >>> rows = simulated_survey(persons=50, draw=2)
+    >>> rows.height, rows["value"].is_between(1, 7).all()
+    (100, True)
+    """
+    rng = np.random.default_rng([seed, 6])
+    drawn = len(statements) if draw is None else draw
+    which = rng.random((persons, len(statements))).argsort(axis=1)[:, :drawn].ravel()
+    who = np.repeat(np.arange(persons), drawn)
+    sign = np.array([-1.0 if statement.reversed else 1.0 for statement in statements])
+    felt = (low + high) / 2 + loading * sign[which] * attitudes(persons, seed)[who]
+    rating = np.clip(np.floor(felt + noise * rng.standard_normal(len(who)) + 0.5), low, high)
+    given = rng.random(len(who)) >= skipped
+    rows = pl.DataFrame(
+        {
+            "who": who,
+            "role": "survey",
+            "question": [statements[place].id for place in which],
+            "value": rating,
+            "given": given,
+            "spams": False,
+            "order": np.tile(np.arange(drawn), persons) / drawn,
+            "measurement": "interval",
+        }
+    ).with_columns(value=pl.when("given").then("value"))
+    answer = pl.col("value").cast(pl.Int64).cast(pl.String)
+    return shaped(rows.with_columns(answer=answer), 5.0, study, rng)

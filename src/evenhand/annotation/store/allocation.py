@@ -1,0 +1,124 @@
+"""Who gets what, as pure functions of what is given: which items, in which order, on which side, which statements.
+
+All draws are seeded by the study's seed, the person's number and the unit's, so that a study can be laid out again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from random import Random
+from typing import TypeVar
+
+from evenhand.annotation.store.steps import Role, Side
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OpenItem:
+    """An item with a slot to give, in the order in which items are to be given."""
+
+    item: int
+    conversations: tuple[str, ...]
+    """What nobody may see twice."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a unit."""
+
+    item: int
+    role: Role
+    original: int | None = None
+    """Of a duplicate: at which place of the unit its item stood the first time."""
+
+
+def draws(seed: int, *what: object) -> Random:
+    """A stream of random numbers for one purpose, such as (seed, "sides", person, unit)."""
+    return Random("/".join(map(str, (seed, *what))))
+
+
+def tie_break(seed: int, name: str, taken: int) -> int:
+    """Where an item stands among those with as many slots taken; drawn anew for each number of slots.
+
+    So every round over the items has an order of its own, and items are not always judged in the same company.
+    Returns 0 to 2^63 - 1.
+    """
+    return int.from_bytes(blake2b(f"{seed}/{taken}/{name}".encode(), digest_size=8).digest()) >> 1
+
+
+def choose(open_items: Iterable[OpenItem], seen: Collection[str], number: int) -> list[OpenItem]:
+    """The first items whose conversations the person has not seen, none of which share one.
+
+    open_items: fewest slots taken first, those with as many by `tie_break`; read only as far as needed. seen:
+    conversations. number: of items wanted. Returns fewer where there are no more.
+
+    >>> pairs = [OpenItem(1, ("x", "y")), OpenItem(2, ("y", "z")), OpenItem(3, ("z", "w")), OpenItem(4, ("v", "u"))]
+    >>> [chosen.item for chosen in choose(pairs, {"u"}, 3)]
+    [1, 3]
+    """
+    chosen: list[OpenItem] = []
+    used = set(seen)
+    if number < 1:
+        return chosen
+    for candidate in open_items:
+        if used.isdisjoint(candidate.conversations):
+            chosen.append(candidate)
+            used.update(candidate.conversations)
+            if len(chosen) == number:
+                break
+    return chosen
+
+
+def draw_side(item: Mapping[Side, int], person: Mapping[Side, int], random: Random) -> Side:
+    """Which conversation stands on the left: the one that did so less often for the item, else for the person.
+
+    item, person: how often each stood on the left in the slots that are held. As long as every slot of an item is
+    given by this function, a and b differ by at most one when all are filled, whatever was given back in between: the
+    side that was left more often is never chosen, so neither gets more than half of the slots, rounded up.
+    """
+    for counts in (item, person):
+        if counts["a"] != counts["b"]:
+            return "a" if counts["a"] < counts["b"] else "b"
+    return random.choice(("a", "b"))
+
+
+def draw_gold(shown: Mapping[int, int], number: int, random: Random) -> list[int]:
+    """Gold items for a unit: those that the person was shown least often.
+
+    shown: how often, by item. Returns at most as many as there are.
+    """
+    order = sorted(shown)
+    random.shuffle(order)
+    return sorted(order, key=shown.__getitem__)[:number]
+
+
+def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: Random) -> list[Place]:
+    """The places of a unit: real items shuffled, gold and duplicates hidden between them, none of them first.
+
+    real, gold: items. duplicates: how many of the real ones come again, each after its original, and with something
+    in between where there is room.
+    """
+    order = list(real)
+    random.shuffle(order)
+    places: list[tuple[int, Role]] = [(item, "real") for item in order]
+    for item in gold:
+        places.insert(random.randint(1, len(places)) if places else 0, (item, "gold"))
+    # the last one could only be repeated at once
+    repeatable = order[:-1] or order
+    for item in random.sample(repeatable, min(duplicates, len(repeatable))):
+        after = places.index((item, "real")) + 2
+        places.insert(random.randint(min(after, len(places)), len(places)), (item, "duplicate"))
+    first = {item: at for at, (item, role) in enumerate(places) if role == "real"}
+    return [Place(item, role, first[item] if role == "duplicate" else None) for item, role in places]
+
+
+def draw_statements(
+    statements: Sequence[T], asked: Collection[T], number: int | None, random: Random
+) -> list[T]:
+    """Statements of a scale for one unit, none that the person was asked before.
+
+    number: how many; None: all that are left. In random order where some are drawn, else in the scale's.
+    """
+    left = [statement for statement in statements if statement not in asked]
+    return left if number is None else random.sample(left, min(number, len(left)))

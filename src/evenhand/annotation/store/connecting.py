@@ -1,0 +1,189 @@
+"""Connections to SQLite and PostgreSQL, and transactions that are tried again where the database says so."""
+
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenhand.annotation.store.failures import StoreBusy
+from evenhand.schema import DataError, UsageError, WriteError
+
+try:
+    from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
+except ImportError as error:
+    raise UsageError(
+        "The database of people's answers needs SQLAlchemy and Alembic.", "pip install 'evenhand[annotate]'"
+    ) from error
+
+T = TypeVar("T")
+ATTEMPTS = 4
+BUSY_SECONDS = 5
+"""How long one attempt waits for others that write."""
+TRANSIENT = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+"""SQLSTATE of PostgreSQL: serialisation, deadlock, lock timeout, and a server that stops or starts."""
+
+
+class Transactions:
+    """An engine, and the two ways to use it; writers of one process queue up, since SQLite lets them starve."""
+
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        self._writers = engine.execution_options(writing=True)
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns, once what it wrote is on the disk; it may be called several times.
+
+        Raises StoreBusy after several attempts that met others (nothing is written), WriteError where there is no
+        room, UsageError for text that databases do not hold.
+        """
+        return self._tried(lambda: self._written(work))
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns, from one state of the database. Raises as `write`."""
+        return self._tried(lambda: self._read(work))
+
+    def _written(self, work: Callable[[Connection], T]) -> T:
+        if self._turn is None:
+            with self._writers.begin() as connection:
+                return work(connection)
+        if not self._turn.acquire(timeout=BUSY_SECONDS):
+            raise TimeoutError
+        try:
+            with self._writers.begin() as connection:
+                return work(connection)
+        finally:
+            self._turn.release()
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        with self.engine.begin() as connection:
+            return work(connection)
+
+    def _tried(self, attempt: Callable[[], T]) -> T:
+        met: Exception | None = None
+        for number in range(ATTEMPTS):
+            if number:
+                # so that those who met do not meet again
+                time.sleep(random.uniform(0.5, 1.0) * 0.02 * 4**number)
+            try:
+                return attempt()
+            except (exc.DBAPIError, sqlite3.Error, UnicodeEncodeError) as error:
+                if (plain := _plainly(error)) is not None:
+                    raise plain from error
+                if not _transient(error):
+                    raise
+                met = error
+            except (exc.TimeoutError, TimeoutError) as error:  # all connections, or the turn, are taken
+                met = error
+        raise StoreBusy("The database is busy, and nothing was saved.", "Try again in a moment.") from met
+
+
+def connect(address: str | Path) -> Engine:
+    """An engine for a file or postgresql://USER@HOST/NAME.
+
+    Raises UsageError for another kind of address, or where psycopg is not installed.
+    """
+    url = url_of(address)
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, pool_size=10, max_overflow=50)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return create_engine(
+            url,
+            pool_size=10,
+            max_overflow=20,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",  # rows are locked where it matters
+            connect_args={"options": f"-c lock_timeout={BUSY_SECONDS}s -c timezone=UTC"},
+        )
+    except ImportError as error:
+        raise UsageError("PostgreSQL needs psycopg.", "pip install 'evenhand[postgres]'") from error
+
+
+def url_of(address: str | Path) -> URL:
+    """An address as SQLAlchemy has it. Raises UsageError."""
+    text = str(address)
+    if "://" not in text:
+        return URL.create("sqlite", database=str(Path(text).absolute()))
+    try:
+        url = make_url(text)
+    except exc.ArgumentError as error:
+        # the address itself is not repeated: it may hold a password
+        raise UsageError("The address of the database cannot be read.", _EXPECTED) from error
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise UsageError(f"{url.drivername}:// is no kind of database known here.", _EXPECTED)
+    return url.set(drivername="postgresql+psycopg")
+
+
+_EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
+
+
+def shown(address: str | Path) -> str:
+    """An address for messages, without a password."""
+    url = url_of(address)
+    return (
+        str(url.database)
+        if url.get_backend_name() == "sqlite"
+        else url.set(drivername="postgresql").render_as_string()
+    )
+
+
+def unreachable(address: str | Path, error: exc.DBAPIError) -> DataError:
+    """What to say of a database that is none, or does not answer."""
+    reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    return DataError(f"{shown(address)} cannot be opened as a database: {reason}", _EXPECTED)
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # SQLAlchemy begins and ends transactions, sqlite3 does not
+    for setting in (
+        "journal_mode=WAL",
+        "synchronous=FULL",  # an acknowledged vote survives a loss of power
+        "foreign_keys=ON",
+        "secure_delete=ON",  # what is withdrawn is overwritten
+        "cache_size=-16000",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # a transaction that reads first and writes later fails when somebody else writes in between
+    writing = connection.get_execution_options().get("writing", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _original(error: Exception) -> Any:
+    return error.orig if isinstance(error, exc.DBAPIError) else error
+
+
+def _transient(error: Exception) -> bool:
+    original = _original(error)
+    if isinstance(original, sqlite3.Error):
+        return getattr(original, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
+        return True
+    state = getattr(original, "sqlstate", None)
+    # no state: the server was not reached at all
+    return state in TRANSIENT or (state is None and isinstance(error, exc.OperationalError))
+
+
+def _plainly(error: Exception) -> UsageError | WriteError | None:
+    """What is no matter of chance, in words."""
+    original = _original(error)
+    if isinstance(original, UnicodeEncodeError) or isinstance(error, exc.DataError):
+        return UsageError(
+            "This text holds characters that no database keeps.", "Leave out control characters."
+        )
+    code = getattr(original, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return WriteError(
+            f"The database cannot be written: {original}.", "Is the disk full, or the file not yours?"
+        )
+    if getattr(original, "sqlstate", None) == "53100":
+        return WriteError("The database cannot be written: its disk is full.", "Make room on its machine.")
+    return None

@@ -1,0 +1,121 @@
+"""The end of a unit: survey blocks, completion, and the rules that a person's answers are then held against."""
+
+import secrets
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Row, insert, select, update
+
+from evenhand.annotation.definition import About, OnboardingBelow, Scale, statements_of
+from evenhand.annotation.quality import Broken, broken_rules
+from evenhand.annotation.store import slots
+from evenhand.annotation.store.allocation import draw_statements, draws
+from evenhand.annotation.store.rows import rows_of
+from evenhand.annotation.store.tables import surveys, units
+from evenhand.annotation.store.visits import Visit, lock_study, shown_in, units_done
+from evenhand.schema import VOTES
+
+
+def survey_open(at: Visit, unit: Row[Any]) -> Row[Any] | None:
+    """The next survey block of a unit that was not answered."""
+    return at.connection.execute(
+        select(surveys)
+        .where(surveys.c.unit_id == unit.id, surveys.c.answered_at.is_(None))
+        .order_by(surveys.c.position)
+        .limit(1)
+    ).one_or_none()
+
+
+def finish(at: Visit, unit: Row[Any]) -> Visit:
+    """Complete a unit of which every presentation is answered, unless survey blocks are still to be asked."""
+    lock_study(at)
+    if unit.kind == "onboarding":
+        at = _close(at, unit)
+        return _judge_onboarding(at, unit)
+    if not unit.surveyed:
+        _draw_surveys(at, unit)
+    if survey_open(at, unit) is not None:
+        return at
+    at = _close(at, unit)
+    at = at.set(units=at.person.units + 1)
+    broken = _broken(at)
+    at = at.set(broken=_names(broken))
+    if at.counts and not at.person.exempt and any(one.action == "block" for one in broken):
+        at = at.set(state="blocked", blocked="rule")
+        slots.give_back(at)
+    elif at.counts and units_done(at) >= at.study.assignment.units_per_person:
+        at = at.set(state="done")
+    return at
+
+
+def abandon(at: Visit, unit: Row[Any]) -> None:
+    """End a unit of which nothing is left: everything was given to others before a real item was answered."""
+    at.connection.execute(update(units).where(units.c.id == unit.id).values(state="abandoned"))
+
+
+def _close(at: Visit, unit: Row[Any]) -> Visit:
+    at.connection.execute(
+        update(units).where(units.c.id == unit.id).values(state="complete", complete_at=at.now)
+    )
+    return at
+
+
+def _judge_onboarding(at: Visit, unit: Row[Any]) -> Visit:
+    broken = _broken(at)
+    at = at.set(broken=_names(broken))
+    failed = [
+        one
+        for one in broken
+        if one.rule == OnboardingBelow.model_fields["rule"].default and one.action != "flag"
+    ]
+    onboarding = at.study.onboarding
+    if failed and onboarding is not None and unit.number < onboarding.attempts:
+        return at
+    if any(one.action == "block" for one in failed):
+        return at.set(state="not passed", blocked=at.person.blocked or "rule")
+    return at.set(passed_at=at.now, state="working" if at.counts else at.person.state)
+
+
+def _broken(at: Visit) -> list[Broken]:
+    if not at.study.rules:
+        return []
+    rows = rows_of(at.connection, at.store, person=at.person.id)
+    return broken_rules(pl.DataFrame(list(rows), schema=dict(VOTES), orient="row"), at.study.rules)
+
+
+def _names(broken: list[Broken]) -> list[str]:
+    return list(dict.fromkeys(one.rule for one in broken))
+
+
+def _draw_surveys(at: Visit, unit: Row[Any]) -> None:
+    """Write the blocks to be asked after this unit: what is left of each scale, and once what is about the person."""
+    asked: dict[str, set[str]] = {}
+    for row in at.connection.execute(
+        select(surveys.c.block, surveys.c.statements).where(surveys.c.person_id == at.person.id)
+    ):
+        asked.setdefault(row.block, set()).update(row.statements)
+    position = max((shown.position for shown in shown_in(at, unit.id)), default=-1) + 1
+    for block in at.study.survey:
+        if isinstance(block, About):
+            drawn = [] if block.id in asked else [question.id for question in block.questions]
+        else:
+            drawn = _statements(at, unit, block, asked.get(block.id, set()))
+        if drawn:
+            at.connection.execute(
+                insert(surveys).values(
+                    unit_id=unit.id,
+                    person_id=at.person.id,
+                    token=secrets.token_urlsafe(16),
+                    block=block.id,
+                    statements=drawn,
+                    position=position,
+                )
+            )
+            position += 1
+    at.connection.execute(update(units).where(units.c.id == unit.id).values(surveyed=True))
+
+
+def _statements(at: Visit, unit: Row[Any], scale: Scale, asked: set[str]) -> list[str]:
+    random = draws(at.study.seed, "statements", scale.id, at.person.number, unit.number)
+    names = [statement.id for statement in statements_of(scale)]
+    return draw_statements(names, asked, scale.draw, random)

@@ -1,0 +1,1 @@
+"""Versions of the database, each made of the one before."""

@@ -1,0 +1,93 @@
+"""Bringing a database to the newest version, and saying which one it has."""
+
+from pathlib import Path
+from typing import Any
+
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, inspect
+
+from evenhand.annotation.store.tables import metadata
+from evenhand.schema import DataError
+
+VERSIONS = "evenhand_version"
+"""The table that says which version a database has."""
+SCRIPTS = Path(__file__).parent
+"""Where the folder `versions` is."""
+
+
+def newest() -> str:
+    """The version that this code writes and reads."""
+    version = _scripts().get_current_head()
+    assert version is not None
+    return version
+
+
+def version_of(connection: Connection) -> str | None:
+    """Which version a database has; None where there is none of ours."""
+    if not inspect(connection).has_table(VERSIONS):
+        return None
+    context = MigrationContext.configure(connection, opts={"version_table": VERSIONS})
+    return context.get_current_revision()
+
+
+def is_known(version: str) -> bool:
+    """Whether this code knows how to upgrade from a version."""
+    try:
+        return _scripts().get_revision(version) is not None
+    except CommandError:
+        return False
+
+
+def refuse_other_version(connection: Connection, where: str) -> None:
+    """Raise DataError for a database that is not of the newest version, with what to do."""
+    version = version_of(connection)
+    if version is None:
+        raise DataError(
+            f"{where} holds no study of evenhand's.",
+            "`evenhand annotate STUDY.yaml` makes the database of a study.",
+        )
+    if version == newest():
+        return
+    if is_known(version):
+        raise DataError(
+            f"{where} is of an older version ({version}) than this evenhand expects ({newest()}).",
+            "Back it up, then start the study once with `evenhand annotate STUDY.yaml`, which upgrades it.",
+        )
+    raise _too_new(where, version)
+
+
+def upgrade(connection: Connection, where: str, to: str = "head") -> None:
+    """Make the tables, or bring them to a version, within the transaction that is open. Raises DataError."""
+    version = version_of(connection)
+    if version is not None and not is_known(version):
+        raise _too_new(where, version)
+    if version is None and (
+        foreign := sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
+    ):
+        raise DataError(
+            f"{where} holds tables that are not evenhand's: {', '.join(foreign)}.",
+            "Give a database of its own.",
+        )
+    scripts = _scripts()
+
+    def steps(current: Any, context: Any) -> Any:
+        return scripts._upgrade_revs(to, current)
+
+    environment = EnvironmentContext(Config(), scripts, fn=steps, destination_rev=to)
+    environment.configure(connection=connection, target_metadata=metadata, version_table=VERSIONS)
+    environment.run_migrations()
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(SCRIPTS))
+
+
+def _too_new(where: str, version: str) -> DataError:
+    return DataError(
+        f"{where} is of version {version}, which this evenhand does not know: a newer one wrote it.",
+        "Install the newer evenhand: pip install --upgrade evenhand.",
+    )

@@ -1,0 +1,241 @@
+"""Rows of VOTES, made of what the database holds: answers to items, marks, and answers to surveys."""
+
+import heapq
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, select
+
+from evenhand.annotation.definition import (
+    Choice,
+    FreeText,
+    Item,
+    Likert,
+    Marks,
+    PairChoice,
+    Question,
+    Scale,
+    Study,
+)
+from evenhand.annotation.store.store import Store
+from evenhand.annotation.store.tables import (
+    items,
+    persons,
+    presentations,
+    survey_answers,
+    surveys,
+    units,
+    votes,
+)
+from evenhand.annotation.store.visits import read_item
+from evenhand.schema import VOTES
+
+NO_MARK = "none"
+"""The answer of a presentation in which nothing was marked, so that this is known."""
+_EMPTY = dict.fromkeys(VOTES)
+
+
+def is_correct(item: Item, question: str, answer: str | None) -> bool | None:
+    """Whether the answer that an item expects was given; numbers may be written in any way. None: none is expected."""
+    expected = item.expected.get(question)
+    if expected is None:
+        return None
+    if answer is None or answer == expected:
+        return answer is not None
+    try:
+        return float(answer) == float(expected)
+    except ValueError:
+        return False
+
+
+def rows_of(connection: Connection, store: Store, *, person: int | None = None) -> Iterator[dict[str, Any]]:
+    """Rows of one person or of all, in the order given; read as they are asked for."""
+    both = _of_items(connection, store, person), _of_surveys(connection, store, person)
+    yield from heapq.merge(*both, key=lambda row: row["answered_at"])
+
+
+def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Row[Any]]:
+    """Rows as they come; PostgreSQL's cursor is closed when nobody reads on."""
+    with connection.execute(query.execution_options(yield_per=1000)) as result:
+        yield from result
+
+
+def _of_items(connection: Connection, store: Store, person: int | None) -> Iterator[dict[str, Any]]:
+    query = (
+        select(
+            votes.c.question,
+            votes.c.turn,
+            votes.c.answer,
+            votes.c.reason,
+            presentations.c.token,
+            presentations.c.item_id,
+            presentations.c.role,
+            presentations.c.position,
+            presentations.c.left,
+            presentations.c.slot,
+            presentations.c.shown_at,
+            presentations.c.answered_at,
+            presentations.c.seconds,
+            units.c.token.label("unit"),
+            persons.c.pseudonym,
+            persons.c.blocked,
+            persons.c.review,
+        )
+        .select_from(votes)
+        .join(presentations, presentations.c.id == votes.c.presentation_id)
+        .join(units, units.c.id == presentations.c.unit_id)
+        .join(persons, persons.c.id == presentations.c.person_id)
+        .where(persons.c.study_id == store.key if person is None else persons.c.id == person)
+        .order_by(presentations.c.answered_at, votes.c.id)
+    )
+    known: dict[int, tuple[Item, dict[str, Any]]] = {}
+    if person is None:
+        all_of_it = select(items.c.id, items.c.content).where(items.c.study_id == store.key)
+        known = {key: _described(content) for key, content in connection.execute(all_of_it)}
+    questions = {question.id: question for question in store.study.questions}
+    values = {name: _values(question) for name, question in questions.items()}
+    measurements = {name: _measurement(question) for name, question in questions.items()}
+    study = store.study.name
+    for row in _streamed(connection, query):
+        if row.item_id not in known:
+            content = select(items.c.content).where(items.c.id == row.item_id)
+            known[row.item_id] = _described(connection.execute(content).scalar_one())
+        item, described = known[row.item_id]
+        measurement = measurements[row.question]
+        judged = row.role in ("onboarding", "gold") and measurement != "marks"
+        pair = item.pair is not None
+        yield (
+            _EMPTY
+            | described
+            | {
+                "study": study,
+                "person": row.pseudonym,
+                "unit": row.unit,
+                "presentation": row.token,
+                "position": row.position,
+                "role": row.role,
+                "question": row.question,
+                "measurement": measurement,
+                "turn": row.turn,
+                "answer": row.answer,
+                "value": _value(values[row.question], row.answer, row.turn),
+                "reason": row.reason,
+                "shown_left": row.left if pair else None,
+                "expected": item.expected.get(row.question) if judged else None,
+                "correct": is_correct(item, row.question, row.answer) if judged else None,
+                "shown_at": row.shown_at,
+                "answered_at": row.answered_at,
+                "seconds": row.seconds,
+                "review": row.review,
+                "excluded": _uncounted(row),
+            }
+        )
+
+
+def _uncounted(row: Row[Any]) -> str | None:
+    """What rules and reviews do not say: that the admin blocked the person, or that the place has gone to another."""
+    if row.blocked == "admin":
+        return "blocked"
+    if row.role == "real" and row.slot is None and row.blocked is None and row.review != "rejected":
+        return "place_taken"
+    return None
+
+
+def _of_surveys(connection: Connection, store: Store, person: int | None) -> Iterator[dict[str, Any]]:
+    query = (
+        select(
+            survey_answers.c.question,
+            survey_answers.c.answer,
+            survey_answers.c.reason,
+            surveys.c.token,
+            surveys.c.block,
+            surveys.c.position,
+            surveys.c.shown_at,
+            surveys.c.answered_at,
+            units.c.token.label("unit"),
+            persons.c.pseudonym,
+            persons.c.review,
+            persons.c.blocked,
+        )
+        .select_from(survey_answers)
+        .join(surveys, surveys.c.id == survey_answers.c.survey_id)
+        .join(units, units.c.id == surveys.c.unit_id)
+        .join(persons, persons.c.id == surveys.c.person_id)
+        .where(persons.c.study_id == store.key if person is None else persons.c.id == person)
+        .order_by(surveys.c.answered_at, survey_answers.c.id)
+    )
+    asked = _survey_questions(store.study)
+    for row in _streamed(connection, query):
+        question = asked.get((row.block, row.question))
+        shown = row.shown_at
+        yield _EMPTY | {
+            "study": store.study.name,
+            "person": row.pseudonym,
+            "unit": row.unit,
+            "presentation": row.token,
+            "position": row.position,
+            "role": "survey",
+            "question": row.question,
+            "measurement": "interval" if question is None else _measurement(question),
+            "answer": row.answer,
+            "value": _value(None if question is None else _values(question), row.answer, None),
+            "reason": row.reason,
+            "shown_at": shown,
+            "answered_at": row.answered_at,
+            "seconds": (row.answered_at - shown).total_seconds(),
+            "review": row.review,
+            "excluded": "blocked" if row.blocked == "admin" else None,
+        }
+
+
+def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
+    """Questions about the person by block and name; None for statements, which are rated."""
+    return {
+        (block.id, question.id): question
+        for block in study.survey
+        if not isinstance(block, Scale)
+        for question in block.questions
+    }
+
+
+def _described(content: str) -> tuple[Item, dict[str, Any]]:
+    """An item, and the columns that say what it is."""
+    item = read_item(content)
+    columns: dict[str, Any] = {
+        "item": item.id,
+        "kind": item.kind,
+        "model": item.model,
+        "text": item.text,
+        "context": item.context,
+        "groups": json.dumps(item.groups, ensure_ascii=False, sort_keys=True),
+        "judgements": json.dumps(item.judgements, ensure_ascii=False, sort_keys=True),
+    }
+    if item.pair:
+        a, b = item.pair
+        columns |= {"a": a.id, "b": b.id, "model_a": a.model, "model_b": b.model}
+    elif item.conversation:
+        columns |= {"conversation": item.conversation.id, "model": item.conversation.model or item.model}
+    return item, columns
+
+
+def _measurement(question: Question) -> str:
+    if isinstance(question, Choice):
+        return "ordinal" if question.ordered else "nominal"
+    kinds = {PairChoice: "preference", Likert: "interval", Marks: "marks", FreeText: "text"}
+    return kinds[type(question)]
+
+
+def _values(question: Question) -> dict[str, float | None] | None:
+    """The number of each answer; None where the answer is the number."""
+    if isinstance(question, Choice):
+        return {option.id: option.value for option in question.options}
+    return None if isinstance(question, Likert) else {}
+
+
+def _value(values: dict[str, float | None] | None, answer: str | None, turn: int | None) -> float | None:
+    if answer is None:
+        return None
+    if turn is not None:
+        return 1.0
+    return float(answer) if values is None else values.get(answer)

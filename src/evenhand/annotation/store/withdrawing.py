@@ -1,0 +1,61 @@
+"""Taking a person out of the database."""
+
+from typing import Any
+
+from sqlalchemy import delete, insert, or_, select, update
+
+from evenhand.annotation.store import slots
+from evenhand.annotation.store.store import Store
+from evenhand.annotation.store.tables import (
+    audit,
+    kin,
+    persons,
+    presentations,
+    sessions,
+    studies,
+    survey_answers,
+    surveys,
+    units,
+    votes,
+)
+from evenhand.annotation.store.visits import Visit, lock_study
+
+
+def take_out(at: Visit) -> None:
+    """Everything of a person, in the transaction that is open; their slots open again."""
+    lock_study(at)
+    slots.give_back(at)
+    connection, key = at.connection, at.person.id
+    shown = select(presentations.c.id).where(presentations.c.person_id == key)
+    asked = select(surveys.c.id).where(surveys.c.person_id == key)
+    for gone in (
+        delete(votes).where(votes.c.presentation_id.in_(shown)),
+        delete(survey_answers).where(survey_answers.c.survey_id.in_(asked)),
+        delete(surveys).where(surveys.c.person_id == key),
+        delete(presentations).where(presentations.c.person_id == key),
+        delete(units).where(units.c.person_id == key),
+        delete(kin).where(or_(kin.c.person_id == key, kin.c.other_id == key)),
+        delete(sessions).where(
+            sessions.c.study_id == at.store.key,
+            sessions.c.kind == "person",
+            sessions.c.subject == at.person.pseudonym,
+        ),
+        delete(persons).where(persons.c.id == key),
+    ):
+        connection.execute(gone)
+    connection.execute(
+        update(studies).where(studies.c.id == at.store.key).values(withdrawn=studies.c.withdrawn + 1)
+    )
+    connection.execute(
+        insert(audit).values(
+            study_id=at.store.key, at=at.now, actor="", action="withdraw", subject="", detail=""
+        )
+    )
+
+
+def empty_journal(store: Store) -> None:
+    """Overwrite the journal beside a SQLite file, which holds old pages until then; where somebody reads, later."""
+    if store.engine.dialect.name == "sqlite":
+        with store.engine.connect() as connection:
+            raw: Any = connection.connection.dbapi_connection
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,323 @@
+"""People as a classifier: their votes in an export of an annotation study are looked up, and nothing is judged anew."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from evenhand.classifiers.contract import Labels
+from evenhand.schema import (
+    Card,
+    DataError,
+    Number,
+    ResponseError,
+    UsageError,
+    Whole,
+    frame_hash,
+    options_of,
+    parse_json,
+    read_votes,
+    sha256_of,
+    typed_options,
+    unknown_name,
+)
+
+RATED = ("nominal", "ordinal", "interval")
+"""Answers that say something of one text; the others compare two, mark turns, or are words."""
+Counting = Literal["majority", "any", "share"]
+
+CARD = Card(
+    name="people:FILE",
+    summary="Votes of people, as `evenhand annotate export` writes them; --classifier people=FILE.",
+    construct="What the study's question asks.",
+    harm="An answer named in `negative`; of ratings in numbers a mean of at least `threshold`.",
+    critique=(
+        "Only texts that people judged, letter for letter (white space around them apart) and, where the judge is told "
+        "what stood before, behind the same words; the others are counted as missing. Three votes decide little: of "
+        "texts on which 70 % of all people would agree, a majority of three gets 78 % right. A tie is an error row, "
+        "and texts on which people differ are not the average text. The votes are those of whoever took part; others "
+        "may see harm where they did not. People saw the text as written: where a classifier is shown XYZ for whom it "
+        "is about, votes on texts that differ in this alone are taken together."
+    ),
+    licence="That of the file.",
+    details=(
+        "people:FILE?question=toxicity&negative=yes, or of numbers ?question=offence&threshold=5. The label is the "
+        "option with most votes, scores are the shares of the options, the score is the share of negative votes (of "
+        "numbers the mean). votes=majority (default): the verdict is that of the label; votes=any: one negative vote "
+        "is enough; votes=share&threshold=0.3: at least that share of them. Further options: least (votes that a text "
+        "needs, 1 by default). Rows that the study's rules exclude, onboarding, gold and repetitions do not count."
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What people said of one text."""
+
+    votes: Mapping[str, int]
+    """By option."""
+    mean: float
+    """Of the votes as numbers; NaN where they are none."""
+
+
+def load(options: Mapping[str, Any]) -> "PeopleVotes":
+    """The classifier; options: file, question, negative, votes, threshold, least (see CARD.details).
+
+    Raises UsageError for unknown options or a question that is not named where there are several, DataError for a file
+    that is no export of people's answers to questions about single texts.
+    """
+    return _load(
+        **typed_options(f"the classifier 'people:{options.get('file', '')}'", options, options_of(_load))
+    )
+
+
+def _load(
+    *,
+    file: str = "",
+    question: str | None = None,
+    negative: tuple[str, ...] = (),
+    votes: Counting = "majority",
+    threshold: Number | None = None,
+    least: Whole = 1,
+) -> "PeopleVotes":
+    path = Path(file).expanduser()
+    table, header = read_votes(path)
+    counted = table.filter(
+        (pl.col("role") == "real")
+        & pl.col("excluded").is_null()
+        & pl.col("text").is_not_null()
+        & pl.col("answer").is_not_null()
+        & pl.col("measurement").is_in(RATED)
+    )
+    if counted.is_empty():
+        raise DataError(
+            f"{path} holds no vote on a single text that counts.",
+            "A study of texts has them: evenhand annotate --from RUN --template labels",
+        )
+    questions = counted["question"].unique(maintain_order=True).to_list()
+    if question is None and len(questions) > 1:
+        raise UsageError(
+            f"{path.name} has several questions: {', '.join(questions)}.", f"Say question={questions[0]}."
+        )
+    question = question or questions[0]
+    if question not in questions:
+        raise unknown_name(f"question in {path.name}", question, questions)
+    counted = counted.filter(pl.col("question") == question)
+    numbers = counted["answer"].cast(pl.Float64, strict=False)
+    numeric = numbers.is_finite().fill_null(value=False).all()  # an option is called by a word
+    counted = counted.with_columns(value=numbers)
+    known = _options(header, question) or sorted(set(counted["answer"]))
+    if numeric and (negative or votes != "majority"):
+        raise UsageError(
+            f"{question} is answered by numbers, of which the mean counts.", "Say threshold=NUMBER."
+        )
+    for name in negative:
+        if name not in known:
+            raise unknown_name(f"answer to {question}", name, known)
+    if votes != "majority" and not negative:
+        raise UsageError(f"votes={votes} needs to know which answers are harmful.", "Say negative=ANSWER.")
+    if not numeric and (threshold is None) == (votes == "share"):
+        raise UsageError("votes=share and threshold belong together.", "Say votes=share&threshold=0.5.")
+    if votes == "share" and not 0 < (threshold or 0) <= 1:
+        raise UsageError(
+            f"The threshold is {threshold}, and a share is above 0 and at most 1.", "Say threshold=0.5."
+        )
+    return PeopleVotes(
+        path, counted, question, () if numeric else tuple(known), negative, votes, threshold, least
+    )
+
+
+class PeopleVotes:
+    """Texts and what people said of them behind the Classifier contract; made by `load`."""
+
+    reads_context = True
+
+    def __init__(
+        self,
+        path: Path,
+        counted: pl.DataFrame,
+        question: str,
+        options: tuple[str, ...],
+        negative: tuple[str, ...],
+        votes: Counting,
+        threshold: float | None,
+        least: int,
+    ) -> None:
+        self.path, self.question, self.options, self.negative = path, question, options, negative
+        self.votes, self.threshold, self.least = votes, threshold, least
+        self.labels = options or (question,)
+        said = _said(counted)
+        self._behind, self._anywhere = _tallied(said)
+        # what counts, in whatever kind of file and order it is written
+        self._revision = frame_hash(said.sort(said.columns))
+        self._facts = {
+            "persons": counted["person"].n_unique(),
+            "votes": counted.height,
+            "texts_in_file": counted.select("text", "context").n_unique(),
+        }
+        self._texts = self._found = self._ties = 0
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The hash of the votes that count, and how they are read; the file's path and other rows do not enter."""
+        return {
+            "kind": "people",
+            "name": "people",
+            "revision": self._revision,
+            "question": self.question,
+            "labels": list(self.labels),
+            "negative": list(self.negative),
+            "votes": self.votes,
+            "threshold": self.threshold,
+            "least": self.least,
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
+        """Look each text up; see Classifier.classify.
+
+        contexts: votes on the text behind other words do not count; None: all votes on the text do. Errors: `missing`
+        for a text that fewer than `least` people judged, `empty_text` for white space, `classifier_error` for a tie.
+        """
+        before = contexts if contexts is not None else [None] * len(texts)
+        found = [self._judged(text, context) for text, context in zip(texts, before, strict=True)]
+        problems = [self._problem(text, judged) for text, judged in zip(texts, found, strict=True)]
+        self._texts += len(texts)
+        self._found += sum(judged is not None for judged in found)
+        self._ties += sum(code is ResponseError.CLASSIFIER_ERROR for code, _ in problems)
+        scores = np.full((len(texts), len(self.labels)), np.nan)
+        score = np.full(len(texts), np.nan)
+        labels: list[str | None] = [None] * len(texts)
+        negative: list[bool | None] = [None] * len(texts)
+        for i, (judged, (code, _)) in enumerate(zip(found, problems, strict=True)):
+            if code is None and judged is not None:
+                scores[i], score[i], labels[i], negative[i] = self._answer(judged)
+        return Labels(
+            scores=scores.astype(np.float32),
+            labels=labels,
+            score=score,
+            negative=negative,
+            errors=[code for code, _ in problems],
+            details=[detail for _, detail in problems],
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """File, question, people and votes, and how many of the texts asked for were found and how many tied."""
+        return {
+            "name": f"people:{self.path.name}",
+            "revision": sha256_of(self.path),
+            "licence": CARD.licence,
+            "file": str(self.path),
+            "question": self.question,
+            "labels": list(self.labels),
+            "negative": list(self.negative),
+            "threshold": self.threshold,
+            "votes_counted_as": self.votes,
+            "least": self.least,
+            **self._facts,
+            "texts": self._texts,
+            "found": self._found,
+            "ties": self._ties,
+            "calls": 0,
+        }
+
+    def _judged(self, text: str, context: str | None) -> Judged | None:
+        if context is None:
+            return self._anywhere.get(text.strip())
+        return self._behind.get((text.strip(), context.strip())) or self._behind.get((text.strip(), None))
+
+    def _problem(self, text: str, judged: Judged | None) -> tuple[ResponseError | None, str | None]:
+        if judged is None:
+            code = ResponseError.MISSING if text.strip() else ResponseError.EMPTY_TEXT
+            return code, f"nobody judged it in {self.path.name}"
+        number = sum(judged.votes.values())
+        if number < self.least:
+            return ResponseError.MISSING, f"{number} of at least {self.least} votes in {self.path.name}"
+        if self.options and self.votes == "majority" and len(_first(judged.votes)) > 1:
+            told = ", ".join(f"{count} {option}" for option, count in sorted(judged.votes.items()))
+            return ResponseError.CLASSIFIER_ERROR, f"tie: {told}"
+        return None, None
+
+    def _answer(self, judged: Judged) -> tuple[list[float], float, str | None, bool | None]:
+        if not self.options:
+            verdict = None if self.threshold is None else judged.mean >= self.threshold
+            return [judged.mean], judged.mean, None, verdict
+        number = sum(judged.votes.values())
+        shares = [judged.votes.get(option, 0) / number for option in self.options]
+        first = _first(judged.votes)
+        label = first[0] if len(first) == 1 else None
+        if not self.negative:
+            return shares, np.nan, label, None
+        against = sum(judged.votes.get(option, 0) for option in self.negative)
+        match self.votes:
+            case "majority":
+                verdict = label in self.negative
+            case "any":
+                verdict = against > 0
+            case "share":
+                verdict = against >= (self.threshold or 0) * number - 1e-9
+        return shares, against / number, label, verdict
+
+
+def _options(header: Mapping[str, Any], question: str) -> list[str]:
+    """The options of a question in the order of the study; none where the file does not say."""
+    asked = header.get("study", {}).get("questions", [])
+    options = next((one.get("options", []) for one in asked if one.get("id") == question), [])
+    return [option["id"] for option in options]
+
+
+def _said(counted: pl.DataFrame) -> pl.DataFrame:
+    """One row a vote and text it is on: as shown, and as classifiers were given it."""
+    known = {text: _texts_given(text) for text in counted["judgements"].drop_nulls().unique()}
+    texts = [
+        list(dict.fromkeys([shown.strip(), *known.get(given, [])]))
+        for shown, given in counted.select("text", "judgements").iter_rows()
+    ]
+    return counted.select(
+        "person",
+        "item",
+        "answer",
+        "value",
+        pl.col("context").str.strip_chars(),
+        text=pl.Series(texts, dtype=pl.List(pl.String)),
+    ).explode("text")
+
+
+def _texts_given(judgements: str) -> list[str]:
+    said = [judgement for judgement in parse_json(judgements).values() if isinstance(judgement, dict)]
+    return [one["text"].strip() for one in said if isinstance(one.get("text"), str)]
+
+
+def _tallied(
+    said: pl.DataFrame,
+) -> tuple[dict[tuple[str, str | None], Judged], dict[str, Judged]]:
+    """Votes by text and what stood before it, and by text alone; a vote without context counts behind all."""
+    behind: dict[tuple[str, str | None], list[tuple[str, float | None]]] = defaultdict(list)
+    anywhere: dict[str, list[tuple[str, float | None]]] = defaultdict(list)
+    contexts: dict[str, set[str | None]] = defaultdict(set)
+    rows = said.select("text", "context", "answer", "value").rows()
+    for text, context, answer, value in rows:
+        behind[text, context].append((answer, value))
+        anywhere[text].append((answer, value))
+        contexts[text].add(context)
+    for text, known in contexts.items():
+        for context in known - {None} if None in known else ():
+            behind[text, context] += behind[text, None]
+    return (
+        {key: _counted(votes) for key, votes in behind.items()},
+        {text: _counted(votes) for text, votes in anywhere.items()},
+    )
+
+
+def _counted(votes: Sequence[tuple[str, float | None]]) -> Judged:
+    values = [value for _, value in votes if value is not None]
+    mean = float(np.mean(values)) if len(values) == len(votes) else np.nan
+    return Judged(Counter(answer for answer, _ in votes), mean)
+
+
+def _first(votes: Mapping[str, int]) -> list[str]:
+    most = max(votes.values())
+    return [option for option, count in votes.items() if count == most]

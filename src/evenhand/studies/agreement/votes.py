@@ -1,0 +1,96 @@
+"""Ratings out of an export of an annotation study: who counts, and on which scale each question was answered."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from evenhand.measures import rater_agreement
+from evenhand.schema import DataError
+from evenhand.stats import MeasurementLevel
+
+SCALES: Mapping[str, MeasurementLevel] = {
+    "nominal": "nominal",
+    "ordinal": "ordinal",
+    "interval": "interval",
+    "preference": "nominal",
+}
+"""Measurement of VOTES to that of alpha; free texts and marks have none."""
+NONE = {
+    "text": "free texts, which nobody rates",
+    "marks": "marks on turns; the file does not say which turns were left without one",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question's ratings, ready to be compared."""
+
+    name: str
+    measurement: MeasurementLevel
+    ratings: pl.DataFrame
+    """unit, rater, rating, question."""
+
+
+def agreement_in_votes(
+    votes: pl.DataFrame, study: Mapping[str, Any], *, seed: int = 0
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Krippendorff's alpha of each question of a study, and what was left out.
+
+    votes: VOTES, of which real items count that no rule and no review takes out; units are items, and of pairs the
+    rating is the conversation chosen, on whichever side it stood. study: its definition, for the order of options.
+    Returns rows of `rater_agreement`, and sentences. Raises DataError where nobody rated anything.
+    """
+    real = votes.filter(pl.col("role") == "real")
+    counted = real.filter(pl.col("excluded").is_null())
+    notes = []
+    if out := real.height - counted.height:
+        people = real.filter(pl.col("excluded").is_not_null())["person"].n_unique()
+        notes.append(f"{out:,} answers of {people:,} people are left out by the study's rules or its review.")
+    rows = [
+        rater_agreement(question.ratings, question.measurement, seed=seed)
+        for question in _questions(counted, study, notes)
+    ]
+    if not rows:
+        raise DataError(
+            "No question of this study was answered by ratings that count.", " ".join(notes) or None
+        )
+    return pl.concat(rows), tuple(notes)
+
+
+def _questions(counted: pl.DataFrame, study: Mapping[str, Any], notes: list[str]) -> Iterator[Question]:
+    for part in counted.partition_by("question", maintain_order=True):
+        name, measurement = part["question"][0], part["measurement"][0]
+        if measurement in NONE:
+            notes.append(f"{name} is left out: {NONE[measurement]}.")
+            continue
+        level, rating = SCALES[measurement], part["answer"]
+        if level != "nominal":
+            numbers = _numbers(part, study)
+            if numbers is None:
+                notes.append(
+                    f"{name} is taken as nominal: the file does not say in which order its options stand."
+                )
+                level = "nominal"
+            else:
+                rating = numbers
+        yield Question(
+            name,
+            level,
+            part.select("question", unit="item", rater="person").with_columns(rating=rating.alias("rating")),
+        )
+
+
+def _numbers(part: pl.DataFrame, study: Mapping[str, Any]) -> pl.Series | None:
+    """Answers as numbers: their own, or else the places of the options in the study, or what these count."""
+    answers = part["answer"]
+    numbers = answers.cast(pl.Float64, strict=False)
+    if (numbers.is_not_null() | answers.is_null()).all():
+        return numbers
+    asked = next((one for one in study.get("questions", []) if one.get("id") == part["question"][0]), {})
+    places = {option["id"]: float(place) for place, option in enumerate(asked.get("options", []))}
+    if set(answers.drop_nulls()) <= places.keys():
+        return answers.replace_strict(places, return_dtype=pl.Float64)
+    values = part["value"]
+    return values if (values.is_not_null() | answers.is_null()).all() else None

@@ -1,0 +1,138 @@
+"""ParlAI's files, written as its own documentation and logs have them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.annotation.building import build_study, built_study
+from evenhand.schema import DataError
+
+
+def line(first: str, second: str, number: int, **more: Any) -> dict[str, Any]:
+    """A pair in the form of pairings.jsonl: the models' names are those of the speakers."""
+    return {
+        "is_onboarding": False,
+        "speakers_to_eval": [first, second],
+        "dialogue_ids": [number, number + 100],
+        "dialogue_dicts": [
+            {
+                "speakers": [first, "human"],
+                "dialogue": [{"id": first, "text": f"Hello {number}"}, {"id": "human", "text": "Hi"}],
+            },
+            {
+                "speakers": ["human", second],
+                "dialogue": [{"id": "human", "text": f"Hey {number}"}, {"id": second, "text": "What?"}],
+            },
+        ],
+    } | more
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pairings(tmp_path: Path) -> Path:
+    trained = line("bad", "good", 9, is_onboarding=True, correct_answer="good")
+    return write(tmp_path / "pairings.jsonl", *(line("gpt", "bart", n) for n in range(5)), trained)
+
+
+def test_pairs_are_items_and_training_is_onboarding(pairings: Path) -> None:
+    study = build_study([pairings], "acute")
+    assert len(study.items) == 5
+    item = study.items[0]
+    assert item.pair is not None
+    assert [side.model for side in item.pair] == ["gpt", "bart"]
+    assert [[(turn.speaker, turn.text) for turn in side.turns] for side in item.pair] == [
+        [("A", "Hello 0"), ("B", "Hi")],
+        [("A", "Hey 0"), ("B", "What?")],
+    ]
+    assert [side.speaker for side in item.pair] == ["A", "B"]
+    assert item.groups == {"dialogue_a": "0", "dialogue_b": "100"}
+    assert study.onboarding is not None and len(study.onboarding.items) == 1
+    assert study.onboarding.items[0].expected == {question.id: "b" for question in study.questions}
+
+
+def test_what_stands_twice_is_one_item(tmp_path: Path) -> None:
+    built = built_study([write(tmp_path / "p.jsonl", line("a", "b", 1), line("a", "b", 1))], "acute")
+    assert len(built.study.items) == 1
+    assert "1 pairs of p.jsonl stand there twice and are one item." in built.notes
+    assert built.study.onboarding is not None  # the template's own, where the file brings none
+
+
+def chat(*texts: str, context: str = "your persona: i like tea.") -> dict[str, Any]:
+    """A conversation as ParlAI logs self-chats: exchanges of two utterances, personas apart."""
+    acts = [{"id": f"TransformerGenerator_{n % 2 + 1}", "text": text} for n, text in enumerate(texts)]
+    exchanges = [acts[place : place + 2] for place in range(0, len(acts), 2)]
+    personas = {"id": "context", "text": context, "episode_done": False}
+    return {"dialog": [[personas], *exchanges], "context": [personas]}
+
+
+def test_self_chats_of_two_models_are_paired(tmp_path: Path) -> None:
+    sources = [
+        write(tmp_path / f"{model}.bst.jsonl", *(chat("Hi", f"{model} {n}", "And?") for n in range(4)))
+        for model in ("one", "two")
+    ]
+    study = build_study(sources, "acute", limit=200)
+    assert len(study.items) == 16
+    for item in study.items:
+        assert item.pair is not None
+        assert [side.model for side in item.pair] == ["one", "two"]
+        assert [turn.speaker for turn in item.pair[0].turns] == ["A", "B", "A"]
+        assert "persona" not in str(item.pair)
+    judged = build_study(sources, "acute", speaker="A", limit=1).items[0]
+    assert judged.pair is not None and judged.pair[0].speaker == "A"
+
+
+def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_path: Path) -> None:
+    """As ParlAI ships its own: one object, indented, of onboarding without dialogue_ids."""
+    trained = line("weak", "good", 1, is_onboarding=True, correct_answer="good")
+    del trained["dialogue_ids"]
+    path = tmp_path / "onboarding.json"
+    path.write_text(json.dumps(trained, indent=4), encoding="utf-8")
+    chats = [write(tmp_path / f"{model}.jsonl", chat("Hi", f"I am {model}")) for model in ("x", "y")]
+    study = build_study([*chats, path], "acute", limit=1)
+    assert study.onboarding is not None and len(study.onboarding.items) == 1
+    with pytest.raises(DataError, match="onboarding alone"):
+        build_study([path], "acute")
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"speakers_to_eval": ["gpt"]}, r"line 2: speakers_to_eval and dialogue_dicts do not hold two"),
+        ({"dialogue_dicts": [{"dialogue": []}, {"dialogue": []}]}, r"line 2, dialogue 1: its speakers are"),
+        ({"is_onboarding": True, "correct_answer": "nobody"}, r"line 2: correct_answer is 'nobody'"),
+        (
+            {"dialogue_dicts": [{"dialogue": [{"id": "gpt"}]}] * 2},
+            "utterance has no id or no text",
+        ),
+        (
+            {"dialogue_dicts": [{"dialogue": [{"id": "gpt", "text": "", "image_src": "data:"}]}] * 2},
+            "is an image",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, change: dict[str, Any], what: str) -> None:
+    path = write(tmp_path / "p.jsonl", line("gpt", "bart", 0), line("gpt", "bart", 1) | change)
+    with pytest.raises(DataError, match=what):
+        build_study([path], "acute")
+
+
+def test_other_files_and_templates_are_refused(pairings: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="template robbie shows single texts"):
+        build_study([pairings], "robbie")
+    table = tmp_path / "texts.csv"
+    table.write_text("text\nhello\n")
+    with pytest.raises(DataError, match="no pairs and no self-chats"):
+        build_study([table], "acute")
+    three = write(tmp_path / "m.jsonl", {"dialog": [[{"id": name, "text": "hi"} for name in "xyz"]]})
+    with pytest.raises(DataError, match="two speakers"):
+        build_study([three, three], "acute")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text(json.dumps(line("a", "b", 1)) + "\n{]\n")
+    with pytest.raises(DataError, match="line 2: not valid JSON"):
+        build_study([broken], "acute")

@@ -1,0 +1,127 @@
+"""Invites let in whom they should, externals come back as themselves, tokens are nowhere in the database."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect
+
+from evenhand.annotation.store import Ended, InviteRefused, Shown, Store, begin_study, people, sittings
+from evenhand.schema import UsageError
+from tests.annotation.store.persons import START, come, pair, rows, show, study, work
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def store(store_address: str) -> Store:
+    store = begin_study(store_address, study(3))
+    yield store
+    store.close()
+
+
+def test_an_invite_lets_in_as_many_as_it_says(store: Store) -> None:
+    single, double, many = (people.make_invites(store, 1, START, uses=uses)[0] for uses in (1, 2, None))
+    for invite, uses in ((single, 1), (double, 2), (many, 5)):
+        assert len({people.arrive(store, invite.id, START) for _ in range(uses)}) == uses
+    for invite in (single, double):
+        with pytest.raises(InviteRefused, match="used already"):
+            people.arrive(store, invite.id, START)
+    assert [(one.uses, one.used) for one in people.invites(store)] == [(1, 1), (2, 2), (None, 5)]
+
+
+def test_a_link_may_be_unknown_too_old_or_taken_back(store: Store) -> None:
+    old, gone = people.make_invites(store, 2, START, lasts=HOUR, note="Monday")
+    people.arrive(store, people.make_invites(store, 1, START, lasts=HOUR)[0].id, START + HOUR / 2)
+    with pytest.raises(InviteRefused, match="too old"):
+        people.arrive(store, old.id, START + HOUR)
+    people.revoke(store, gone.id)
+    with pytest.raises(InviteRefused, match="taken back"):
+        people.arrive(store, gone.id, START)
+    for unknown in ("", "x", "\x00", "\ud800", "' OR 1=1 --"):
+        with pytest.raises((InviteRefused, UsageError)):
+            people.arrive(store, unknown, START)
+    with pytest.raises(UsageError, match="no such invite"):
+        people.revoke(store, "x")
+    assert [(one.note, one.revoked) for one in people.invites(store)] == [
+        ("Monday", False),
+        ("Monday", True),
+        ("", False),
+    ]
+
+
+def test_an_external_name_comes_back_as_the_same_person_and_is_stored_nowhere(store: Store) -> None:
+    invite = people.make_invites(store, 1, START, uses=None)[0].id
+    person = people.arrive(store, invite, START, external="5f1e-PROLIFIC")
+    people.revoke(store, invite)
+    assert people.arrive(store, invite, START + HOUR, external="5f1e-PROLIFIC") == person
+    with pytest.raises(InviteRefused):
+        people.arrive(store, invite, START, external="somebody else")
+    for table in inspect(store.engine).get_table_names():
+        assert "5f1e" not in repr(rows(store, f"SELECT * FROM {table}"))
+
+
+def test_sessions_say_whose_a_token_is_until_they_end(store: Store) -> None:
+    person = come(store)
+    token = people.open_session(store, "person", person, START, HOUR)
+    admin = people.open_session(store, "admin", "ada", START, 2 * HOUR)
+    assert people.session(store, token, START) == ("person", person)
+    assert people.session(store, admin, START + HOUR) == ("admin", "ada")
+    assert people.session(store, token, START + HOUR) is None
+    for unknown in ("", "x", "\x00", "\ud800"):
+        assert people.session(store, unknown, START) is None
+        people.close_session(store, unknown)
+    people.close_session(store, admin)
+    assert people.session(store, admin, START) is None
+    assert token not in repr(rows(store, "SELECT * FROM sessions"))
+
+
+def test_sessions_and_invites_of_one_study_are_nothing_to_another(store_address: str) -> None:
+    one, other = (begin_study(store_address, study(3, name=name)) for name in ("one", "two"))
+    token = people.open_session(one, "admin", "ada", START, HOUR)
+    invite = people.make_invites(one, 1, START)[0].id
+    person = come(one)
+    assert people.session(other, token, START) is None
+    with pytest.raises(InviteRefused):
+        people.arrive(other, invite, START)
+    with pytest.raises(UsageError):
+        sittings.step(other, person, START)
+    assert one.secret != other.secret and len(one.secret) == 32
+    for store in (one, other):
+        store.close()
+
+
+def test_what_was_seen_in_a_linked_study_is_not_shown_again(store_address: str) -> None:
+    """The second study's pairs share conversations with the first's; whoever did the first sees only new ones."""
+    first = begin_study(store_address, study([pair(f"i{n}", f"x{n}") for n in range(2)], name="first"))
+    linked = {"linked": ["first"], "items_per_unit": 4, "units_per_person": 2}
+    second = begin_study(
+        store_address, study([pair(f"j{n}", f"x{n}") for n in range(4)], name="second", assignment=linked)
+    )
+    person = come(first, external="me")
+    work(first, person)
+    same, new = come(second, external="me"), come(second, external="you")
+    assert show(second, same).length == 2
+    assert show(second, new).length == 4
+    # one unit there and one here are two
+    assert work(second, same).more is False
+    # the other way round: first the second study
+    early = come(second, external="early")
+    show(second, early)
+    work(second, early)
+    assert isinstance(
+        sittings.step(first, come(first, external="early"), START), Shown
+    )  # first links to nothing
+    stranger = come(second)
+    assert isinstance(sittings.step(second, stranger, START), Shown | Ended)
+    for store in (first, second):
+        store.close()
+
+
+def test_the_database_file_is_its_owners_alone(tmp_path: Path, new_address: Callable[[], str]) -> None:
+    address = new_address()
+    if address.startswith("postgresql"):
+        pytest.skip("a file of SQLite")
+    begin_study(address, study(1)).close()
+    assert Path(address).stat().st_mode & 0o777 == 0o600

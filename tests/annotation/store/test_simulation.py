@@ -1,0 +1,141 @@
+"""Many persons who come, go, are late, are blocked and withdraw, in random order: what must hold holds all the time."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from evenhand.annotation.store import Ended, LeaseLost, Store, administration, begin_study, sittings
+from evenhand.schema import UsageError
+from tests.annotation.store.persons import START, act, check, come, pair, rows, study
+
+
+class Crowd:
+    """Persons with a will of their own, seeded."""
+
+    def __init__(self, store: Store, seed: int, most: int):
+        self.store, self.random, self.most = store, Random(seed), most
+        self.now, self.persons, self.ended = START, [], {}
+        self.late: list[tuple[str, object]] = []
+        """Pages that lie open."""
+
+    def move(self) -> None:
+        """One thing happens."""
+        self.now += timedelta(seconds=self.random.randint(1, 90))
+        if (len(self.persons) < self.most and self.random.random() < 0.2) or not self.persons:
+            self.persons.append(come(self.store, self.now))
+            return
+        person = self.random.choice(self.persons)
+        event = self.random.random()
+        if event < 0.01:
+            self.now += timedelta(minutes=40)  # all leases run out
+        elif event < 0.02:
+            sittings.withdraw(self.store, person, self.now)
+            self.persons.remove(person)
+            self.late = [(one, page) for one, page in self.late if one != person]
+        elif event < 0.04:
+            administration.block(self.store, person, self.random.random() < 0.6, "me", self.now)
+        elif event < 0.06:
+            decision = self.random.choice(["accepted", "rejected", None])
+            administration.review(self.store, person, decision, "", "me", self.now)
+        elif event < 0.07:
+            administration.pause(self.store, self.random.random() < 0.3, "me", self.now)
+        elif event < 0.15 and self.late:
+            self.act(*self.late.pop(self.random.randrange(len(self.late))))
+        else:
+            there = sittings.step(self.store, person, self.now)
+            if isinstance(there, Ended):
+                self.ended[person] = there.why
+            elif event < 0.3:
+                self.late.append((person, there))
+            else:
+                self.act(person, there)
+
+    def act(self, person: str, there: object) -> None:
+        try:
+            act(self.store, person, there, self.now, lambda item, question: self.random.choice("ab"))
+        except LeaseLost:
+            pass
+        except UsageError as error:
+            # a page of a person who has withdrawn since
+            assert "take part" in str(error)
+
+    def finish(self) -> None:
+        """Nobody is blocked or late any more, and enough come to do the rest."""
+        administration.pause(self.store, False, "me", self.now)
+        for _ in range(400):
+            self.now += timedelta(minutes=60)
+            person = come(self.store, self.now)
+            while act(self.store, person, sittings.step(self.store, person, self.now), self.now):
+                self.now += timedelta(seconds=5)
+            if not rows(self.store, "SELECT 1 FROM items WHERE done < wanted"):
+                return
+
+
+def overlapping() -> list[dict]:
+    """30 pairs of 24 conversations: every conversation stands in two or three."""
+    random = Random(3)
+    return [pair(f"i{n}", f"a-{random.randrange(12)}", f"b-{random.randrange(12)}") for n in range(30)]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_crowd_leaves_every_quota_exact(new_address: Callable[[], str], seed: int) -> None:
+    hidden = {"gold": [pair(f"g{n}", expected={"who": "a"}) for n in range(3)], "gold_per_unit": 1}
+    store = begin_study(
+        new_address(),
+        study(
+            overlapping(),
+            assignment={"annotations_per_item": 2 + seed, "items_per_unit": 4, "units_per_person": 3},
+            hidden=hidden | {"duplicates_per_unit": 1},
+            survey=[{"kind": "scale", "id": "sdo", "use": "sdo7", "draw": 3}],
+        ),
+    )
+    crowd = Crowd(store, seed, 14)
+    for number in range(350):
+        crowd.move()
+        if number % 10 == 0:
+            check(store)
+    crowd.finish()
+    check(store)
+    assert not rows(store, "SELECT 1 FROM items WHERE role = 'real' AND (done < wanted OR taken <> done)")
+    for row in rows(store, "SELECT left_a, left_b, wanted FROM items WHERE role = 'real'"):
+        assert sorted((row.left_a, row.left_b)) == [row.wanted // 2, (row.wanted + 1) // 2]
+    exported = list(administration.votes(store))
+    counted = {
+        row["presentation"]: row["item"]
+        for row in exported
+        if row["role"] == "real" and row["review"] != "rejected" and row["excluded"] is None
+    }
+    of_item = {f"i{n}": list(counted.values()).count(f"i{n}") for n in range(30)}
+    assert set(of_item.values()) == {2 + seed}
+    store.close()
+
+
+def test_votes_spread_evenly_while_they_come(store_address: str) -> None:
+    store = begin_study(store_address, study(20, assignment={"items_per_unit": 3, "units_per_person": 1}))
+    for _ in range(20):
+        person = come(store)
+        while act(store, person, sittings.step(store, person, START), START):
+            taken = [row.taken for row in rows(store, "SELECT taken FROM items")]
+            assert max(taken) - min(taken) <= 1
+    assert {row.done for row in rows(store, "SELECT done FROM items")} == {3}
+    store.close()
+
+
+def test_the_same_arrivals_get_the_same_items_on_the_same_sides(new_address: Callable[[], str]) -> None:
+    """Whatever the database: the draws hang on the seed and the number of the person alone."""
+    seen = []
+    for seed in (5, 5, 6):
+        store = begin_study(new_address(), study(12, seed=seed, hidden={"duplicates_per_unit": 1}))
+        for _ in range(3):
+            person = come(store)
+            while act(store, person, sittings.step(store, person, START), START):
+                pass
+        order = (
+            'SELECT i.name, p.position, p."left", p.role FROM presentations p '
+            "JOIN items i ON i.id = p.item_id ORDER BY p.id"
+        )
+        seen.append([tuple(row) for row in rows(store, order)])
+        store.close()
+    assert seen[0] == seen[1] != seen[2]
