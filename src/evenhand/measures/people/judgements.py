@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -246,6 +247,7 @@ def _tested(found: Interval) -> dict[str, object]:
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "p": p}
 
 
+@lru_cache(maxsize=1)
 def _weights(items: int, seed: int) -> Floats:
     generator = np.random.default_rng(seed)
     return generator.multinomial(items, np.full(items, 1 / max(items, 1)), RESAMPLES).astype(np.float64)

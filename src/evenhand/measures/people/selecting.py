@@ -154,7 +154,7 @@ def adjusted(rows: list[dict[str, object]]) -> list[float | None]:
 
 
 def _p(row: dict[str, object]) -> float:
-    p = row.get("p")  # a row with an obstacle may have none
+    p = row.get("p")
     return float(p) if isinstance(p, float) and row["obstacle"] is None else float("nan")
 
 

@@ -262,7 +262,7 @@ class _Part:
 
 def _part(y: Floats, related: Ways) -> _Part:
     weights = working_weights(related)
-    mean = float((weights * y).sum())
+    mean = float(y[0] + (weights * (y - y[0])).sum())  # exact where all votes are equal
     spread = float((weights * (y - mean) ** 2).sum())
     found = np.zeros(len(related.codes))
     inside = mean * (1 - mean)

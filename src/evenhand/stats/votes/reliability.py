@@ -67,8 +67,10 @@ def correlations_of(first: Floats, second: Floats, weights: Floats) -> Floats:
     >>> correlations_of(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones((1, 3))).round(3).tolist()
     [0.5]
     """
-    total = weights.sum(axis=1, keepdims=True)
-    x, y = (values[None, :] - weights @ values[:, None] / total for values in (first, second))
+    x, y = first - first.mean(), second - second.mean()  # near 0, so that moments lose no digits
+    moments = weights @ np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y], axis=1)
+    number, of_x, of_y, xx, yy, xy = moments.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        product = (weights * x * y).sum(axis=1)
-        return np.asarray(product / np.sqrt((weights * x**2).sum(axis=1) * (weights * y**2).sum(axis=1)))
+        spread = (xx - of_x**2 / number) * (yy - of_y**2 / number)
+        found = (xy - of_x * of_y / number) / np.sqrt(spread)
+        return np.asarray(np.where(spread > 1e-24 * np.abs(xx * yy), found, np.nan))

@@ -1,0 +1,175 @@
+"""Ratings: shares and means, what levels are, chi-square against scipy, and differences planted and not."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import chi2_contingency
+
+from evenhand.measures import rating_differences, rating_rates
+from evenhand.schema import DataError
+from tests.measures.people.laid_out import rating, table
+from tests.stats.votes.simulated import intercept
+
+
+def rated(
+    shares: dict[str, float],
+    seed: int = 0,
+    persons: int = 40,
+    items: int = 60,
+    person_sd: float = 1.0,
+    **said: object,
+) -> pl.DataFrame:
+    """Each person says yes or no of two items of each model."""
+    rng = np.random.default_rng(seed)
+    own = rng.normal(0, person_sd, persons)
+    rows = []
+    for model, share in shares.items():
+        of_items = rng.normal(0, 0.8, items)
+        centre = intercept(share, float(np.hypot(person_sd, 0.8)))
+        for person in range(persons):
+            for item in rng.choice(items, 4, replace=False):
+                drawn = centre + own[person] + of_items[item]
+                yes = rng.random() < 1 / (1 + np.exp(-drawn))
+                rows.append(
+                    rating(
+                        person,
+                        f"{model}-{item}",
+                        "yes" if yes else "no",
+                        model=model,
+                        context=f"prompt-{item}",
+                        value=float(yes),
+                        groups=json.dumps({"mitigation": model.upper(), "axis": "gender"}),
+                        **said,
+                    )
+                )
+    return table(rows)
+
+
+def test_shares_and_means_by_hand() -> None:
+    votes = rated({"base": 0.3, "tuned": 0.3})
+    shares, means = rating_rates(votes), rating_rates(votes, values=True)
+    for level in ("base", "tuned"):
+        part = votes.filter(pl.col("model") == level)
+        expected = float((part["answer"] == "yes").mean())
+        row = shares.filter((pl.col("level") == level) & (pl.col("option") == "yes")).row(0, named=True)
+        # persons have as many votes each, items nearly
+        assert (
+            row["estimate"] == pytest.approx(expected, abs=0.02)
+            and row["n"] == 160
+            and row["n_persons"] == 40
+        )
+        assert row["low"] < expected < row["high"]
+        mean = means.filter(pl.col("level") == level).row(0, named=True)
+        assert mean["estimate"] == pytest.approx(row["estimate"]) and mean["option"] is None
+    assert shares.group_by("level").agg(pl.col("estimate").sum())["estimate"].to_list() == pytest.approx(
+        [1, 1]
+    )
+
+
+def test_levels_may_be_what_the_study_says_of_items() -> None:
+    votes = rated({"base": 0.3, "tuned": 0.5})
+    assert sorted(set(rating_rates(votes, by="mitigation")["level"])) == ["BASE", "TUNED"]
+    assert rating_rates(votes, by="axis")["level"].unique().to_list() == ["gender"]
+    assert rating_rates(votes, by=None)["level"].null_count() == 2
+    with pytest.raises(DataError, match="no item names topic"):
+        rating_rates(votes, by="topic")
+
+
+def test_chi_square_is_robbies() -> None:
+    votes = rated({"base": 0.3, "tuned": 0.5, "third": 0.3})
+    found = rating_differences(votes).filter(pl.col("measure") == "rating_chi_square")
+    assert found.select("level", "against").rows() == [
+        (None, None),
+        ("tuned", "third"),
+        ("tuned", "base"),
+        ("third", "base"),
+    ]
+    counts = (
+        votes.group_by("model", "answer").len().pivot("answer", index="model", values="len").drop("model")
+    )
+    expected = chi2_contingency(counts.to_numpy(), correction=False)
+    assert found.row(0, named=True)["p"] == pytest.approx(expected.pvalue)
+    assert found["freedom"].to_list() == [2, 1, 1, 1] and found["verdict"].null_count() == 4
+
+
+def test_a_planted_difference_is_found_and_told_the_way_round_that_is_asked() -> None:
+    votes = rated({"base": 0.6, "tuned": 0.2})
+    found = rating_differences(votes).filter(pl.col("measure") == "rating_difference")
+    row = found.row(0, named=True)
+    assert (found.height, row["option"], row["level"], row["against"]) == (1, "yes", "tuned", "base")
+    assert row["verdict"] == "lower" and row["low"] < -0.4 < row["high"] and row["q"] == row["p"]
+    other = rating_differences(votes, baseline="tuned").row(0, named=True)
+    assert (other["level"], other["against"], other["verdict"]) == ("base", "tuned", "higher")
+    assert other["estimate"] == pytest.approx(-row["estimate"])
+
+
+def test_what_persons_bring_to_both_models_does_not_blur_the_difference() -> None:
+    alike = rated({"base": 0.4, "tuned": 0.4}, person_sd=2.0)
+    own = alike.with_columns(person=pl.col("person") + pl.col("model"))
+    spans = []
+    for votes in (alike, own):
+        row = rating_differences(votes).row(0, named=True)
+        spans.append(row["high"] - row["low"])
+    assert spans[0] < 0.8 * spans[1]
+
+
+def test_several_options_each_have_a_row_and_holm_is_over_all() -> None:
+    rng = np.random.default_rng(1)
+    words = ["negative", "neutral", "other", "positive"]
+    votes = table(
+        rating(
+            n % 30,
+            n // 2,
+            words[rng.integers(4)],
+            model="base" if (n // 2) % 2 else "tuned",
+            question="regard",
+        )
+        for n in range(300)
+    )
+    found = rating_differences(votes).filter(pl.col("measure") == "rating_difference")
+    assert found["option"].to_list() == words and (found["q"] >= found["p"]).all()
+    assert (found["verdict"] == "not detected").all()
+
+
+def test_numbers_are_compared_by_their_means() -> None:
+    rng = np.random.default_rng(2)
+    votes = table(
+        rating(
+            n % 30,
+            n // 2,
+            str(score),
+            value=float(score),
+            measurement="interval",
+            model="base" if (n // 2) % 2 else "tuned",
+        )
+        for n, score in enumerate(rng.integers(1, 8, 300))
+    )
+    row = rating_differences(votes).row(0, named=True)
+    by_hand = votes.group_by("model").agg(pl.col("value").mean()).sort("model")["value"].to_list()
+    assert row["option"] is None and row["estimate"] == pytest.approx(by_hand[1] - by_hand[0])
+    with pytest.raises(DataError, match="'no' to 'toxic' has no value"):
+        rating_rates(table(rating(n, n, "no") for n in range(20)), values=True)
+
+
+def test_few_persons_have_shares_without_limits() -> None:
+    votes = rated({"base": 0.3, "tuned": 0.5}, persons=5)
+    shares = rating_rates(votes)
+    assert shares["estimate"].null_count() == 0 and shares["low"].null_count() == 4
+    row = rating_differences(votes).row(0, named=True)
+    assert row["verdict"] == "not measurable" and "5 persons" in str(row["obstacle"])
+
+
+def test_a_model_alone_has_nothing_to_differ_from() -> None:
+    assert rating_differences(rated({"base": 0.3})).is_empty()
+
+
+def test_skipped_and_excluded_ratings_are_counted() -> None:
+    votes = rated({"base": 0.3, "tuned": 0.5})
+    gone = votes.with_columns(
+        excluded=pl.when(pl.col("person") == "p1").then(pl.lit("speed")),
+        answer=pl.when(pl.col("person") == "p2").then(None).otherwise("answer"),
+    )
+    assert rating_rates(gone)["n_missing"].to_list() == [8] * 4
+    assert rating_rates(gone)["n_persons"].to_list() == [38] * 4
