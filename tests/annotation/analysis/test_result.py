@@ -11,8 +11,11 @@ from rich.console import Console
 from scipy.stats import binomtest, chi2_contingency, pearsonr
 
 from evenhand.annotation import PeopleStudy, analyse
+from evenhand.annotation.definition import TEMPLATES, Study, template
+from evenhand.annotation.exports.votes import described
+from evenhand.annotation.quality import excluded
 from evenhand.annotation.simulating import simulated_votes
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, write_votes
 from tests.annotation.analysis.written_exports import (
     SCALE,
     STUDY,
@@ -149,7 +152,7 @@ def test_marks_are_counted_once_a_conversation_and_turn_by_turn(tmp_path: Path) 
         mine = votes.filter(model=model)
         whole = table.filter(pl.col("turn").is_null() & (pl.col("model") == model)).to_dicts()[0]
         assert whole["n"] == mine["presentation"].n_unique()
-        assert whole["n_marked"] == mine.drop_nulls("answer")["presentation"].n_unique()
+        assert whole["n_marked"] == mine.drop_nulls("turn")["presentation"].n_unique()
         first = table.filter((pl.col("turn") == 0) & (pl.col("model") == model)).to_dicts()[0]
         assert first["n_marked"] == mine.filter(turn=0).height
 
@@ -240,6 +243,19 @@ def test_other_kinds_of_files_say_the_same(tmp_path: Path, kind: str) -> None:
     assert other.headlines == lines.headlines
     if kind == "csv":
         assert any("brings no study" in note for note in other.analysis.notes)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_header_of_every_template_is_understood(tmp_path: Path, name: str) -> None:
+    item = {"id": "i", "text": "Hello."}
+    if any(question["kind"] == "pair" for question in template(name)["questions"]):
+        item = {"id": "i", "pair": [{"id": c, "turns": [{"speaker": "A", "text": "Hi."}]} for c in "ab"]}
+    study = Study.model_validate(template(name) | {"name": "simulated", "items": [item]})
+    votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=40, onboarding=2, seed=1)
+    file = write_votes(tmp_path / "v.jsonl", excluded(votes, study.rules), described(study))
+    found = analyse(file)
+    assert found.analysis.rules.rules == study.rules
+    assert found.headlines[0][0] == "preferred"
 
 
 def test_answers_of_two_studies_are_refused(tmp_path: Path) -> None:

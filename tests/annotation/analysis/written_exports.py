@@ -86,7 +86,9 @@ def marked(*, persons: int = 12, items: int = 12, seed: int = 0) -> pl.DataFrame
                 "model": model,
             }
             turns = [turn for turn in range(4) if rng.random() < (0.5 if model == "rude" else 0.1)]
-            rows += [base | {"turn": turn, "answer": "offensive", "value": 1.0} for turn in turns] or [base]
+            rows += [base | {"turn": turn, "answer": "offensive", "value": 1.0} for turn in turns] or [
+                base | {"answer": "none"}
+            ]
     return pl.DataFrame(rows, schema=VOTES)
 
 

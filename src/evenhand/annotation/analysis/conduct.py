@@ -203,4 +203,5 @@ def _notes(export: Export, votes: pl.DataFrame, rules: RuleSet) -> Iterator[str]
 
 
 def _persons_out(votes: pl.DataFrame) -> set[str]:
-    return set(votes.filter(pl.col("excluded").is_not_null())["person"].to_list())
+    """Persons of whom nothing counts: single answers may be out for other reasons."""
+    return set(votes.filter(pl.col("role") == "real")["person"]) - set(counting(votes)["person"])

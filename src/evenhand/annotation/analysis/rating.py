@@ -49,9 +49,11 @@ def _marks(votes: pl.DataFrame) -> Iterator[pl.DataFrame]:
     for question in questions_of(votes, (MARKS,)):
         mine = votes.filter((pl.col("question") == question) & (pl.col("measurement") == MARKS))
         shown = mine.unique("presentation", maintain_order=True)
-        for option in sorted(mine["answer"].drop_nulls().unique()):
-            given = mine.filter(pl.col("answer") == option)
-            turns: Sequence[int | None] = [None, *sorted(given["turn"].drop_nulls().unique())]
+        # a row without a turn says that nothing was marked
+        marked = mine.filter(pl.col("turn").is_not_null())
+        for option in sorted(marked["answer"].unique()):
+            given = marked.filter(pl.col("answer") == option)
+            turns: Sequence[int | None] = [None, *sorted(given["turn"].unique())]
             for turn in turns:
                 where = given if turn is None else given.filter(pl.col("turn") == turn)
                 yield _marked(shown, where["presentation"], question, option, turn)

@@ -8,7 +8,7 @@ from rich.console import Console
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.page import title_of
 from evenhand.annotation.analysis.sections import MARKS
-from evenhand.annotation.analysis.shown.data import amount, told_changes, told_rules
+from evenhand.annotation.analysis.shown import amount, told_changes, told_rules
 from evenhand.annotation.analysis.tables import WIN_RATE
 from evenhand.annotation.analysis.wording import (
     headlines,

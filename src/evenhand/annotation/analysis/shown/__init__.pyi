@@ -1,7 +1,13 @@
 from .agreements import agreement_section as agreement_section, classifier_section as classifier_section
-from .data import data_section as data_section, rules_section as rules_section, texts_section as texts_section
+from .data import (
+    amount as amount,
+    data_section as data_section,
+    rules_section as rules_section,
+    texts_section as texts_section,
+    told_changes as told_changes,
+    told_rules as told_rules,
+)
 from .preferences import (
-    grid_tables as grid_tables,
     preference_section as preference_section,
     side_section as side_section,
 )

@@ -57,7 +57,10 @@ def _answers(rows: Sequence[Row]) -> PlainTable:
             ]
             for row in rows
         ],
-        ("Left out: said by persons whom a rule excludes, or rejected by a reviewer.",),
+        (
+            "Left out: said by persons whom a rule excludes or an admin blocked, rejected by a reviewer, or given "
+            "after the place had gone to somebody else.",
+        ),
     )
 
 
@@ -110,10 +113,8 @@ def rules_section(analysis: Analysis) -> Section:
 
 def told_rules(analysis: Analysis) -> str:
     """Which rules were applied, and how many persons they took out."""
-    out = analysis.votes.filter((pl.col("role") == "real") & pl.col("excluded").is_not_null())[
-        "person"
-    ].n_unique()
     all_persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
+    out = all_persons - analysis.used["person"].n_unique()
     named = {
         "the study's": "The study’s rules were applied",
         "published": "ACUTE-Eval’s published rule was applied (one onboarding item wrong, and all of a person’s "
