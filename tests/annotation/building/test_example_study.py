@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.annotation.definition import read_study
 from evenhand.annotation.simulating import Population, simulate
-from evenhand.schema.annotations import VOTES
+from evenhand.schema import VOTES
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "annotation_study.yaml"
 
