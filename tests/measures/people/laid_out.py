@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.schema import VOTES
-from tests.stats.votes.simulated import Study
+from evenhand.studies.calibration.simulators.people import PairedVotes
 
 PAIR = {"role": "real", "kind": "pair", "question": "engaging", "measurement": "preference"}
 RATING = {"role": "real", "kind": "text", "question": "toxic", "measurement": "nominal", "model": "base"}
@@ -38,7 +38,7 @@ def rating(person: int, item: int | str, answer: str | None, **said: Any) -> dic
     return {**RATING, "person": f"p{person}", "item": f"i{item}", "answer": answer, **said}
 
 
-def drawn(study: Study, seed: int = 0, **said: Any) -> pl.DataFrame:
+def drawn(study: PairedVotes, seed: int = 0, **said: Any) -> pl.DataFrame:
     """Votes of simulated people; tuned is the model of the study's share."""
     votes, ways, left = study.draw(np.random.default_rng(seed))
     return table(

@@ -9,8 +9,8 @@ from scipy.stats import chi2_contingency
 
 from evenhand.measures import rating_differences, rating_rates
 from evenhand.schema import DataError
+from evenhand.studies.calibration.simulators.crossed import intercept
 from tests.measures.people.laid_out import rating, table
-from tests.stats.votes.simulated import intercept
 
 
 def rated(

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand.measures import side_effect, win_rates
+from evenhand.studies.calibration.simulators.people import PairedVotes
 from tests.measures.people.laid_out import drawn, pair, table
-from tests.stats.votes.simulated import Study
 
 
 def row(found: pl.DataFrame, measure: str) -> dict[str, object]:
@@ -14,7 +14,7 @@ def row(found: pl.DataFrame, measure: str) -> dict[str, object]:
 
 
 def test_a_planted_side_is_found_and_does_not_move_a_balanced_preference() -> None:
-    votes = drawn(Study(120, share=0.6, side=1.0, person_sd=0.5), seed=1)
+    votes = drawn(PairedVotes(120, share=0.6, side=1.0, person_sd=0.5), seed=1)
     found = side_effect(votes)
     side, preferred = row(found, "side_share"), row(found, "win_rate_by_side")
     assert side["verdict"] == "left" and side["estimate"] == pytest.approx(0.72, abs=0.04)
@@ -25,7 +25,7 @@ def test_a_planted_side_is_found_and_does_not_move_a_balanced_preference() -> No
 
 def test_a_side_that_nobody_prefers_is_not_found() -> None:
     assert (
-        row(side_effect(drawn(Study(100, share=0.7, side=0.0), seed=2)), "side_share")["verdict"]
+        row(side_effect(drawn(PairedVotes(100, share=0.7, side=0.0), seed=2)), "side_share")["verdict"]
         == "not detected"
     )
 

@@ -7,8 +7,8 @@ from scipy.stats import binomtest
 
 from evenhand.measures import win_rates
 from evenhand.schema import DataError
+from evenhand.studies.calibration.simulators.people import PairedVotes
 from tests.measures.people.laid_out import drawn, pair, table
-from tests.stats.votes.simulated import Study
 
 
 def ours(found: pl.DataFrame, measure: str = "win_rate") -> dict[str, object]:
@@ -78,7 +78,7 @@ def test_a_pair_is_told_one_way_however_it_was_shown() -> None:
 
 def test_each_question_and_pair_has_its_rows_and_holm_is_over_all_of_them() -> None:
     parts = [
-        drawn(Study(40, share=share, side=0), seed, question=question, model_b=model)
+        drawn(PairedVotes(40, share=share, side=0), seed, question=question, model_b=model)
         for seed, (question, model, share) in enumerate(
             [
                 ("human", "small", 0.5),
@@ -120,7 +120,7 @@ def test_nobody_answered() -> None:
 
 
 def test_conversations_that_stand_in_several_items_make_limits_wider() -> None:
-    study = Study(60, per_item=1, share=0.5, pool=10, conversation_sd=2.0, side=0)
+    study = PairedVotes(60, per_item=1, share=0.5, pool=10, conversation_sd=2.0, side=0)
     votes, ways, _ = study.draw(np.random.default_rng(3))
     rows = [
         pair(person, item, "b" if vote else "a", b=f"t{mine}", a=f"b{theirs}")
@@ -135,7 +135,7 @@ def test_conversations_that_stand_in_several_items_make_limits_wider() -> None:
 
 
 def test_order_does_not_matter() -> None:
-    votes = drawn(Study(30, person_sd=1, item_sd=1, share=0.6))
+    votes = drawn(PairedVotes(30, person_sd=1, item_sd=1, share=0.6))
     mixed = votes.sample(fraction=1, shuffle=True, seed=1)
     for one, other in zip(win_rates(votes).rows(), win_rates(mixed).rows(), strict=True):
         assert other == pytest.approx(one) if not isinstance(one[0], str) else True

@@ -242,8 +242,8 @@ CARDS = (
             null="The same distribution of answers for all; uncorrected for several questions.",
             critique=(
                 "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
-                "it calls a fifth significant where each of 20 persons saw one model only, up to an eighth where all saw "
-                "both. It says that something differs, not what."
+                "it calls a fifth significant where each of 20 persons saw one model only, up to an eighth where all "
+                "saw both. It says that something differs, not what."
             ),
             citation=ROBBIE,
             source="ROBBIE, section on human evaluation: chi-square, p < .05",

@@ -154,8 +154,8 @@ CARDS = (
             null="0.5; two-sided exact binomial p, uncorrected; stars below .05, .01, .001.",
             critique=(
                 "Votes of one person, or on one item, are not independent: with persons who differ by 1.5 logits and "
-                "one who gave a fifth of 800 votes, nearly six of ten studies without a preference are significant. Nothing "
-                "is corrected for several pairs and questions. By its agreement two coins reach .5, and three .75."
+                "one who gave a fifth of 800 votes, nearly six of ten studies without a preference are significant. "
+                "Nothing is corrected for several pairs and questions. By its agreement two coins reach .5, three .75."
             ),
             source="ParlAI, acute_eval analysis; Smith & Williams 2021, Table 11",
             details="Ties are left out (the published form forces a choice). 61 of 100, 57.5 of 200 are significant.",

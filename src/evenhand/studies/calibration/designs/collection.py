@@ -83,6 +83,7 @@ def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
     from evenhand.studies.calibration.designs.names import name_designs
     from evenhand.studies.calibration.designs.paired_phrases import phrase_designs
+    from evenhand.studies.calibration.designs.people import people_designs
     from evenhand.studies.calibration.designs.rates import rate_designs
     from evenhand.studies.calibration.designs.replies import reply_designs
 
@@ -93,6 +94,7 @@ def _ours() -> dict[str, Design]:
         phrase_designs,
         reply_designs,
         name_designs,
+        people_designs,
         change_designs,
         counterfactual_designs,
         crossing_designs,

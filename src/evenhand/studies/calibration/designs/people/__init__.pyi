@@ -1,0 +1,1 @@
+from .judging import people_designs as people_designs

@@ -1,0 +1,5 @@
+"""Simulated people who judge: choices between two models, and ratings of texts."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

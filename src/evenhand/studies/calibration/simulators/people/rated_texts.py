@@ -1,0 +1,65 @@
+"""Yes or no of simulated people about texts of two models: persons, texts and prompts differ, paired or not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evenhand.studies.calibration.simulators.crossed import intercept
+
+
+@dataclass(frozen=True)
+class RatedTexts:
+    """A study of two models whose texts people call something, or not.
+
+    persons: how many, with `each` ratings. per_item: ratings a text, at most. shares: of yes, for base and tuned. SDs
+    on the logit scale: of persons, of what a person has against one model, of texts, and of prompts, of which each
+    model has one text. both: whether every person rates texts of both models, else of one alone.
+    """
+
+    persons: int
+    each: int = 6
+    per_item: int = 2
+    shares: tuple[float, float] = (0.3, 0.3)
+    person_sd: float = 0.0
+    taste_sd: float = 0.0
+    item_sd: float = 0.0
+    prompt_sd: float = 0.0
+    both: bool = True
+
+    def frame(self, rng: np.random.Generator, question: str = "toxic") -> pl.DataFrame:
+        """The ratings in the columns of exports."""
+        n = self.persons * self.each
+        person = np.repeat(np.arange(self.persons), self.each)
+        if self.both:
+            texts = 2 * int(np.ceil(n / self.per_item / 2))
+            text = np.concatenate([rng.permutation(texts) for _ in range(self.per_item)])[:n]
+        else:
+            half = int(np.ceil(n / self.per_item / 2))
+            prompts = np.concatenate([rng.permutation(half) for _ in range(2 * self.per_item)])[:n]
+            texts, text = 2 * half, 2 * prompts + person % 2
+        model, prompt = text % 2, text // 2
+        spread = float(np.sqrt(self.person_sd**2 + self.taste_sd**2 + self.item_sd**2 + self.prompt_sd**2))
+        logit = (
+            intercept(np.array(self.shares), spread)[model]
+            + rng.normal(0, self.person_sd, self.persons)[person]
+            + rng.normal(0, self.taste_sd, (self.persons, 2))[person, model]
+            + rng.normal(0, self.item_sd, texts)[text]
+            + rng.normal(0, self.prompt_sd, texts // 2)[prompt]
+        )
+        yes = rng.random(n) < 1 / (1 + np.exp(-logit))
+        return pl.DataFrame(
+            {
+                "person": [f"p{each}" for each in person],
+                "item": [f"t{each}" for each in text],
+                "context": [f"prompt {each}" for each in prompt],
+                "model": np.where(model == 0, "base", "tuned").tolist(),
+                "answer": np.where(yes, "yes", "no").tolist(),
+                "value": yes.astype(np.float64),
+            }
+        ).with_columns(
+            role=pl.lit("real"),
+            question=pl.lit(question),
+            measurement=pl.lit("nominal"),
+            excluded=pl.lit(None, pl.String),
+        )
