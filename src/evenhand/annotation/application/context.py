@@ -69,6 +69,8 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(style=path_of("style.css"), icon=path_of("icon.svg"))
+    environment.globals.update(
+        style=path_of("style.css"), admin_style=path_of("admin.css"), icon=path_of("icon.svg")
+    )
     environment.filters.update(shown=shown_text, paragraphs=paragraphs)
     return environment

@@ -16,7 +16,7 @@ except ImportError as error:
         "Serving a study needs FastAPI and uvicorn.", "pip install 'evenhand[annotate]'"
     ) from error
 
-from evenhand.annotation.application import pages
+from evenhand.annotation.application import admin, pages
 from evenhand.annotation.application.context import Context, context_of, templates
 from evenhand.annotation.application.patience import PatientProtocol
 from evenhand.annotation.application.protection import (
@@ -75,6 +75,7 @@ def application(
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
+    app.state.admin = admin.Memory.of(store, context.clock)
     for router in _routers():
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)
@@ -123,7 +124,7 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    return (pages.router,)
+    return (pages.router, admin.router)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -48,12 +48,13 @@ def session_of(request: Request, kind: Kind) -> Session | None:
 
 def start_session(
     request: Request, response: Response, kind: Kind, subject: str, lasts: timedelta = PERSON_LASTS
-) -> None:
-    """Give the browser a new session, and forget the one it had."""
+) -> str:
+    """Give the browser a new session, and forget the one it had; returns its token."""
     context = context_of(request)
     _forget(request, kind)
     token = people.open_session(context.store, kind, subject, context.clock(), lasts)
     _set(context, response, kind, token, lasts)
+    return token
 
 
 def end_session(request: Request, response: Response, kind: Kind) -> None:

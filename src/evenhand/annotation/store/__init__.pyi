@@ -8,6 +8,10 @@ from .administration import (
     Progress as Progress,
     Review as Review,
 )
+from .counting import (
+    Counted as Counted,
+    counted as counted,
+)
 from .failures import (
     InviteRefused as InviteRefused,
     LeaseLost as LeaseLost,

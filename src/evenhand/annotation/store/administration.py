@@ -64,6 +64,8 @@ class PersonRow:
     note: str
     code: str | None
     """Of their last unit, where each has its own."""
+    number: int = 0
+    """From 1, in the order of coming; the audit log knows them by it."""
 
 
 def progress(store: Store, now: datetime) -> Progress:
@@ -180,6 +182,7 @@ def _person_row(store: Store, row: Row[Any]) -> PersonRow:
         review=row.review,
         note=row.note,
         code=row.code if store.study.completion.per_unit_codes else None,
+        number=row.number,
     )
 
 
@@ -217,7 +220,7 @@ def review(store: Store, person: str, decision: Review | None, note: str, actor:
         lock_study(before)
         after = before.set(review=decision, note=note)
         _count_or_not(before, after)
-        _record(connection, store, actor, f"review: {decision or 'none'}", person, now, note)
+        _record(connection, store, actor, f"review: {decision or 'none'}", _in_the_log(before), now)
 
     store.transactions.write(write)
 
@@ -241,7 +244,7 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
                 passed = now
             after = before.set(blocked=None, exempt=True, passed_at=passed, state=_state(before, passed))
         _count_or_not(before, after)
-        _record(connection, store, actor, "block" if blocked else "unblock", person, now)
+        _record(connection, store, actor, "block" if blocked else "unblock", _in_the_log(before), now)
 
     store.transactions.write(write)
 
@@ -260,6 +263,11 @@ def _state(at: Visit, passed: datetime | None) -> str:
     return "working" if "work" in kinds else "agreed"
 
 
+def _in_the_log(at: Visit) -> str:
+    """A person's number, not the pseudonym: lines stay when people withdraw, and numbers stand in no export."""
+    return f"person {at.person.number}"
+
+
 def _count_or_not(before: Visit, after: Visit) -> None:
     if before.counts and not after.counts:
         slots.give_back(after)
@@ -275,6 +283,12 @@ def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:
         _record(connection, store, actor, "pause" if paused else "go on", store.study.name, now)
 
     store.transactions.write(write)
+
+
+def is_paused(store: Store) -> bool:
+    """Whether nobody gets a new unit now."""
+    query = select(studies.c.paused).where(studies.c.id == store.key)
+    return bool(store.transactions.read(lambda connection: connection.execute(query).scalar_one()))
 
 
 def set_account(store: Store, name: str, password_hash: str) -> None:
@@ -299,6 +313,12 @@ def account(store: Store, name: str) -> str | None:
     """The hash of an admin's password; None if there is none of that name."""
     query = select(accounts.c.password).where(accounts.c.study_id == store.key, accounts.c.name == name)
     return store.transactions.read(lambda connection: connection.execute(query).scalar_one_or_none())
+
+
+def has_account(store: Store) -> bool:
+    """Whether the study has an admin's account yet."""
+    query = select(accounts.c.id).where(accounts.c.study_id == store.key).limit(1)
+    return store.transactions.read(lambda connection: connection.execute(query).first() is not None)
 
 
 def record(store: Store, actor: str, action: str, subject: str, now: datetime, detail: str = "") -> None:

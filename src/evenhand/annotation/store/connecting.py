@@ -126,11 +126,11 @@ _EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
 def shown(address: str | Path) -> str:
     """An address for messages, without a password."""
     url = url_of(address)
-    return (
-        str(url.database)
-        if url.get_backend_name() == "sqlite"
-        else url.set(drivername="postgresql").render_as_string()
-    )
+    return str(url.database) if url.get_backend_name() == "sqlite" else _without_password(url)
+
+
+def _without_password(url: URL) -> str:
+    return url.set(drivername="postgresql").difference_update_query(["password"]).render_as_string()
 
 
 def unreachable(address: str | Path, error: exc.DBAPIError) -> DataError:

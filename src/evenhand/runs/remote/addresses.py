@@ -6,8 +6,8 @@ from pathlib import Path
 from evenhand.schema import UsageError
 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.IGNORECASE | re.DOTALL)
-NO_STORE = frozenset({"http", "https", "ray"})
-"""What such an address names is asked over the network, and nothing is written there."""
+NO_STORE = frozenset({"http", "https", "ray", "postgres", "postgresql", "postgresql+psycopg"})
+"""What such an address names is asked over the network, and holds no files of ours."""
 
 
 def is_store_address(place: Path | str) -> bool:

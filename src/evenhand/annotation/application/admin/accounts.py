@@ -1,0 +1,140 @@
+"""Accounts of admins: passwords as Argon2id hashes, the first of which only opens the page where another is chosen."""
+
+import secrets
+import threading
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from evenhand.annotation.store import Store, administration
+from evenhand.schema import UsageError
+
+MINIMUM, MAXIMUM = 12, 128
+"""Characters of a password."""
+FIRST_LASTS = timedelta(days=7)
+"""After which a password that was printed opens nothing."""
+FIRST_NAME = "admin"
+LONGEST_NAME = 60
+LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+"""Of passwords made here: none that is read for another."""
+FIRST = "first "
+"""Before a hash: printed, not chosen; then come the time it ends and the hash itself."""
+COMMON = (
+    "password",
+    "passwort",
+    "qwertyuiop",
+    "1234567890",
+    "letmein",
+    "iloveyou",
+    "evenhand",
+    "administrator",
+)
+"""A password that is one of these, repeated, or with little around it, is among the first that are tried."""
+
+# 19 MiB and two passes, the least that OWASP's password storage cheat sheet names; a login takes some 30 ms.
+_hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
+_at_once = threading.BoundedSemaphore(2)
+"""Hashes that are computed at the same time: a flood of logins must not take the memory."""
+_nobody = _hasher.hash(secrets.token_urlsafe(16))
+"""Held against where there is no such account, which then takes as long as a wrong password."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """A name and password that belong together."""
+
+    name: str
+    must_choose: bool
+    """Whether the password was printed, and another has to be chosen before anything else."""
+
+
+def check_password(password: str, name: str) -> None:
+    """Raise UsageError for a password that is too short, too long, or among the first that are tried."""
+    normal = _normal(password)
+    if len(normal) < MINIMUM:
+        raise UsageError(f"A password has {MINIMUM} characters or more.", "A sentence of four words will do.")
+    if len(normal) > MAXIMUM:
+        raise UsageError(f"A password has {MAXIMUM} characters at most.", "Choose a shorter one.")
+    rest = normal.casefold()
+    for common in (*COMMON, name.casefold()):
+        rest = rest.replace(common, "")
+    if len(set(normal)) < 5 or len(rest) < 5 or _is_a_row(normal.casefold()):
+        raise UsageError("This password is among the first that somebody would try.", "Choose another.")
+
+
+def set_password(store: Store, name: str, password: str, actor: str, now: datetime) -> None:
+    """Make an account, or give it another password: all its sessions end, and the audit log says who did it.
+
+    Raises UsageError for a name or password that will not do.
+    """
+    if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()):
+        raise UsageError(
+            f"{name[:LONGEST_NAME]!r} is no name for an account.", f"1 to {LONGEST_NAME} letters and digits."
+        )
+    check_password(password, name)
+    administration.set_account(store, name, _hash(password))
+    administration.record(store, actor, "password set", name, now)
+
+
+def first_account(store: Store, now: datetime) -> str | None:
+    """Make the account `admin` if there is no account yet; its password, which is nowhere else, or None."""
+    if administration.has_account(store):
+        return None
+    password = "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(4))
+    ends = (now + FIRST_LASTS).isoformat()
+    administration.set_account(store, FIRST_NAME, f"{FIRST}{ends} {_hash(password)}")
+    administration.record(store, "command line", "first account", FIRST_NAME, now)
+    return password
+
+
+def check_login(store: Store, name: str, password: str, now: datetime) -> Login | None:
+    """Whose name and password these are; None, after the same time, if the name is unknown or the password wrong."""
+    stored = administration.account(store, name) if len(name) <= LONGEST_NAME else None
+    first, ends, hashed = _parts(stored)
+    right = _verified(hashed, password)
+    if not right or (ends is not None and now >= ends):
+        return None
+    return Login(name, first)
+
+
+def must_choose(store: Store, name: str) -> bool:
+    """Whether an account still has the password that was printed."""
+    return _parts(administration.account(store, name))[0]
+
+
+def _parts(stored: str | None) -> tuple[bool, datetime | None, str]:
+    if stored is None:
+        return False, None, _nobody
+    if stored.startswith(FIRST):
+        ends, _, hashed = stored.removeprefix(FIRST).partition(" ")
+        return True, datetime.fromisoformat(ends), hashed
+    return False, None, stored
+
+
+def _hash(password: str) -> str:
+    with _at_once:
+        return _hasher.hash(_normal(password))
+
+
+def _verified(hashed: str, password: str) -> bool:
+    try:
+        with _at_once:
+            matches = _hasher.verify(hashed, _normal(password[: 4 * MAXIMUM]))
+    except (VerificationError, InvalidHashError):
+        return False
+    return matches and hashed is not _nobody
+
+
+def _normal(password: str) -> str:
+    # the same letters typed on another keyboard may be other code points
+    return unicodedata.normalize("NFKC", password)
+
+
+def _is_a_row(password: str) -> bool:
+    """abcdefghijkl, 999888777666: each character beside the one before it."""
+    steps = [abs(ord(after) - ord(before)) for before, after in pairwise(password)]
+    return sum(step <= 1 for step in steps) > 0.7 * len(steps)

@@ -1,0 +1,105 @@
+"""How far people agree so far, and how often each side of a pair is chosen."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.annotation.definition import Choice, FreeText, Likert, Marks, PairChoice, Question
+from evenhand.annotation.store import Counted
+from evenhand.stats import Interval, MeasurementLevel, krippendorff_alpha, wilson_interval
+
+RESAMPLES = 500
+"""Of units, for the interval: less than in the analysis, since it is computed again and again."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement on one question so far."""
+
+    question: str
+    alpha: Interval | None
+    """Krippendorff's, over items with two votes or more."""
+    level: MeasurementLevel | None
+    why_not: str | None
+    """Why there is no number, or no interval."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How often the left one of a pair was chosen."""
+
+    question: str
+    left: int
+    chosen: int
+    """Left or right; ties are not among them."""
+    share: tuple[float, float] | None
+    """Limits of the left one's share (Wilson, 95 %), as if each choice were another person's."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """What the votes say so far."""
+
+    agreements: tuple[Agreement, ...]
+    sides: tuple[Sides, ...]
+    votes: int
+
+
+def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:
+    """Agreement and sides.
+
+    questions: of the study. votes: those that count so far, of real items.
+    """
+    by_question: dict[str, list[Counted]] = defaultdict(list)
+    for vote in votes:
+        by_question[vote.question].append(vote)
+    return Live(
+        tuple(_agreement(question, by_question[question.id]) for question in questions),
+        tuple(_sides(q.id, by_question[q.id]) for q in questions if isinstance(q, PairChoice)),
+        len(votes),
+    )
+
+
+def _agreement(question: Question, votes: Sequence[Counted]) -> Agreement:
+    if isinstance(question, FreeText):
+        return Agreement(question.id, None, None, "free texts have no agreement")
+    if isinstance(question, Marks):
+        return Agreement(question.id, None, None, "marks are compared turn by turn in the analysis")
+    level, value = _scale(question)
+    ratings: dict[str, list[float]] = defaultdict(list)
+    for vote in votes:
+        if vote.answer is not None:
+            ratings[vote.item].append(value(vote.answer))
+    several = [given for given in ratings.values() if len(given) > 1]
+    if not several:
+        return Agreement(question.id, None, level, "no item has two votes yet")
+    table = np.full((max(map(len, several)), len(several)), np.nan)
+    for unit, given in enumerate(several):
+        table[: len(given), unit] = given
+    alpha = krippendorff_alpha(table, level, resamples=RESAMPLES)
+    if math.isnan(alpha.estimate):
+        return Agreement(question.id, None, level, "everybody gave the same answer to everything")
+    why = "too few yet for an interval" if math.isnan(alpha.low) else None
+    return Agreement(question.id, alpha, level, why)
+
+
+def _scale(question: PairChoice | Choice | Likert) -> tuple[MeasurementLevel, Callable[[str], float]]:
+    """How two answers differ, and the number of an answer."""
+    if isinstance(question, Likert):
+        return "interval", float
+    if isinstance(question, PairChoice):
+        return "nominal", {"a": 0.0, "b": 1.0, "tie": 2.0}.__getitem__
+    places = {option.id: float(place) for place, option in enumerate(question.options)}
+    return "ordinal" if question.ordered else "nominal", places.__getitem__
+
+
+def _sides(question: str, votes: Sequence[Counted]) -> Sides:
+    chosen = [vote for vote in votes if vote.answer in ("a", "b")]
+    left = sum(vote.answer == vote.left for vote in chosen)
+    if not chosen:
+        return Sides(question, 0, 0, None)
+    low, high = wilson_interval(left, len(chosen))
+    return Sides(question, left, len(chosen), (float(low), float(high)))

@@ -1,0 +1,130 @@
+"""Logging in and out, choosing a password, and showing it again before what cannot be undone."""
+
+from math import ceil
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from evenhand.annotation.application.admin.accounts import Login, check_login, must_choose, set_password
+from evenhand.annotation.application.admin.memory import memory_of
+from evenhand.annotation.application.admin.sessions import ACCOUNT, LOGIN, admin_of, log_in, log_out
+from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.protection import Form, Refused
+from evenhand.annotation.application.sessions import (
+    Session,
+    client_of,
+    form_of,
+    form_token,
+    single,
+    visitor_of,
+)
+from evenhand.annotation.store import administration
+from evenhand.schema import UsageError
+
+WRONG = "Name and password do not belong together."
+
+
+def ask(request: Request) -> Response:
+    """The form of the login."""
+    if admin_of(request) is not None:
+        return RedirectResponse("/admin", 303)
+    return _login_page(request, None, 200)
+
+
+def enter(request: Request) -> Response:
+    """Let an admin in."""
+    form = form_of(request, visitor_of(request))
+    name = single(form, "name")
+    login = checked_login(request, name, single(form, "password"), "login")
+    if login is None:
+        return _login_page(request, WRONG, 403)
+    response = RedirectResponse(ACCOUNT if login.must_choose else "/admin", 303)
+    log_in(request, response, login.name)
+    return response
+
+
+def leave(request: Request, session: Session) -> Response:
+    """End the session."""
+    form_of(request, session)
+    context = context_of(request)
+    administration.record(context.store, session.subject, "logged out", session.subject, context.clock())
+    response = RedirectResponse(LOGIN, 303)
+    log_out(request, response)
+    return response
+
+
+def account(request: Request, session: Session) -> Response:
+    """The form for another password."""
+    return _account_page(request, session, None, 200)
+
+
+def change_password(request: Request, session: Session) -> Response:
+    """Another password: every session of the account ends, and this browser gets a new one."""
+    context = context_of(request)
+    form = form_of(request, session)
+    if checked_login(request, session.subject, single(form, "password"), "another password") is None:
+        return _account_page(request, session, "The password you have now is another one.", 403)
+    chosen = single(form, "chosen")
+    if chosen != single(form, "again"):
+        return _account_page(request, session, "The new password was typed in two ways.", 422)
+    if chosen == single(form, "password"):
+        return _account_page(request, session, "The new password is the one you have now.", 422)
+    try:
+        set_password(context.store, session.subject, chosen, session.subject, context.clock())
+    except UsageError as error:
+        return _account_page(request, session, f"{error.message} {error.hint or ''}", 422)
+    response = RedirectResponse("/admin", 303)
+    log_in(request, response, session.subject)
+    return response
+
+
+def checked_login(request: Request, name: str, password: str, why: str) -> Login | None:
+    """Whose name and password these are, with a line in the audit log; None if they do not belong together.
+
+    why: the password is asked for, as the log says it. Raises Refused (429) while name or network have to wait.
+    """
+    context = context_of(request)
+    slowing, now, client = memory_of(request).slowing, context.clock(), client_of(request)
+    wait = slowing.begin(name, client, now)
+    if wait > 0:
+        raise Refused(
+            429,
+            "Too many wrong passwords",
+            f"Please wait {ceil(wait)} seconds, then go back and try again. Each further wrong one takes longer.",
+            wait=wait,
+        )
+    login = check_login(context.store, name, password, now)
+    what = "password wrong" if login is None else "password right"
+    administration.record(context.store, name[:60], what, why, now, client)
+    if login is not None:
+        slowing.succeeded(name, client)
+    return login
+
+
+def confirmed(request: Request, session: Session, form: Form) -> None:
+    """Raise Refused unless the form holds the admin's password: asked again before data are deleted."""
+    if checked_login(request, session.subject, single(form, "password"), "deletion") is None:
+        raise Refused(403, "This is not your password", "Nothing was changed. Go back and try again.")
+
+
+def _login_page(request: Request, wrong: str | None, status: int) -> Response:
+    cookies = Response()
+    visitor = visitor_of(request, cookies)
+    page = context_of(request).page(
+        "admin_login.html.j2", status=status, form_token=form_token(request, visitor), wrong=wrong
+    )
+    for cookie in cookies.headers.getlist("set-cookie"):
+        page.headers.append("set-cookie", cookie)
+    return page
+
+
+def _account_page(request: Request, session: Session, wrong: str | None, status: int) -> Response:
+    context = context_of(request)
+    return context.page(
+        "admin_account.html.j2",
+        status=status,
+        form_token=form_token(request, session),
+        admin=session.subject,
+        wrong=wrong,
+        must=must_choose(context.store, session.subject),
+    )

@@ -1,0 +1,46 @@
+"""The export as a file to download."""
+
+import tempfile
+from pathlib import Path
+
+from fastapi import Request, Response
+from fastapi.responses import FileResponse
+from starlette.background import BackgroundTask
+
+from evenhand.annotation.application.admin.showing import admin_page
+from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.exports import write_export
+from evenhand.annotation.store import administration
+
+KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+
+
+def choose(request: Request, session: Session) -> Response:
+    """What an export is, and a button for each kind."""
+    return admin_page(request, session, "admin_export.html.j2")
+
+
+def download(request: Request, session: Session) -> Response:
+    """All answers as a file; it is written whole first, so that a download is never half of one."""
+    context = context_of(request)
+    kind = single(form_of(request, session), "kind")
+    if kind not in KINDS:
+        raise Refused(400, "There is no such export", "Please go back and choose one.")
+    now = context.clock()
+    folder = tempfile.TemporaryDirectory(prefix="evenhand-export-")
+    try:
+        name = f"{context.store.study.name}-{now:%Y%m%d-%H%M}.{kind}"
+        file = write_export(context.store, Path(folder.name) / name)
+        administration.record(context.store, session.subject, "exported", name, now)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(
+        file,
+        media_type=KINDS[kind],
+        filename=name,
+        content_disposition_type="attachment",
+        background=BackgroundTask(folder.cleanup),
+    )

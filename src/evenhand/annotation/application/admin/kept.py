@@ -1,0 +1,63 @@
+"""Numbers that take longer than a page may: computed in a thread beside it, and shown until there are new ones."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+REST = 30.0
+"""So many times as long as computing took, numbers are kept at least: looking again and again costs little."""
+log = logging.getLogger("evenhand.annotation")
+
+
+class Kept(Generic[T]):
+    """What a function returned last, and how old it is; the function is called by one thread at a time."""
+
+    def __init__(
+        self, compute: Callable[[], T], *, fresh: float = 0.0, clock: Callable[[], float] = time.monotonic
+    ):
+        self.compute = compute
+        self.fresh = fresh
+        """Seconds for which numbers are shown again before new ones are computed."""
+        self.clock = clock
+        self._lock = threading.Lock()
+        self._last: tuple[float, float, T] | None = None  # when it began, how long it took, what came of it
+        self._under_way: threading.Thread | None = None
+
+    def look(self, patience: float) -> tuple[T | None, float]:
+        """What there is, and how many seconds old it is; None while the first is computed.
+
+        patience: seconds to wait for something new, where what there is is no longer fresh.
+        """
+        with self._lock:
+            if self._under_way is None and self._is_stale():
+                self._under_way = threading.Thread(target=self._compute, daemon=True, name="kept")
+                self._under_way.start()
+            under_way = self._under_way
+        if under_way is not None:
+            under_way.join(patience)
+        with self._lock:
+            return (None, math.inf) if self._last is None else (self._last[2], self.clock() - self._last[0])
+
+    def _is_stale(self) -> bool:
+        if self._last is None:
+            return True
+        began, took, _ = self._last
+        # what is computed within a page's time may be new on each
+        kept = max(self.fresh, REST * took if took > 0.02 else 0.0)
+        return self.clock() - began >= kept
+
+    def _compute(self) -> None:
+        began, start = self.clock(), time.monotonic()
+        try:
+            found = self.compute()
+            with self._lock:
+                self._last = began, time.monotonic() - start, found
+        except Exception:
+            log.exception("numbers of the overview could not be computed")
+        finally:
+            with self._lock:
+                self._under_way = None

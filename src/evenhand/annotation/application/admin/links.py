@@ -1,0 +1,76 @@
+"""Links that let people in: made, seen, revoked."""
+
+from datetime import timedelta
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from evenhand.annotation.application.admin.showing import admin_page, asked_part, part_of
+from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.protection import Form
+from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.store import administration, people
+
+EACH = 50
+MOST_MADE, MOST_USES, MOST_DAYS = 1000, 100_000, 3650
+LONGEST_NOTE = 200
+
+
+def links(request: Request, session: Session) -> Response:
+    """All links, the last made first."""
+    return _page(request, session, asked_part(request), None, 200)
+
+
+def make(request: Request, session: Session) -> Response:
+    """New links."""
+    context = context_of(request)
+    form = form_of(request, session)
+    number = _whole(form, "number", 1, MOST_MADE)
+    uses = _whole(form, "uses", 0, MOST_USES)
+    days = _whole(form, "days", 0, MOST_DAYS) if single(form, "days").strip() else 0
+    note = single(form, "note").strip()
+    if number is None or uses is None or days is None or len(note) > LONGEST_NOTE:
+        wrong = (
+            f"Nothing was made. 1 to {MOST_MADE:,} links; 0 (any number) to {MOST_USES:,} people each; up to "
+            f"{MOST_DAYS:,} days; a note of up to {LONGEST_NOTE} characters."
+        )
+        return _page(request, session, 1, wrong, 422)
+    now = context.clock()
+    lasts = timedelta(days=days) if days else None
+    people.make_invites(context.store, number, now, uses=uses or None, note=note, lasts=lasts)
+    administration.record(context.store, session.subject, "invites made", str(number), now, note)
+    return RedirectResponse("/admin/links", 303)
+
+
+def revoke(request: Request, session: Session) -> Response:
+    """From now on a link lets nobody in."""
+    context = context_of(request)
+    invite = single(form_of(request, session), "invite")
+    people.revoke(context.store, invite)
+    administration.record(context.store, session.subject, "invite revoked", invite[:100], context.clock())
+    return RedirectResponse("/admin/links", 303)
+
+
+def _page(request: Request, session: Session, number: int, wrong: str | None, status: int) -> Response:
+    context = context_of(request)
+    made = people.invites(context.store)[::-1]
+    shown = made[(number - 1) * EACH : number * EACH]
+    origin = context.address.origin
+    return admin_page(
+        request,
+        session,
+        "admin_links.html.j2",
+        status=status,
+        wrong=wrong,
+        now=context.clock(),
+        total=len(made),
+        links=[(one, f"{origin}/i/{context.signatures.invite_token(one.id)}") for one in shown],
+        part=part_of("/admin/links", number, each=EACH, total=len(made)),
+    )
+
+
+def _whole(form: Form, name: str, low: int, high: int) -> int | None:
+    text = single(form, name).strip()
+    if not (text.isascii() and text.isdecimal() and len(text) <= 6):
+        return None
+    return int(text) if low <= int(text) <= high else None

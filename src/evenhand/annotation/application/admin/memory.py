@@ -1,0 +1,50 @@
+"""What the admin's pages keep in the memory of the process: failed logins, numbers as last computed, items by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from fastapi import Request
+
+from evenhand.annotation.application.admin.agreement import Live, live
+from evenhand.annotation.application.admin.kept import Kept
+from evenhand.annotation.application.admin.slowing import Slowing
+from evenhand.annotation.definition import Item
+from evenhand.annotation.store import Progress, Store, administration, counted
+
+FRESH = 10.0
+"""Seconds for which agreement is shown again before it is computed anew."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One application's own; gone with the process."""
+
+    store: Store
+    live: Kept[Live]
+    progress: Kept[Progress]
+    slowing: Slowing = field(default_factory=Slowing)
+
+    @classmethod
+    def of(cls, store: Store, clock: Callable[[], datetime]) -> "Memory":
+        """The memory of an application that begins."""
+        return cls(
+            store,
+            Kept(lambda: live(store.study.questions, counted(store)), fresh=FRESH),
+            Kept(lambda: administration.progress(store, clock())),
+        )
+
+    @cached_property
+    def items(self) -> Mapping[str, Item]:
+        """All items by name, gold and practice among them."""
+        study = self.store.study
+        practice = study.onboarding.items if study.onboarding else ()
+        return {item.id: item for item in (*study.items, *study.hidden.gold, *practice)}
+
+
+def memory_of(request: Request) -> Memory:
+    """The memory of the application that a request came to."""
+    memory = request.app.state.admin
+    assert isinstance(memory, Memory)
+    return memory

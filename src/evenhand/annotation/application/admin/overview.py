@@ -1,0 +1,47 @@
+"""The first page: how far the study is, how well people agree, which sides they choose; and the pause."""
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from evenhand.annotation.application.admin.memory import memory_of
+from evenhand.annotation.application.admin.showing import admin_page
+from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.store import administration
+
+PATIENCE = 0.03
+"""Seconds that the page waits for new numbers before it shows the last ones."""
+LONGEST = 30.0
+
+
+def overview(request: Request, session: Session) -> Response:
+    """How far the study is."""
+    context = context_of(request)
+    memory = memory_of(request)
+    live, seconds = memory.live.look(PATIENCE)
+    progress, _ = memory.progress.look(PATIENCE)
+    if progress is None:  # the first time it is waited for
+        progress, _ = memory.progress.look(LONGEST)
+    if progress is None:
+        raise Refused(503, "The database is busy", "Please wait a moment, then reload the page.")
+    return admin_page(
+        request,
+        session,
+        "admin_overview.html.j2",
+        progress=progress,
+        paused=administration.is_paused(context.store),
+        questions={question.id: question.text for question in context.store.study.questions},
+        live=live,
+        seconds=seconds,
+    )
+
+
+def pause(request: Request, session: Session) -> Response:
+    """Give out nothing new, or go on."""
+    context = context_of(request)
+    wanted = single(form_of(request, session), "paused")
+    if wanted not in ("yes", "no"):
+        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+    administration.pause(context.store, wanted == "yes", session.subject, context.clock())
+    return RedirectResponse("/admin", 303)

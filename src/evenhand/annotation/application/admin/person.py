@@ -1,0 +1,137 @@
+"""One person: what they said about which texts, which rules they break, and what the admin may do about it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from evenhand.annotation.application.admin.entering import confirmed
+from evenhand.annotation.application.admin.memory import memory_of
+from evenhand.annotation.application.admin.showing import admin_page, asked_part, part_of
+from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.protection import Form, Refused
+from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.definition import Item
+from evenhand.annotation.quality import broken_rules
+from evenhand.annotation.store import PersonRow, administration, sittings
+from evenhand.schema import VOTES
+
+EACH = 10
+"""Showings of a page."""
+LONGEST_NOTE = 2000
+DECISIONS = {"accept": "accepted", "reject": "rejected", "none": None}
+
+
+@dataclass(frozen=True)
+class Showing:
+    """One item as it was shown, or one block of the survey, with all answers to it."""
+
+    item: Item | None
+    role: str
+    left: str | None
+    seconds: float | None
+    answered: Any
+    answers: tuple[dict[str, Any], ...]
+    """Rows of VOTES."""
+
+
+def person(request: Request, session: Session) -> Response:
+    """The page of one person."""
+    context = context_of(request)
+    who = _known(request)
+    rows = list(administration.votes(context.store, person=who.person))
+    frame = pl.DataFrame(rows, schema=dict(VOTES))
+    showings = _showings(rows, memory_of(request).items)
+    number = asked_part(request)
+    return admin_page(
+        request,
+        session,
+        "admin_person.html.j2",
+        person=who,
+        broken=broken_rules(frame, context.store.study.rules),
+        questions={question.id: question for question in context.store.study.questions},
+        total=len(showings),
+        showings=showings[(number - 1) * EACH : number * EACH],
+        first=(number - 1) * EACH + 1,
+        part=part_of(f"/admin/people/{who.person}", number, each=EACH, total=len(showings)),
+    )
+
+
+def review(request: Request, session: Session) -> Response:
+    """Accept or reject a person's work, or take that back."""
+    context = context_of(request)
+    who, form = _known(request), form_of(request, session)
+    decision, note = single(form, "decision"), single(form, "note").strip()
+    if decision not in DECISIONS:
+        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+    if len(note) > LONGEST_NOTE:
+        raise Refused(
+            422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most."
+        )
+    administration.review(
+        context.store, who.person, DECISIONS[decision], note, session.subject, context.clock()
+    )
+    return _back(who)
+
+
+def block(request: Request, session: Session) -> Response:
+    """Give a person nothing more, or let them go on."""
+    context = context_of(request)
+    who, form = _known(request), form_of(request, session)
+    blocked = _yes_or_no(form, "blocked")
+    administration.block(context.store, who.person, blocked, session.subject, context.clock())
+    return _back(who)
+
+
+def withdraw(request: Request, session: Session) -> Response:
+    """Delete a person and everything they said, after the password was shown again."""
+    context = context_of(request)
+    who, form = _known(request), form_of(request, session)
+    confirmed(request, session, form)
+    now = context.clock()
+    sittings.withdraw(context.store, who.person, now)
+    administration.record(context.store, session.subject, "withdrew somebody", "", now)
+    return RedirectResponse("/admin/people", 303)
+
+
+def _known(request: Request) -> PersonRow:
+    name = str(request.path_params["person"])[:100]
+    _, rows = administration.persons(context_of(request).store, search=name, limit=50)
+    for row in rows:
+        if row.person == name:
+            return row
+    raise Refused(
+        404, "There is nobody of this name", "They may have withdrawn; then nothing of theirs is here."
+    )
+
+
+def _back(who: PersonRow) -> Response:
+    return RedirectResponse(f"/admin/people/{who.person}", 303)
+
+
+def _yes_or_no(form: Form, name: str) -> bool:
+    said = single(form, name)
+    if said not in ("yes", "no"):
+        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+    return said == "yes"
+
+
+def _showings(rows: Iterable[dict[str, Any]], items: Mapping[str, Item]) -> list[Showing]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["presentation"], []).append(row)
+    return [
+        Showing(
+            items.get(first["item"]) if first["item"] else None,
+            first["role"],
+            first["shown_left"],
+            first["seconds"],
+            first["answered_at"],
+            tuple(answers),
+        )
+        for answers in found.values()
+        for first in answers[:1]
+    ]

@@ -1,0 +1,118 @@
+"""Who is logged in: an admin's session ends when it was idle for long, after half a day, or at the way out."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from itsdangerous import Signer
+
+from evenhand.annotation.application.admin.accounts import must_choose
+from evenhand.annotation.application.context import Context, context_of
+from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.sessions import (
+    Session,
+    end_session,
+    session_of,
+    start_session,
+)
+
+LASTS = timedelta(hours=12)
+"""However much it is used."""
+IDLE = timedelta(minutes=30)
+"""Without a request."""
+STAMPED_ANEW = timedelta(minutes=1)
+LOGIN, ACCOUNT, LOGOUT = "/admin/login", "/admin/account", "/admin/logout"
+
+Endpoint = Callable[[Request, Session], Response]
+"""A page or an action of the admin; path parameters are found in the request."""
+
+
+def private(endpoint: Endpoint) -> Callable[[Request], Response]:
+    """An endpoint that answers nobody without a session, and little to who has not chosen a password yet."""
+
+    def answered(request: Request) -> Response:
+        context = context_of(request)
+        session = admin_of(request)
+        if session is None:
+            if request.method != "GET":
+                raise Refused(403, "You are not logged in", "Nothing was changed. Log in, and try again.")
+            return RedirectResponse(LOGIN, 303)
+        own = request.url.path in (ACCOUNT, LOGOUT)
+        if not own and must_choose(context.store, session.subject):
+            return RedirectResponse(ACCOUNT, 303)
+        response = endpoint(request, session)
+        if request.url.path != LOGOUT and "set-cookie" not in response.headers:
+            _stamp_if_old(request, response, session)
+        return response
+
+    return answered
+
+
+def admin_of(request: Request) -> Session | None:
+    """The session of the admin who asks; one that was idle for too long is ended."""
+    context = context_of(request)
+    session = session_of(request, "admin")
+    if session is None:
+        return None
+    seen = _seen(request, session)
+    if seen is None or context.clock() - seen > IDLE:
+        end_session(request, Response(), "admin")
+        return None
+    return session
+
+
+def log_in(request: Request, response: Response, name: str) -> None:
+    """Begin a session of its own for who has shown the password; one that the browser had is forgotten."""
+    token = start_session(request, response, "admin", name, LASTS)
+    _stamp(context_of(request), response, token)
+
+
+def log_out(request: Request, response: Response) -> None:
+    """End the session, here and in the browser."""
+    end_session(request, response, "admin")
+    context = context_of(request)
+    response.delete_cookie(
+        _name(context), path="/", secure=context.address.secure, httponly=True, samesite="lax"
+    )
+
+
+def _seen(request: Request, session: Session) -> datetime | None:
+    """When the session was used last, as far as a stamp of ours says; it is worth nothing with another session."""
+    moment, _, signature = request.cookies.get(_name(context_of(request)), "").partition(".")
+    signer = _signer(context_of(request))
+    if not moment.isdecimal() or len(moment) > 12 or not moment.isascii():
+        return None
+    if not signer.verify_signature(f"{session.token}.{moment}", signature):
+        return None
+    return datetime.fromtimestamp(int(moment), UTC)
+
+
+def _stamp_if_old(request: Request, response: Response, session: Session) -> None:
+    context = context_of(request)
+    seen = _seen(request, session)
+    if seen is None or context.clock() - seen > STAMPED_ANEW:
+        _stamp(context, response, session.token)
+
+
+def _stamp(context: Context, response: Response, token: str) -> None:
+    moment = str(int(context.clock().timestamp()))
+    signature = _signer(context).get_signature(f"{token}.{moment}").decode()
+    response.set_cookie(
+        _name(context),
+        f"{moment}.{signature}",
+        max_age=int(IDLE.total_seconds()),
+        path="/",
+        secure=context.address.secure,
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def _signer(context: Context) -> Signer:
+    return Signer(context.store.secret, salt="evenhand.admin.seen", digest_method=hashlib.sha256)
+
+
+def _name(context: Context) -> str:
+    return f"{'__Host-' if context.address.secure else ''}evenhand-seen-{context.store.study.name}"

@@ -1,0 +1,98 @@
+"""What STUDY may be on the command line: a study file, the database beside it, or a server's address."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from evenhand.schema import UsageError, is_file
+
+if TYPE_CHECKING:
+    from evenhand.annotation import Store
+
+DATABASE = "EVENHAND_ANNOTATE_DATABASE"
+"""Where the database is, if no flag says so: an address with a password belongs here and not on a command line."""
+SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
+STUDY_FILES = (".yaml", ".yml")
+NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "itsdangerous", "python_multipart")
+
+
+def need_annotate() -> None:
+    """Raise UsageError where the extra `annotate` is not installed; nothing of it is imported."""
+    missing = [package for package in NEEDED if find_spec(package) is None]
+    if missing:
+        raise UsageError(
+            f"Serving and storing studies needs {', '.join(missing)}, not installed here.",
+            "Install it: pip install 'evenhand[annotate]'",
+        )
+
+
+def is_server(address: str) -> bool:
+    """Whether a database is named by a server's address, and not by a file.
+
+    >>> is_server("postgresql://judge@db/studies"), is_server("studies/regard.sqlite")
+    (True, False)
+    """
+    return urlsplit(address).scheme.lower() in SERVERS
+
+
+def is_study_file(place: str) -> bool:
+    """Whether STUDY names a study file."""
+    return not is_server(place) and Path(place).suffix.lower() in STUDY_FILES
+
+
+def database_of(study: Path, database: str | None) -> str:
+    """Where a study file's database is: what the flag says, else the environment, else NAME.sqlite beside it."""
+    named = database or os.environ.get(DATABASE)
+    if not named:
+        return str(study.with_suffix(".sqlite"))
+    if "://" in named and not is_server(named):
+        raise UsageError(
+            f"{without_password(named)} is no database that evenhand knows.",
+            "A file, or postgresql://USER@HOST/NAME.",
+        )
+    return named
+
+
+def opened(study: str, name: str | None = None, database: str | None = None) -> "Store":
+    """The database that STUDY stands for, open.
+
+    study: a study file, a file of SQLite or postgresql://... name: of the study, where a database holds several.
+    database: of a study file, if it does not lie beside it. Raises UsageError, DataError.
+    """
+    need_annotate()
+    from evenhand.annotation import open_store, read_study
+
+    if not is_study_file(study):
+        if database:
+            raise UsageError(
+                "--database belongs to a study file, and STUDY is a database already.", "Leave one out."
+            )
+        return open_store(_there(study, f"evenhand annotate {study}"), name)
+    defined = read_study(study).name
+    if name not in (None, defined):
+        raise UsageError(
+            f"{study} is the study {defined!r}, and --study says {name!r}.", "Leave out --study."
+        )
+    where = database_of(Path(study), database)
+    return open_store(_there(where, f"evenhand annotate {study} --no-serve"), defined)
+
+
+def without_password(address: str) -> str:
+    """A database's address as it may be shown.
+
+    >>> without_password("postgresql://judge:secret@db:5432/studies?password=secret")
+    'postgresql://judge@db:5432/studies'
+    """
+    if "://" not in address:
+        return address
+    parts = urlsplit(address)
+    user, at, host = parts.netloc.rpartition("@")
+    return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{host}", parts.path, "", ""))
+
+
+def _there(database: str, begin: str) -> str:
+    if not is_server(database) and not is_file(Path(database)):
+        raise UsageError(f"There is no database {database} yet.", f"Begin it: {begin}")
+    return database
