@@ -99,6 +99,7 @@ def filled(store: Store, begun: datetime) -> None:
                 units=3,
                 votes=30,
                 broken=[],
+                exempt=False,
                 note="",
             )
             for n in range(1, who + 1)

@@ -81,7 +81,7 @@ def test_a_forged_form_changes_nothing(
         ({}, {}),
         ({"form_token": ""}, {}),
         ({"form_token": theirs}, {}),
-        ({"form_token": ours[:-1] + ("A" if ours[-1] != "A" else "B")}, {}),
+        ({"form_token": ("A" if ours[0] != "A" else "B") + ours[1:]}, {}),
         ({"form_token": ours}, {"Origin": "https://evil.example"}),
         ({"form_token": ours}, {"Origin": "null"}),
         ({"form_token": ours}, {"Origin": f"{ADDRESS}.evil.example"}),

@@ -19,7 +19,7 @@ from evenhand.annotation.quality import broken_rules
 from evenhand.annotation.store import PersonRow, administration, sittings
 from evenhand.schema import VOTES
 
-EACH = 25
+EACH = 10
 """Showings of a page."""
 LONGEST_NOTE = 2000
 DECISIONS = {"accept": "accepted", "reject": "rejected", "none": None}
