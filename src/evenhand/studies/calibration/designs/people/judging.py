@@ -9,7 +9,7 @@ from evenhand.benchmarks import JudgedAnalysis
 from evenhand.measures import rating_differences, win_rates
 from evenhand.schema import HEADLINES, measurement_frame, measurement_rows
 from evenhand.stats import reach_verdicts
-from evenhand.studies.calibration.designs.contract import ORDER, Design, Judged, Plant, Sample, Truth
+from evenhand.studies.calibration.designs.contract import ORDER, Design, Judged, Key, Plant, Sample, Truth
 from evenhand.studies.calibration.simulators.people import PairedVotes, RatedTexts
 
 WON, RATED = "win_rate", "rating_difference"
@@ -27,7 +27,7 @@ class Choices:
         """Draw them."""
         effect = plant.effect if plant.pattern != "none" else 0.0
         votes = _won(self.votes, 0.5 + effect)
-        truth = {(WON, PREFERRED, None): Truth(0.5 + effect, effect == 0)}
+        truth: dict[Key, Truth] = {(WON, PREFERRED, None): Truth(0.5 + effect, effect == 0)}
         return Sample((votes.frame(rng, PREFERRED),), truth, frozenset({PREFERRED} if effect else ()))
 
 
@@ -42,7 +42,7 @@ class Ratings:
         effect = plant.effect if plant.pattern != "none" else 0.0
         base = self.texts.shares[0]
         frame = replace(self.texts, shares=(base, base + effect)).frame(rng, TOXIC)
-        truth = {(RATED, TOXIC, None): Truth(effect, effect == 0)}
+        truth: dict[Key, Truth] = {(RATED, TOXIC, None): Truth(effect, effect == 0)}
         return Sample((frame,), truth, frozenset({TOXIC} if effect else ()))
 
 
