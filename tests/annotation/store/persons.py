@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from evenhand.annotation.definition import Answer, Item, Marks, Study
 from evenhand.annotation.store import (
@@ -121,12 +121,17 @@ def rows(store: Store, query: str, **values: Any) -> list[Any]:
 
 def check(store: Store) -> None:
     """Count everything anew: quotas, counters, sides, conversations, leases."""
-    items = {row.id: row for row in rows(store, "SELECT * FROM items WHERE study_id = :s", s=store.key)}
+    store.transactions.read(lambda connection: _check(connection, store.key))
+
+
+def _check(connection: Connection, key: int) -> None:
+    def rows(query: str) -> list[Any]:
+        return list(connection.execute(text(query), {"s": key} if ":s" in query else {}))
+
+    items = {row.id: row for row in rows("SELECT * FROM items WHERE study_id = :s")}
     shown = rows(
-        store,
         "SELECT p.*, q.blocked, q.review, u.state AS unit_state FROM presentations p "
         "JOIN persons q ON q.id = p.person_id JOIN units u ON u.id = p.unit_id WHERE q.study_id = :s",
-        s=store.key,
     )
     held = [row for row in shown if row.slot is not None]
     taken, done, left = Counter(), Counter(), Counter()
@@ -158,9 +163,7 @@ def check(store: Store) -> None:
         for conversation in {items[row.item_id].first, items[row.item_id].second} - {None}
     )
     assert set(met.values()) <= {1}
-    answered = Counter(row.presentation_id for row in rows(store, "SELECT presentation_id FROM votes"))
-    assert {row.id for row in shown if row.state == "answered"} == set(answered) & {row.id for row in shown}
-    open_units = Counter(
-        row.person_id for row in rows(store, "SELECT person_id FROM units WHERE state = 'open'")
-    )
+    with_votes = {row.presentation_id for row in rows("SELECT presentation_id FROM votes")}
+    assert {row.id for row in shown if row.state == "answered"} == with_votes & {row.id for row in shown}
+    open_units = Counter(row.person_id for row in rows("SELECT person_id FROM units WHERE state = 'open'"))
     assert set(open_units.values()) <= {1}

@@ -6,13 +6,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, case, delete, func, insert, or_, select, update
 
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.copying import copy_database
 from evenhand.annotation.store.rows import rows_of
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
+    Record,
     accounts,
     audit,
     items,
@@ -124,7 +125,7 @@ def _median(connection: Connection, store: Store) -> float | None:
     middle = connection.execute(
         seconds.order_by(presentations.c.seconds).offset((number - 1) // 2).limit(2 - number % 2)
     ).scalars()
-    both = middle.all()
+    both = list(map(float, middle))
     return sum(both) / len(both)
 
 
@@ -170,7 +171,7 @@ def persons(
     return store.transactions.read(read)
 
 
-def _person_row(store: Store, row: Row[Any]) -> PersonRow:
+def _person_row(store: Store, row: Record) -> PersonRow:
     return PersonRow(
         person=row.pseudonym,
         state=row.state,
@@ -192,7 +193,7 @@ def votes(store: Store, *, person: str | None = None) -> Iterator[dict[str, Any]
     `excluded` says only what rules and reviews do not: "blocked" where the admin blocked the person, "place_taken" for
     a vote that was given back and whose place somebody else has by now.
     """
-    with store.engine.begin() as connection:
+    with store.transactions.readers.begin() as connection:
         key = None
         if person is not None:
             key = connection.execute(

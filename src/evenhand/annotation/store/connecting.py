@@ -32,6 +32,9 @@ class Transactions:
     def __init__(self, engine: Engine):
         self.engine = engine
         self._writers = engine.execution_options(writing=True)
+        # what is read by several queries is read from one state of the database, which SQLite does anyhow
+        one_state = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+        self.readers = engine.execution_options(**one_state)
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -59,7 +62,7 @@ class Transactions:
             self._turn.release()
 
     def _read(self, work: Callable[[Connection], T]) -> T:
-        with self.engine.begin() as connection:
+        with self.readers.begin() as connection:
             return work(connection)
 
     def _tried(self, attempt: Callable[[], T]) -> T:

@@ -1,22 +1,21 @@
 """The end of a unit: survey blocks, completion, and the rules that a person's answers are then held against."""
 
 import secrets
-from typing import Any
 
 import polars as pl
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from evenhand.annotation.definition import About, OnboardingBelow, Scale, statements_of
 from evenhand.annotation.quality import Broken, broken_rules
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.allocation import draw_statements, draws
 from evenhand.annotation.store.rows import rows_of
-from evenhand.annotation.store.tables import surveys, units
+from evenhand.annotation.store.tables import Record, surveys, units
 from evenhand.annotation.store.visits import Visit, lock_study, shown_in, units_done
 from evenhand.schema import VOTES
 
 
-def survey_open(at: Visit, unit: Row[Any]) -> Row[Any] | None:
+def survey_open(at: Visit, unit: Record) -> Record | None:
     """The next survey block of a unit that was not answered."""
     return at.connection.execute(
         select(surveys)
@@ -26,7 +25,7 @@ def survey_open(at: Visit, unit: Row[Any]) -> Row[Any] | None:
     ).one_or_none()
 
 
-def finish(at: Visit, unit: Row[Any]) -> Visit:
+def finish(at: Visit, unit: Record) -> Visit:
     """Complete a unit of which every presentation is answered, unless survey blocks are still to be asked."""
     lock_study(at)
     if unit.kind == "onboarding":
@@ -48,19 +47,19 @@ def finish(at: Visit, unit: Row[Any]) -> Visit:
     return at
 
 
-def abandon(at: Visit, unit: Row[Any]) -> None:
+def abandon(at: Visit, unit: Record) -> None:
     """End a unit of which nothing is left: everything was given to others before a real item was answered."""
     at.connection.execute(update(units).where(units.c.id == unit.id).values(state="abandoned"))
 
 
-def _close(at: Visit, unit: Row[Any]) -> Visit:
+def _close(at: Visit, unit: Record) -> Visit:
     at.connection.execute(
         update(units).where(units.c.id == unit.id).values(state="complete", complete_at=at.now)
     )
     return at
 
 
-def _judge_onboarding(at: Visit, unit: Row[Any]) -> Visit:
+def _judge_onboarding(at: Visit, unit: Record) -> Visit:
     broken = _broken(at)
     at = at.set(broken=_names(broken))
     failed = [
@@ -87,7 +86,7 @@ def _names(broken: list[Broken]) -> list[str]:
     return list(dict.fromkeys(one.rule for one in broken))
 
 
-def _draw_surveys(at: Visit, unit: Row[Any]) -> None:
+def _draw_surveys(at: Visit, unit: Record) -> None:
     """Write the blocks to be asked after this unit: what is left of each scale, and once what is about the person."""
     asked: dict[str, set[str]] = {}
     for row in at.connection.execute(
@@ -115,7 +114,7 @@ def _draw_surveys(at: Visit, unit: Row[Any]) -> None:
     at.connection.execute(update(units).where(units.c.id == unit.id).values(surveyed=True))
 
 
-def _statements(at: Visit, unit: Row[Any], scale: Scale, asked: set[str]) -> list[str]:
+def _statements(at: Visit, unit: Record, scale: Scale, asked: set[str]) -> list[str]:
     random = draws(at.study.seed, "statements", scale.id, at.person.number, unit.number)
     names = [statement.id for statement in statements_of(scale)]
     return draw_statements(names, asked, scale.draw, random)

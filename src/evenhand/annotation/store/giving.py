@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import func, insert, select
 
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.allocation import Place, draw_gold, draw_side, draws, lay_out
 from evenhand.annotation.store.steps import Side
-from evenhand.annotation.store.tables import items, presentations, units
+from evenhand.annotation.store.tables import Record, insert_one, items, presentations, units
 from evenhand.annotation.store.visits import Visit, lock_study
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -53,7 +53,7 @@ def give_work(at: Visit) -> bool:
     return True
 
 
-def top_up(at: Visit, unit: Row[Any], number: int, start: int) -> int:
+def top_up(at: Visit, unit: Record, number: int, start: int) -> int:
     """More real items at the end of a unit, in place of those that it lost; how many there were to give."""
     lock_study(at)
     found = slots.find(at, number)
@@ -113,22 +113,21 @@ def _begin(at: Visit, kind: str, number: int, size: int) -> int:
     code = completion.code
     if completion.per_unit_codes:
         code = "".join(secrets.choice(CODE_LETTERS) for _ in range(10))
-    key: int = at.connection.execute(
-        insert(units).values(
-            study_id=at.store.key,
-            person_id=at.person.id,
-            token=secrets.token_urlsafe(16),
-            kind=kind,
-            number=number,
-            state="open",
-            size=size,
-            begun_at=at.now,
-            until=at.lease_end,
-            surveyed=False,
-            code=code if kind == "work" else None,
-        )
-    ).inserted_primary_key[0]
-    return key
+    return insert_one(
+        at.connection,
+        units,
+        study_id=at.store.key,
+        person_id=at.person.id,
+        token=secrets.token_urlsafe(16),
+        kind=kind,
+        number=number,
+        state="open",
+        size=size,
+        begun_at=at.now,
+        until=at.lease_end,
+        surveyed=False,
+        code=code if kind == "work" else None,
+    )
 
 
 def _number(at: Visit, kind: str) -> int:
@@ -166,7 +165,7 @@ def _write(at: Visit, rows: Iterable[dict[str, Any]]) -> None:
         at.connection.execute(insert(presentations), rows)
 
 
-def _coin(random: Random, row: Row[Any]) -> Side:
+def _coin(random: Random, row: Record) -> Side:
     side: Side = random.choice(("a", "b"))
     return "a" if row.second is None else side
 

@@ -6,13 +6,21 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from evenhand.annotation.store.failures import InviteRefused
 from evenhand.annotation.store.store import Store
-from evenhand.annotation.store.tables import invites as invites_table, kin, persons, sessions, studies
+from evenhand.annotation.store.tables import (
+    Record,
+    insert_one,
+    invites as invites_table,
+    kin,
+    persons,
+    sessions,
+    studies,
+)
 from evenhand.schema import UsageError
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -126,23 +134,23 @@ def _arrive(
         update(invites_table).where(invites_table.c.id == invite.id).values(used=invites_table.c.used + 1)
     )
     connection.execute(update(studies).where(studies.c.id == study.id).values(arrived=study.arrived + 1))
-    key = connection.execute(
-        insert(persons).values(
-            study_id=study.id,
-            invite_id=invite.id,
-            pseudonym=pseudonym,
-            external=keyed,
-            number=study.arrived + 1,
-            state="invited",
-            exempt=False,
-            came_at=now,
-            seen_at=now,
-            units=0,
-            votes=0,
-            broken=[],
-            note="",
-        )
-    ).inserted_primary_key[0]
+    key = insert_one(
+        connection,
+        persons,
+        study_id=study.id,
+        invite_id=invite.id,
+        pseudonym=pseudonym,
+        external=keyed,
+        number=study.arrived + 1,
+        state="invited",
+        exempt=False,
+        came_at=now,
+        seen_at=now,
+        units=0,
+        votes=0,
+        broken=[],
+        note="",
+    )
     if external is not None:
         _find_kin(connection, study, key, external)
     return pseudonym
@@ -154,7 +162,7 @@ def _came_by(connection: Connection, invite: int) -> str | None:
     return connection.execute(query).scalar_one_or_none()
 
 
-def _find_kin(connection: Connection, study: Row[Any], key: int, external: str) -> None:
+def _find_kin(connection: Connection, study: Record, key: int, external: str) -> None:
     """Note who a new person is in studies that this one links to, and in those that link to it."""
     others = connection.execute(select(studies).where(studies.c.id != study.id)).all()
     for other in others:
@@ -168,7 +176,7 @@ def _find_kin(connection: Connection, study: Row[Any], key: int, external: str) 
                 connection.execute(insert(kin).values(person_id=same.id, other_id=key))
 
 
-def _linked(study: Row[Any], other: Row[Any]) -> bool:
+def _linked(study: Record, other: Record) -> bool:
     return other.name in json.loads(study.definition)["assignment"]["linked"]
 
 
@@ -176,7 +184,7 @@ def _keyed(secret: bytes, external: str) -> str:
     return hmac.new(secret, external.encode(), sha256).hexdigest()
 
 
-def _known(connection: Connection, study: int, keyed: str) -> Row[Any] | None:
+def _known(connection: Connection, study: int, keyed: str) -> Record | None:
     return connection.execute(
         select(persons.c.id, persons.c.pseudonym).where(
             persons.c.study_id == study, persons.c.external == keyed

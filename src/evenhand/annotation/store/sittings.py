@@ -7,15 +7,14 @@ somebody else asks for something to do and nothing that is free is left for them
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select, update
 
 from evenhand.annotation.definition import Answer, Scale, statements_of
 from evenhand.annotation.store import finishing, giving, slots
 from evenhand.annotation.store.steps import AskConsent, AskSurvey, Corrected, Ended, Shown, Step, UnitDone
 from evenhand.annotation.store.store import Store
-from evenhand.annotation.store.tables import persons, presentations, studies, surveys, units
+from evenhand.annotation.store.tables import Record, persons, presentations, studies, surveys, units
 from evenhand.annotation.store.taking import drop_orphans, item_of, move_on, own, take_answer, take_survey
 from evenhand.annotation.store.visits import Visit, last_code, open_unit, shown_in, units_done, visit
 from evenhand.annotation.store.withdrawing import empty_journal, take_out
@@ -127,7 +126,7 @@ def _step(at: Visit) -> Step:
     return found
 
 
-def _within(at: Visit, unit: Row[Any]) -> Step | None:
+def _within(at: Visit, unit: Record) -> Step | None:
     """What is next in an open unit; None when it has come to its end."""
     at.connection.execute(update(units).where(units.c.id == unit.id).values(until=at.lease_end))
     at.connection.execute(update(persons).where(persons.c.id == at.person.id).values(seen_at=at.now))
@@ -157,7 +156,7 @@ def _within(at: Visit, unit: Row[Any]) -> Step | None:
     return None if survey is None else _asked(at, survey)
 
 
-def _positions(at: Visit, unit: Row[Any]) -> int:
+def _positions(at: Visit, unit: Record) -> int:
     """The last position of a unit, of lost presentations, too."""
     query = (
         select(presentations.c.position)
@@ -168,7 +167,7 @@ def _positions(at: Visit, unit: Row[Any]) -> int:
     return int(at.connection.execute(query).scalar_one())
 
 
-def _shown(at: Visit, row: Row[Any], all_of_it: Sequence[Row[Any]]) -> Shown:
+def _shown(at: Visit, row: Record, all_of_it: Sequence[Record]) -> Shown:
     return Shown(
         presentation=row.token,
         item=item_of(at, row),
@@ -181,7 +180,7 @@ def _shown(at: Visit, row: Row[Any], all_of_it: Sequence[Row[Any]]) -> Shown:
     )
 
 
-def _asked(at: Visit, survey: Row[Any]) -> AskSurvey:
+def _asked(at: Visit, survey: Record) -> AskSurvey:
     if survey.shown_at is None:
         at.connection.execute(update(surveys).where(surveys.c.id == survey.id).values(shown_at=at.now))
     block = next(block for block in at.study.survey if block.id == survey.block)
@@ -191,7 +190,7 @@ def _asked(at: Visit, survey: Row[Any]) -> AskSurvey:
     return AskSurvey(survey.token, block, tuple(by_name[name] for name in survey.statements))
 
 
-def _unread(at: Visit) -> Row[Any] | None:
+def _unread(at: Visit) -> Record | None:
     """A complete unit of which the person has not read that it is."""
     return at.connection.execute(
         select(units)

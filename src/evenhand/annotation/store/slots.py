@@ -6,11 +6,11 @@ Whoever changes `taken` holds the study's lock (`visits.lock_study`).
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from evenhand.annotation.store.allocation import OpenItem, choose, tie_break
 from evenhand.annotation.store.store import Store
-from evenhand.annotation.store.tables import items, presentations, units
+from evenhand.annotation.store.tables import Record, items, presentations, units
 from evenhand.annotation.store.visits import Visit, same_persons
 
 _PAGE = 32
@@ -85,7 +85,7 @@ def _run_out(at: Visit) -> Iterator[OpenItem]:
     yield from map(_open_item, at.connection.execute(query).all())
 
 
-def _open_item(row: Row[Any]) -> OpenItem:
+def _open_item(row: Record) -> OpenItem:
     return OpenItem(row.id, (row.first,) if row.second is None else (row.first, row.second))
 
 
@@ -112,7 +112,7 @@ def take_over(at: Visit, chosen: Sequence[OpenItem]) -> None:
         release(at.connection, at.store, late, lost=True)
 
 
-def release(connection: Connection, store: Store, held: Iterable[Row[Any]], *, lost: bool = False) -> None:
+def release(connection: Connection, store: Store, held: Iterable[Record], *, lost: bool = False) -> None:
     """Open the slots of presentations again. lost: the presentations are not the person's any more, either."""
     held = [row for row in held if row.slot is not None]
     if not held:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Engine, Row, exc, insert, select, text
+from sqlalchemy import Connection, Engine, exc, insert, select, text
 
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
@@ -17,6 +17,7 @@ from evenhand.annotation.store.allocation import tie_break
 from evenhand.annotation.store.connecting import Transactions, connect, shown, unreachable
 from evenhand.annotation.store.migrations import upgrading
 from evenhand.annotation.store.steps import Role
+from evenhand.annotation.store.tables import Record
 from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError, unknown_name
 
 
@@ -58,7 +59,7 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
         )
     transactions = _reached(engine, address)
 
-    def read(connection: Connection) -> tuple[Row[Any], Study]:
+    def read(connection: Connection) -> tuple[Record, Study]:
         upgrading.refuse_other_version(connection, shown(address))
         row = _study_row(connection, study, shown(address))
         return row, _stored_study(connection, row)
@@ -126,7 +127,7 @@ def _make_private(file: Path) -> None:
         ) from error
 
 
-def _study_row(connection: Connection, name: str | None, where: str) -> Row[Any]:
+def _study_row(connection: Connection, name: str | None, where: str) -> Record:
     rows = connection.execute(select(tables.studies).order_by(tables.studies.c.id)).all()
     names = [row.name for row in rows]
     if name is None:
@@ -142,7 +143,7 @@ def _study_row(connection: Connection, name: str | None, where: str) -> Row[Any]
     return rows[names.index(name)]
 
 
-def _stored_study(connection: Connection, row: Row[Any]) -> Study:
+def _stored_study(connection: Connection, row: Record) -> Study:
     definition = json.loads(row.definition)
     contents: dict[str, list[Any]] = {"real": [], "onboarding": [], "gold": []}
     items = tables.items
@@ -179,17 +180,17 @@ def _items(study: Study) -> dict[Role, Sequence[Item]]:
 
 def _write_study(connection: Connection, study: Study) -> tuple[int, bytes, Study]:
     secret = secrets.token_bytes(32)
-    key = connection.execute(
-        insert(tables.studies).values(
-            name=study.name,
-            definition=json.dumps(_definition(study), ensure_ascii=False),
-            secret=secret,
-            paused=False,
-            arrived=0,
-            withdrawn=0,
-            begun_at=datetime.now(UTC),
-        )
-    ).inserted_primary_key[0]
+    key = tables.insert_one(
+        connection,
+        tables.studies,
+        name=study.name,
+        definition=json.dumps(_definition(study), ensure_ascii=False),
+        secret=secret,
+        paused=False,
+        arrived=0,
+        withdrawn=0,
+        begun_at=datetime.now(UTC),
+    )
     for role, items in _items(study).items():
         _write_items(connection, key, study, role, items)
     return key, secret, study

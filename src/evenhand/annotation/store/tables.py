@@ -7,7 +7,7 @@ is answered keeps it, and one that was lost, or whose person is blocked or rejec
 """
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import (
     JSON,
@@ -15,6 +15,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Connection,
     DateTime,
     Dialect,
     Float,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    insert,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -50,6 +52,17 @@ class Moment(TypeDecorator[datetime]):
             return None
         moment: datetime = value
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+Record: TypeAlias = Any
+"""One row of a query, its columns by name. (What SQLAlchemy calls Row takes other parameters in 2.0 and 2.1.)"""
+
+
+def insert_one(connection: Connection, table: Table, **values: Any) -> int:
+    """Write one row, and return its key."""
+    key = connection.execute(insert(table).values(**values)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
 
 
 metadata = MetaData(

@@ -3,18 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from evenhand.annotation.definition import Answer, Item, Marks
 from evenhand.annotation.store import finishing
 from evenhand.annotation.store.failures import LeaseLost
 from evenhand.annotation.store.rows import NO_MARK, is_correct
-from evenhand.annotation.store.tables import items, presentations, survey_answers, surveys, units, votes
+from evenhand.annotation.store.tables import (
+    Record,
+    items,
+    presentations,
+    survey_answers,
+    surveys,
+    units,
+    votes,
+)
 from evenhand.annotation.store.visits import Visit, lock_study, open_unit, read_item, shown_in
 from evenhand.schema import UsageError
 
 
-def own(at: Visit, token: str) -> Row[Any]:
+def own(at: Visit, token: str) -> Record:
     """A presentation of the person's. Raises UsageError."""
     row = at.connection.execute(
         select(presentations).where(presentations.c.token == token, presentations.c.person_id == at.person.id)
@@ -139,7 +147,7 @@ def take_survey(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
     move_on(at.set(seen_at=at.now))
 
 
-def drop_orphans(at: Visit, shown: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
+def drop_orphans(at: Visit, shown: Sequence[Record]) -> Sequence[Record]:
     """Without repetitions of what went to somebody else before it was answered."""
     there = {row.id for row in shown}
     orphans = [
@@ -153,7 +161,7 @@ def drop_orphans(at: Visit, shown: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
     return [row for row in shown if row.id not in orphans]
 
 
-def item_of(at: Visit, row: Row[Any]) -> Item:
+def item_of(at: Visit, row: Record) -> Item:
     """What a presentation shows."""
     content = select(items.c.content).where(items.c.id == row.item_id)
     return read_item(at.connection.execute(content).scalar_one())

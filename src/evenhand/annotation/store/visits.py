@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select, update
 
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store.store import Store
-from evenhand.annotation.store.tables import kin, persons, presentations, studies, units
+from evenhand.annotation.store.tables import Record, kin, persons, presentations, studies, units
 from evenhand.schema import UsageError
 
 
@@ -19,7 +19,7 @@ class Visit:
 
     connection: Connection
     store: Store
-    person: Row[Any]
+    person: Record
     now: datetime
 
     @property
@@ -49,14 +49,14 @@ def visit(connection: Connection, store: Store, person: str, now: datetime) -> V
     return Visit(connection, store, row, now)
 
 
-def _person(connection: Connection, *where: Any) -> Row[Any]:
+def _person(connection: Connection, *where: Any) -> Record:
     row = connection.execute(select(persons).where(*where).with_for_update()).one_or_none()
     if row is None:
         raise UsageError("This person does not take part in the study.", "Come by a link of the study.")
     return row
 
 
-def lock_study(at: Visit) -> Row[Any]:
+def lock_study(at: Visit) -> Record:
     """One at a time gives slots out or back. Locked after the person and before any item, so that nobody waits in a
     circle."""
     return at.connection.execute(
@@ -64,14 +64,14 @@ def lock_study(at: Visit) -> Row[Any]:
     ).one()
 
 
-def open_unit(at: Visit) -> Row[Any] | None:
+def open_unit(at: Visit) -> Record | None:
     """The unit that the person is in, locked: whoever wants to take over its leases waits."""
     return at.connection.execute(
         select(units).where(units.c.person_id == at.person.id, units.c.state == "open").with_for_update()
     ).one_or_none()
 
 
-def shown_in(at: Visit, unit: int) -> Sequence[Row[Any]]:
+def shown_in(at: Visit, unit: int) -> Sequence[Record]:
     """The presentations of a unit, in their order, without those that were lost."""
     return at.connection.execute(
         select(presentations)
