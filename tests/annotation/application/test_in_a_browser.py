@@ -186,8 +186,7 @@ def test_a_whole_study_by_keyboard_on_a_phone(chromium, served):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1200, "dark")])
 def test_axe_finds_nothing_on_any_page(chromium, served, width, scheme):
     found = []
 

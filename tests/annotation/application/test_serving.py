@@ -44,8 +44,6 @@ def process(stored, tmp_path):
         text=True,
         env=os.environ | {"PYTHONPATH": str(Path("src").resolve())},
     )
-    lines = [running.stdout.readline(), running.stdout.readline()]
-    assert lines[0] == f"Serving marks at http://127.0.0.1:{port}/ (listening on 127.0.0.1, port {port}).\n"
     for _ in range(100):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -149,3 +147,19 @@ def test_all_threads_of_many_visitors_are_answered(process):
     for thread in threads:
         thread.join()
     assert statuses == [200] * 60
+
+
+def test_without_the_extra_it_says_how_to_get_it():
+    program = (
+        "import sys; sys.modules['fastapi'] = None\n"
+        "from evenhand.schema import UsageError\n"
+        "try:\n    from evenhand.annotation.application import serve\n"
+        "except UsageError as error:\n    print(error)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path("src").resolve())},
+    ).stdout
+    assert "pip install 'evenhand[annotate]'" in said

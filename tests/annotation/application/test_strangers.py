@@ -361,3 +361,16 @@ def test_what_fails_inside_says_nothing_of_the_inside(stored, caplog):
     assert "persons" not in page.source and "Traceback" not in page.source
     assert page.headers["content-security-policy"]
     assert "/study" in caplog.text
+
+
+def test_behind_a_proxy_people_are_counted_by_what_the_proxy_says_last(stored):
+    strict = {"limits": Limits(wrong_invites=Rate(2, 0.001))}
+    behind, bare = (Visitor(stored(pair_study()), proxied=proxied, **strict) for proxied in (True, False))
+
+    def guess(visitor, number, last):
+        headers = {"x-forwarded-for": f"198.51.100.{number}, {last}"}
+        return visitor.client.get("/i/guess", headers=headers).status_code
+
+    assert [guess(behind, number, "192.0.2.1") for number in range(4)] == [403, 403, 429, 429]
+    assert guess(behind, 9, "192.0.2.2") == 403
+    assert [guess(bare, number, f"192.0.2.{number}") for number in range(4)] == [403, 403, 429, 429]

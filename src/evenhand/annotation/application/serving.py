@@ -5,9 +5,16 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import uvicorn
-from fastapi import APIRouter, FastAPI, Request, Response
-from starlette.exceptions import HTTPException
+from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
+
+try:
+    import uvicorn
+    from fastapi import APIRouter, FastAPI, Request, Response
+    from starlette.exceptions import HTTPException
+except ImportError as error:
+    raise UsageError(
+        "Serving a study needs FastAPI and uvicorn.", "pip install 'evenhand[annotate]'"
+    ) from error
 
 from evenhand.annotation.application import admin, pages
 from evenhand.annotation.application.context import Context, context_of, templates
@@ -22,7 +29,6 @@ from evenhand.annotation.application.protection import (
     WholeBodies,
 )
 from evenhand.annotation.store import Store
-from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
 
 BUSY = Refused(
     503,

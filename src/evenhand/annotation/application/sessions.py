@@ -10,6 +10,8 @@ from fastapi import Request, Response
 
 from evenhand.annotation.application.context import Context, context_of
 from evenhand.annotation.application.protection import (
+    BODY,
+    TOKEN,
     Form,
     Rate,
     Refused,
@@ -17,8 +19,6 @@ from evenhand.annotation.application.protection import (
     read_form,
     sent_from_here,
 )
-from evenhand.annotation.application.protection.forms import TOKEN
-from evenhand.annotation.application.protection.whole_bodies import BODY
 from evenhand.annotation.store import people
 
 Kind = Literal["person", "admin"]

@@ -65,6 +65,7 @@ def survey(request: Request) -> Response:
         return _on(BEFORE)
     questions = views.survey_questions(step)
     answers: Mapping[str, Answer]
+    problems: Mapping[str, str]
     if SKIP in form and all(not question.required for question in questions):
         answers, problems = _skipped(questions), {}
     else:

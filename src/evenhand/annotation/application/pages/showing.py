@@ -1,6 +1,7 @@
 """The one address of a study: whatever a person's next step is."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -54,7 +55,7 @@ def step_page(
     """The page of a step. typed, problems: of a form that could not be taken, by field and by question."""
     context = context_of(request)
     defined = context.store.study
-    values = {
+    values: dict[str, Any] = {
         "form_token": form_token(request, session),
         "status": 422 if problems else 200,
         "notice": notice,

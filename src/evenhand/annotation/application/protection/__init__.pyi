@@ -1,5 +1,6 @@
 from .address import Address as Address
 from .forms import (
+    TOKEN as TOKEN,
     Form as Form,
     read_form as read_form,
     sent_from_here as sent_from_here,
@@ -13,4 +14,7 @@ from .limits import (
 )
 from .refusals import Refused as Refused
 from .signing import Signatures as Signatures
-from .whole_bodies import WholeBodies as WholeBodies
+from .whole_bodies import (
+    BODY as BODY,
+    WholeBodies as WholeBodies,
+)
