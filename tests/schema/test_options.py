@@ -92,6 +92,12 @@ def test_roles_are_named_as_before(words):
     assert split_role(words) == ROLES[words]
 
 
+def test_people_are_named_by_their_file_unless_that_is_a_role():
+    assert split_role("people=votes.jsonl?negative=yes") == (None, "people:votes.jsonl?negative=yes")
+    assert split_role("people=vader", ["people", "toxicity"]) == ("people", "vader")
+    assert split_role("toxicity=people:votes.jsonl", ["toxicity"]) == ("toxicity", "people:votes.jsonl")
+
+
 def test_what_no_form_allows():
     for wrong in ("a?b", "a?=c", "a?b=1&b=2"):
         with pytest.raises(UsageError):

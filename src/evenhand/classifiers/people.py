@@ -265,7 +265,9 @@ class PeopleVotes:
 def _options(header: Mapping[str, Any], question: str) -> list[str]:
     """The options of a question in the order of the study; none where the file does not say."""
     asked = header.get("study", {}).get("questions", [])
-    options = next((one.get("options", []) for one in asked if one.get("id") == question), [])
+    options: list[dict[str, Any]] = next(
+        (one.get("options", []) for one in asked if one.get("id") == question), []
+    )
     return [option["id"] for option in options]
 
 

@@ -73,6 +73,14 @@ class Parquet:
         except pl.exceptions.PanicException as error:
             raise DamagedParquet(str(error)) from error
 
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        """What the writer said of it. Raises one of UNREADABLE."""
+        try:
+            return dict(pl.read_parquet_metadata(self._content))
+        except pl.exceptions.PanicException as error:
+            raise DamagedParquet(str(error)) from error
+
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The table, or these columns of it. Raises one of UNREADABLE."""
         try:

@@ -6,7 +6,6 @@ reading takes away again.
 """
 
 import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -43,7 +42,7 @@ PYTHON: Mapping[Any, tuple[type, ...]] = {
     pl.Boolean: (bool,),
     VOTES["shown_at"]: (str,),
 }
-IN_WORDS = {
+IN_WORDS: Mapping[Any, str] = {
     pl.String: "a text",
     pl.Int64: "a whole number",
     pl.Float64: "a finite number",
@@ -148,7 +147,7 @@ def _of_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
             if file.schema[name] != kind:
                 raise DataError(f"{path}: the column {name} holds {file.schema[name]}, not {kind}.", EXPECTED)
         votes = file.read(list(VOTES))
-        header = pl.read_parquet_metadata(io.BytesIO(path.read_bytes())).get(ANNOTATIONS)
+        header = file.metadata.get(ANNOTATIONS)
     except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
     return votes, _header(header or "{}", str(path)), lambda row: f"{path}, row {row + 1}"

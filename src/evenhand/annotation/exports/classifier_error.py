@@ -1,6 +1,6 @@
 """How often a classifier differs from people, as the table that `--classifier-error` takes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -81,7 +81,9 @@ def _of_question(votes: pl.DataFrame, question: str | None, export: Export) -> p
 
 
 def _options(export: Export, question: str) -> list[str]:
-    asked = next((one for one in export.study.get("questions", []) if one["id"] == question), {})
+    asked: Mapping[str, Any] = next(
+        (one for one in export.study.get("questions", []) if one["id"] == question), {}
+    )
     return [option["id"] for option in asked.get("options", [])]
 
 

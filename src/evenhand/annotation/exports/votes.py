@@ -58,5 +58,6 @@ def read_export(path: Path | str) -> Export:
 
 def described(study: Study) -> dict[str, Any]:
     """A study as the first line of an export has it: without items, and without what the last page gives away."""
-    left_out = {"items": True, "completion": True, "onboarding": {"items"}, "hidden": {"gold"}}
-    return study.model_dump(mode="json", exclude=left_out)
+    return study.model_dump(
+        mode="json", exclude={"items": True, "completion": True, "onboarding": {"items"}, "hidden": {"gold"}}
+    )

@@ -59,9 +59,9 @@ def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
     """
     by_person: dict[str, list[str]] = {}
     for broken in broken_rules(votes, [rule for rule in rules if rule.action != "flag"]):
-        names = by_person.setdefault(broken.person, [])
-        if broken.rule not in names:
-            names.append(broken.rule)
+        held = by_person.setdefault(broken.person, [])
+        if broken.rule not in held:
+            held.append(broken.rule)
     table = pl.DataFrame(
         {"person": list(by_person), "_rules": [",".join(names) for names in by_person.values()]},
         schema={"person": pl.String, "_rules": pl.String},

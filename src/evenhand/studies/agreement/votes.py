@@ -88,8 +88,9 @@ def _numbers(part: pl.DataFrame, study: Mapping[str, Any]) -> pl.Series | None:
     numbers = answers.cast(pl.Float64, strict=False)
     if (numbers.is_not_null() | answers.is_null()).all():
         return numbers
-    asked = next((one for one in study.get("questions", []) if one.get("id") == part["question"][0]), {})
-    places = {option["id"]: float(place) for place, option in enumerate(asked.get("options", []))}
+    asked = [one for one in study.get("questions", []) if one.get("id") == part["question"][0]]
+    options = asked[0].get("options", []) if asked else []
+    places = {option["id"]: float(place) for place, option in enumerate(options)}
     if set(answers.drop_nulls()) <= places.keys():
         return answers.replace_strict(places, return_dtype=pl.Float64)
     values = part["value"]
