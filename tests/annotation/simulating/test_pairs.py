@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from evenhand.annotation.simulating import marginal_rate, simulated_votes
-from evenhand.schema import UsageError
-from evenhand.schema.annotations import VOTES
+from evenhand.schema import VOTES, UsageError
 
 
 def share_of_a(votes: pl.DataFrame) -> float:

@@ -8,8 +8,7 @@ import pytest
 
 from evenhand.annotation.simulating import simulated_ratings
 from evenhand.annotation.simulating.ratings import REGARD
-from evenhand.schema import UsageError
-from evenhand.schema.annotations import VOTES
+from evenhand.schema import VOTES, UsageError
 
 LIKERT = tuple(str(number) for number in range(1, 8))
 

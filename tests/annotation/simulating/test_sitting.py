@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.annotation.definition import Conversation, Item, Study, Turn, template
 from evenhand.annotation.simulating import Population, SimulatedPerson, simulate, sit
-from evenhand.schema.annotations import VOTES
+from evenhand.schema import VOTES
 
 pytest.importorskip("sqlalchemy")
 

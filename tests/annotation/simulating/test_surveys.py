@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.annotation.definition import SDO7
 from evenhand.annotation.simulating import simulated_survey, simulated_votes
-from evenhand.schema.annotations import VOTES
+from evenhand.schema import VOTES
 
 REVERSED = [statement.id for statement in SDO7 if statement.reversed]
 

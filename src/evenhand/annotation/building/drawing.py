@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.annotation.building.built import Notes, Said, Value, Wanted
 from evenhand.annotation.definition import without_controls
-from evenhand.prompts.sampling import row_keys
+from evenhand.prompts import row_keys
 from evenhand.schema import UsageError
 
 LONGEST = 100_000

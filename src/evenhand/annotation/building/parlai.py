@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from evenhand.annotation.building.built import Chat, Notes, Wanted
 from evenhand.annotation.building.pairing import conversation, pair_of
@@ -188,5 +188,5 @@ def _object(content: Any, path: Path, number: int) -> dict[str, Any]:
     return content
 
 
-def _is_two(value: Any) -> bool:
+def _is_two(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and len(value) == 2

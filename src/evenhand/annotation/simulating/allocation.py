@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.schema import UsageError
-from evenhand.schema.annotations import VOTES
+from evenhand.schema import VOTES, UsageError
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 """When simulated people begin; any fixed time would do."""

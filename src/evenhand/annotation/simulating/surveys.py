@@ -44,7 +44,7 @@ def simulated_survey(
         {
             "who": who,
             "role": "survey",
-            "question": [statements[place].id for place in which],
+            "question": [statements[int(place)].id for place in which],
             "value": rating,
             "given": given,
             "spams": False,
