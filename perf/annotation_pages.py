@@ -10,7 +10,6 @@ the same time while the admin looks.
 import argparse
 import asyncio
 import json
-import os
 import random
 import re
 import sys
@@ -19,9 +18,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
-    os.environ.setdefault(threads, "1")
 
 import httpx
 import numpy as np

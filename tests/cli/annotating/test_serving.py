@@ -260,8 +260,22 @@ def test_wrong_calls_are_told_what_is_wrong(
     told: str,
 ) -> None:
     read_from(monkeypatch, f"{PASSWORD}\n")
-    given = ["serve", *arguments] if not arguments else arguments
+    given = arguments if arguments else ["serve"]
     evenhand("annotate", *(str(begun) if word == "STUDY" else word for word in given)).refused(code, told)
+
+
+def test_a_study_is_made_of_a_file_and_begun(evenhand: Callable[..., Ended], tmp_path: Path) -> None:
+    texts = tmp_path / "texts.csv"
+    texts.write_text("text\n" + "\n".join(f"Text number {n} is about somebody." for n in range(9)) + "\n")
+    made = tmp_path / "made.yaml"
+    call = ["annotate", "--from", texts, "--template", "labels", "--limit", "4", "-o", made, "--no-serve"]
+    ended = evenhand(*call)
+    assert ended.code == 0, ended.err
+    ended.says("4 items", "Ready.")
+    assert made.with_suffix(".sqlite").exists() and evenhand("annotate", "check", made).code == 0
+    before = made.read_text()
+    evenhand(*call).refused(2, "is there already")
+    assert made.read_text() == before
 
 
 def test_a_study_without_a_database_says_how_to_begin_one(

@@ -8,16 +8,16 @@ from .administration import (
     Progress as Progress,
     Review as Review,
 )
-from .counting import (
-    Counted as Counted,
-    counted as counted,
-)
 from .failures import (
     InviteRefused as InviteRefused,
     LeaseLost as LeaseLost,
     StoreBusy as StoreBusy,
 )
 from .people import Invite as Invite
+from .rows import (
+    Counted as Counted,
+    counted as counted,
+)
 from .steps import (
     AskConsent as AskConsent,
     AskSurvey as AskSurvey,

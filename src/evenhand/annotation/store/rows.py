@@ -1,9 +1,9 @@
-"""Rows of VOTES, made of what the database holds: answers to items, marks, and answers to surveys."""
+"""Rows of VOTES, made of what the database holds: answers to items, marks, surveys; and the little of them that counts."""
 
 import heapq
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, select
 
@@ -18,6 +18,7 @@ from evenhand.annotation.definition import (
     Scale,
     Study,
 )
+from evenhand.annotation.store.steps import Side
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
     Record,
@@ -240,3 +241,38 @@ def _value(values: dict[str, float | None] | None, answer: str | None, turn: int
     if turn is not None:
         return 1.0
     return float(answer) if values is None else values.get(answer)
+
+
+class Counted(NamedTuple):
+    """One vote on a real item."""
+
+    item: str
+    question: str
+    answer: str | None
+    left: Side
+
+
+def counted(store: Store) -> list[Counted]:
+    """Votes that hold their place in an item's quota, of people whom no rule leaves out; marks are not among them."""
+    leaving_out = {rule.rule for rule in store.study.rules if rule.action != "flag"}
+    broken = select(persons.c.id, persons.c.broken).where(persons.c.study_id == store.key)
+    query = (
+        select(
+            presentations.c.person_id, items.c.name, votes.c.question, votes.c.answer, presentations.c.left
+        )
+        .select_from(votes)
+        .join(presentations, presentations.c.id == votes.c.presentation_id)
+        .join(items, items.c.id == presentations.c.item_id)
+        .where(
+            items.c.study_id == store.key,
+            items.c.role == "real",
+            presentations.c.role == "real",
+            presentations.c.slot.is_not(None),
+            votes.c.turn.is_(None),
+        )
+    )
+    people, rows = store.transactions.read(
+        lambda connection: (connection.execute(broken).all(), connection.execute(query).all())
+    )
+    out = {key for key, rules in people if leaving_out.intersection(rules)}
+    return [Counted(*rest) for person, *rest in rows if person not in out]

@@ -16,13 +16,13 @@ from evenhand.annotation.application.protection import Form, Refused
 from evenhand.annotation.application.sessions import Session, form_of, single
 from evenhand.annotation.definition import Item
 from evenhand.annotation.quality import broken_rules
-from evenhand.annotation.store import PersonRow, administration, sittings
+from evenhand.annotation.store import PersonRow, Review, administration, sittings
 from evenhand.schema import VOTES
 
 EACH = 10
 """Showings of a page."""
 LONGEST_NOTE = 2000
-DECISIONS = {"accept": "accepted", "reject": "rejected", "none": None}
+DECISIONS: Mapping[str, Review | None] = {"accept": "accepted", "reject": "rejected", "none": None}
 
 
 @dataclass(frozen=True)
