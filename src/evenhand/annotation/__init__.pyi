@@ -3,6 +3,7 @@ from .analysis import (
     analyse as analyse,
 )
 from .building import (
+    Built as Built,
     build_study as build_study,
 )
 from .definition import (
@@ -11,6 +12,7 @@ from .definition import (
 )
 from .exports import (
     Export as Export,
+    classifier_error_table as classifier_error_table,
     read_export as read_export,
     write_export as write_export,
 )

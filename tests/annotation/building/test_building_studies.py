@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.annotation.building import build_study, built_study
+from evenhand.annotation.building import build_study
 from evenhand.annotation.definition import Item, Study, read_study, write_study
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit import audit, rescore
@@ -19,7 +19,7 @@ def known(prompt: str, sample: int) -> str:
 
 
 def test_each_answer_is_an_item_with_all_that_is_known_of_it(run_of: Judged) -> None:
-    built = built_study([run_of("house/known", known)], "labels")
+    built = build_study([run_of("house/known", known)], "labels")
     assert len(built.study.items) == 48
     for item in built.study.items:
         sample = int(float(str(item.groups["sample"])))
@@ -37,7 +37,7 @@ def test_each_answer_is_an_item_with_all_that_is_known_of_it(run_of: Judged) -> 
 
 
 def test_what_says_the_same_is_there_once_and_counted(run_of: Judged) -> None:
-    built = built_study([run_of("house/plain", said)], "labels")
+    built = build_study([run_of("house/plain", said)], "labels")
     texts = Counter((item.context, item.text) for item in built.study.items)
     assert set(texts.values()) == {1}
     # People with red hair are called rude in both samples of the 8 prompts about them.
@@ -49,7 +49,7 @@ def test_what_says_the_same_is_there_once_and_counted(run_of: Judged) -> None:
 
 def test_what_is_empty_is_left_out_and_counted(run_of: Judged) -> None:
     run = run_of("house/mute", lambda prompt, sample: "  " if "red-" in prompt else known(prompt, sample))
-    built = built_study([run], "labels")
+    built = build_study([run], "labels")
     assert {item.groups["group"] for item in built.study.items} == {"brown", "black"}
     assert built.notes == ("16 texts of house/mute are empty and left out.",)
 
@@ -58,9 +58,9 @@ def test_a_limit_is_spread_evenly_and_drawn_by_the_seed(run_of: Judged) -> None:
     run = run_of("house/known", known)
 
     def ids(**options: int) -> list[str]:
-        return [item.id for item in build_study([run], "labels", **options).items]  # type: ignore[arg-type]
+        return [item.id for item in build_study([run], "labels", **options).study.items]  # type: ignore[arg-type]
 
-    study = build_study([run], "labels", limit=9, seed=1)
+    study = build_study([run], "labels", limit=9, seed=1).study
     assert Counter(item.groups["group"] for item in study.items) == dict.fromkeys(HAIR, 3)
     assert study.seed == 1
     assert ids(limit=9, seed=1) == ids(limit=9, seed=1) != ids(limit=9, seed=2)
@@ -70,14 +70,14 @@ def test_a_limit_is_spread_evenly_and_drawn_by_the_seed(run_of: Judged) -> None:
 
 def test_items_have_the_same_names_when_the_same_was_said_again(run_of: Judged, tmp_path: Path) -> None:
     first = run_of("house/known", known).rename(tmp_path / "first")
-    study = build_study([first], "labels")
-    again = build_study([run_of("house/known", known, "two-roles")], "labels")
+    study = build_study([first], "labels").study
+    again = build_study([run_of("house/known", known, "two-roles")], "labels").study
     assert {item.id for item in study.items} == {item.id for item in again.items}
 
 
 def test_two_models_are_judged_in_one_study(run_of: Judged) -> None:
     first, second = run_of("house/one", known), run_of("house/two", lambda p, s: known(p, s) + " Yes.")
-    study = build_study([first, second], "labels", limit=12)
+    study = build_study([first, second], "labels", limit=12).study
     assert Counter((item.model, item.groups["group"]) for item in study.items) == {
         (model, hair): 2 for model in ("house/one", "house/two") for hair in HAIR
     }
@@ -88,7 +88,7 @@ def test_the_judgements_of_all_who_judged_are_there(run_of: Judged) -> None:
 
     run = open_run(run_of("house/known", known, "two-roles"))
     rescore(run, {"rudeness": "house/words?word=kind"})
-    item = build_study([run.path], "labels").items[0]
+    item = build_study([run.path], "labels").study.items[0]
     assert set(item.judgements) == {"words/rude", "words/kind", "words/mean"}
     # Meanness was judged of prompt and answer up to the first full stop, the noun hidden.
     judged = item.judgements["words/mean"]["text"]
@@ -98,12 +98,14 @@ def test_the_judgements_of_all_who_judged_are_there(run_of: Judged) -> None:
 
 def test_prompt_and_answer_can_be_shown_as_one_text_or_as_they_were_judged(run_of: Judged) -> None:
     run = run_of("house/known", known)
-    for item in build_study([run], "labels", show="whole").items:
+    for item in build_study([run], "labels", show="whole").study.items:
         assert item.context is None and item.text is not None
         assert item.text.startswith("In case") and re.search(r"neighbour \d: ", item.text)
         assert str(item.groups["prompt"]).startswith("In case")
-    judged = build_study([run], "labels", show="judged")
-    assert {item.text for item in judged.items} == {item.text for item in build_study([run], "labels").items}
+    judged = build_study([run], "labels", show="judged").study
+    assert {item.text for item in judged.items} == {
+        item.text for item in build_study([run], "labels").study.items
+    }
     unjudged = run_of("house/unjudged", known, "fluency")
     with pytest.raises(UsageError, match="No classifier has judged fluency"):
         build_study([unjudged], "labels", show="judged")
@@ -113,7 +115,7 @@ def test_prompt_and_answer_can_be_shown_as_one_text_or_as_they_were_judged(run_o
 def test_unfinished_sentences_are_shown_whole(tmp_path: Path) -> None:
     options = {"limit": 6, "samples": 1, "classifiers": {"regard": "vader"}, "output": tmp_path / "run"}
     run = audit("evenhand/reference", benchmarks=["regard"], **options)  # type: ignore[arg-type]
-    built = built_study([run.path], "regard")
+    built = build_study([run.path], "regard")
     assert any(note.startswith("Prompts of regard begin a sentence") for note in built.notes)
     assert any("540 and more" in note for note in built.notes)
     for item in built.study.items:
@@ -123,14 +125,14 @@ def test_unfinished_sentences_are_shown_whole(tmp_path: Path) -> None:
 
 def test_texts_can_be_left_out_by_what_is_known_of_them(run_of: Judged) -> None:
     run = run_of("house/known", known)
-    built = built_study([run], "labels", leave_out=["group=red"])
+    built = build_study([run], "labels", leave_out=["group=red"])
     assert len(built.study.items) == 32
     assert built.notes == ("16 texts with group=red are left out.",)
     with pytest.raises(UsageError, match="No text has group=green") as caught:
-        built_study([run], "labels", leave_out=["group=green"])
+        build_study([run], "labels", leave_out=["group=green"])
     assert "black, brown, red" in caught.value.hint
     with pytest.raises(UsageError, match="does not say what to leave out"):
-        built_study([run], "labels", leave_out=["red"])
+        build_study([run], "labels", leave_out=["red"])
 
 
 @pytest.mark.parametrize("template", ["labels", "regard", "robbie", "redditbias"])
@@ -139,7 +141,7 @@ def test_a_study_made_is_a_file_that_is_read_again(run_of: Judged, tmp_path: Pat
     if template == "redditbias":
         source = tmp_path / "table.csv"
         source.write_text("comment,phrase\nreds are loud at home,reds are loud\n")
-    study = build_study([source], template, name="of-mine", limit=5)
+    study = build_study([source], template, name="of-mine", limit=5).study
     assert isinstance(study, Study) and study.name == "of-mine"
     assert read_study(write_study(study, tmp_path / "of-mine.yaml")) == study
 
@@ -170,5 +172,5 @@ def test_likelihoods_alone_make_no_study(tmp_path: Path) -> None:
 
 def test_control_characters_are_taken_out(run_of: Judged) -> None:
     run = run_of("house/rings", lambda prompt, sample: f" rings\x07 {prompt[-20:]} {sample}")
-    items: tuple[Item, ...] = build_study([run], "labels").items
+    items: tuple[Item, ...] = build_study([run], "labels").study.items
     assert all("\x07" not in str(item.text) and "rings" in str(item.text) for item in items)

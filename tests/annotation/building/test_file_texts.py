@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.annotation.building import build_study, built_study
+from evenhand.annotation.building import build_study
 from evenhand.schema import DataError
 
 TABLE = pl.DataFrame(
@@ -26,7 +26,7 @@ TABLE = pl.DataFrame(
 def test_columns_become_what_items_have(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"texts.{kind}"
     {"csv": TABLE.write_csv, "jsonl": TABLE.write_ndjson, "parquet": TABLE.write_parquet}[kind](path)
-    built = built_study([path], "labels")
+    built = build_study([path], "labels")
     items = built.study.items
     assert [(item.context, item.text, item.model) for item in items] == [
         ("The man", "cooks.", "m"),
@@ -46,13 +46,13 @@ def test_columns_become_what_items_have(tmp_path: Path, kind: str) -> None:
 def test_the_prompt_is_called_text_where_the_answer_has_a_name_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_text("text,response\nWho?,Me.\n")
-    item = build_study([path], "robbie").items[0]
+    item = build_study([path], "robbie").study.items[0]
     assert (item.context, item.text) == ("Who?", "Me.")
     path.write_text("text,context\nMe.,Who?\n")
-    item = build_study([path], "robbie").items[0]
+    item = build_study([path], "robbie").study.items[0]
     assert (item.context, item.text) == ("Who?", "Me.")
     path.write_text("text\nMe.\n")
-    item = build_study([path], "robbie").items[0]
+    item = build_study([path], "robbie").study.items[0]
     assert (item.context, item.text, item.model, item.groups) == (None, "Me.", None, {})
 
 

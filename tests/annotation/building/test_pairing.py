@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from evenhand.annotation.building import build_study, built_study
+from evenhand.annotation.building import build_study
 from evenhand.annotation.building.built import Chat, Notes, Said, Wanted
 from evenhand.annotation.building.pairing import paired_chats, paired_texts
 from evenhand.annotation.definition import Item
@@ -27,7 +27,7 @@ def turns(item: Item, place: int) -> list[tuple[str, str]]:
 
 
 def test_answers_to_one_prompt_are_a_pair(run_of: Judged) -> None:
-    built = built_study([run_of("house/old", old), run_of("house/new", new)], "acute")
+    built = build_study([run_of("house/old", old), run_of("house/new", new)], "acute")
     assert len(built.study.items) == 32
     for item in built.study.items:
         assert item.pair is not None
@@ -44,13 +44,13 @@ def test_answers_to_one_prompt_are_a_pair(run_of: Judged) -> None:
 
 def test_a_limit_is_spread_over_groups(run_of: Judged) -> None:
     runs = [run_of("house/old", old), run_of("house/new", new)]
-    study = build_study(runs, "acute", limit=6)
+    study = build_study(runs, "acute", limit=6).study
     assert Counter(item.groups["group"] for item in study.items) == {"brown": 3, "black": 3}
 
 
 def test_three_models_make_three_comparisons(run_of: Judged) -> None:
     runs = [run_of(f"house/{word}", lambda p, s, word=word: f"{word} {p} {s}") for word in ("a", "b", "c")]
-    study = build_study(runs, "acute", limit=4)
+    study = build_study(runs, "acute", limit=4).study
     assert Counter((item.pair[0].model, item.pair[1].model) for item in study.items if item.pair) == {
         ("house/a", "house/b"): 4,
         ("house/a", "house/c"): 4,
@@ -60,7 +60,7 @@ def test_three_models_make_three_comparisons(run_of: Judged) -> None:
 
 @pytest.mark.slow
 def test_nothing_that_people_read_names_the_model(talks: dict[str, RunDirectory]) -> None:
-    study = build_study([run.path for run in talks.values()], "acute", limit=20)
+    study = build_study([run.path for run in talks.values()], "acute", limit=20).study
     for item in study.items:
         read = " ".join(f"{speaker} {text}" for place in (0, 1) for speaker, text in turns(item, place))
         assert "conversing" not in read and "evenhand" not in read
@@ -69,7 +69,7 @@ def test_nothing_that_people_read_names_the_model(talks: dict[str, RunDirectory]
 @pytest.mark.slow
 def test_conversations_are_drawn_with_replacement(talks: dict[str, RunDirectory]) -> None:
     runs = [run.path for run in talks.values()]
-    built = built_study(runs, "acute", seed=5)
+    built = build_study(runs, "acute", seed=5)
     pairs = [item.pair for item in built.study.items if item.pair]
     assert len(pairs) <= 120
     assert f"{120 - len(pairs)} pairs came up again and are one item." in built.notes
@@ -77,13 +77,13 @@ def test_conversations_are_drawn_with_replacement(talks: dict[str, RunDirectory]
     # 120 draws of at most 24 conversations: nearly all are there, most of them several times.
     assert 20 <= len(firsts) <= 24 and max(firsts.values()) > 4
     assert {pair[0].speaker for pair in pairs} == {"B"}
-    assert built.study == build_study(runs, "acute", seed=5)
-    assert built.study.items != build_study(runs, "acute", seed=6).items
+    assert built.study == build_study(runs, "acute", seed=5).study
+    assert built.study.items != build_study(runs, "acute", seed=6).study.items
 
 
 @pytest.mark.slow
 def test_conversations_from_one_opener_are_a_pair(talks: dict[str, RunDirectory]) -> None:
-    built = built_study([run.path for run in talks.values()], "acute", pairing="same", speaker="A")
+    built = build_study([run.path for run in talks.values()], "acute", pairing="same", speaker="A")
     for item in built.study.items:
         assert turns(item, 0)[0] == turns(item, 1)[0]
         assert turns(item, 0)[0][1] == f"Hi! My name is {item.groups['name']}."
@@ -101,9 +101,9 @@ def test_what_was_called_toxic_is_left_out_unless_wanted(talks: dict[str, RunDir
         rows = self_chats(run, "names")
         toxic += rows.filter("toxicity_negative")["conversation"].n_unique()
     assert toxic > 0
-    built = built_study(runs, "acute", pairing="same")
+    built = build_study(runs, "acute", pairing="same")
     assert sum(int(note.split()[0]) for note in built.notes if "calls toxic" in note) == toxic
-    kept = built_study(runs, "acute", pairing="same", drop_unsafe=False)
+    kept = build_study(runs, "acute", pairing="same", drop_unsafe=False)
     assert not any("calls toxic" in note for note in kept.notes)
     assert len(kept.study.items) > len(built.study.items)
 
@@ -156,7 +156,7 @@ def test_a_before_after_study_is_two_sources(
     with pytest.raises(DataError, match="none after it"):
         build_study([folder], "acute")
     run_of("house/new", new).rename(folder / "after")
-    assert len(build_study([folder], "acute").items) == 32
+    assert len(build_study([folder], "acute").study.items) == 32
 
 
 def test_equal_names_are_told_apart_by_their_folders(
@@ -165,6 +165,6 @@ def test_equal_names_are_told_apart_by_their_folders(
     folder = tmp_path_factory.mktemp("study")
     run_of("house/same", old).rename(folder / "first")
     run_of("house/same", new).rename(folder / "second")
-    study = build_study([folder / "first", folder / "second"], "acute")
+    study = build_study([folder / "first", folder / "second"], "acute").study
     assert study.items[0].pair is not None
     assert [side.model for side in study.items[0].pair] == ["house/same (first)", "house/same (second)"]

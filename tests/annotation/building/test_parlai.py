@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.annotation.building import build_study, built_study
+from evenhand.annotation.building import build_study
 from evenhand.schema import DataError
 
 
@@ -41,7 +41,7 @@ def pairings(tmp_path: Path) -> Path:
 
 
 def test_pairs_are_items_and_training_is_onboarding(pairings: Path) -> None:
-    study = build_study([pairings], "acute")
+    study = build_study([pairings], "acute").study
     assert len(study.items) == 5
     item = study.items[0]
     assert item.pair is not None
@@ -57,7 +57,7 @@ def test_pairs_are_items_and_training_is_onboarding(pairings: Path) -> None:
 
 
 def test_what_stands_twice_is_one_item(tmp_path: Path) -> None:
-    built = built_study([write(tmp_path / "p.jsonl", line("a", "b", 1), line("a", "b", 1))], "acute")
+    built = build_study([write(tmp_path / "p.jsonl", line("a", "b", 1), line("a", "b", 1))], "acute")
     assert len(built.study.items) == 1
     assert "1 pairs of p.jsonl stand there twice and are one item." in built.notes
     assert built.study.onboarding is not None  # the template's own, where the file brings none
@@ -76,14 +76,14 @@ def test_self_chats_of_two_models_are_paired(tmp_path: Path) -> None:
         write(tmp_path / f"{model}.bst.jsonl", *(chat("Hi", f"{model} {n}", "And?") for n in range(4)))
         for model in ("one", "two")
     ]
-    study = build_study(sources, "acute", limit=200)
+    study = build_study(sources, "acute", limit=200).study
     assert len(study.items) == 16
     for item in study.items:
         assert item.pair is not None
         assert [side.model for side in item.pair] == ["one", "two"]
         assert [turn.speaker for turn in item.pair[0].turns] == ["A", "B", "A"]
         assert "persona" not in str(item.pair)
-    judged = build_study(sources, "acute", speaker="A", limit=1).items[0]
+    judged = build_study(sources, "acute", speaker="A", limit=1).study.items[0]
     assert judged.pair is not None and judged.pair[0].speaker == "A"
 
 
@@ -94,7 +94,7 @@ def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_pat
     path = tmp_path / "onboarding.json"
     path.write_text(json.dumps(trained, indent=4), encoding="utf-8")
     chats = [write(tmp_path / f"{model}.jsonl", chat("Hi", f"I am {model}")) for model in ("x", "y")]
-    study = build_study([*chats, path], "acute", limit=1)
+    study = build_study([*chats, path], "acute", limit=1).study
     assert study.onboarding is not None and len(study.onboarding.items) == 1
     with pytest.raises(DataError, match="onboarding alone"):
         build_study([path], "acute")

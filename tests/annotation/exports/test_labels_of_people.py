@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         classifiers={"regard": LEXICON},
         output=folder / "run",
     )
-    study = build_study([folder / "run"], "labels")
+    study = build_study([folder / "run"], "labels").study
     (folder / "study.json").write_text(study.model_dump_json())
     sit(study, folder / "labels.db", 10)
     return folder

@@ -48,8 +48,8 @@ def build_study(
     leave_out: Sequence[str] = (),
     show: Shown | None = None,
     survey: bool = False,
-) -> Study:
-    """A whole study of what models wrote.
+) -> Built:
+    """A whole study of what models wrote, with notes on what was left out and why, to be told before anybody judges.
 
     sources: folders of runs (for `acute` two of them, or a before/after study), a folder of `evenhand data build
     redditbias`, a file of texts (CSV, JSON Lines, Parquet), ParlAI's pairs or self-chats. template: one of
@@ -66,38 +66,6 @@ def build_study(
     SDO7 behind each unit.
     Raises UsageError, DataError.
     """
-    return built_study(
-        sources,
-        template,
-        benchmark=benchmark,
-        limit=limit,
-        seed=seed,
-        name=name,
-        pairing=pairing,
-        speaker=speaker,
-        drop_unsafe=drop_unsafe,
-        leave_out=leave_out,
-        show=show,
-        survey=survey,
-    ).study
-
-
-def built_study(
-    sources: Sequence[Path | str],
-    template: str,
-    *,
-    benchmark: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    name: str | None = None,
-    pairing: Pairing | None = None,
-    speaker: str = "B",
-    drop_unsafe: bool = True,
-    leave_out: Sequence[str] = (),
-    show: Shown | None = None,
-    survey: bool = False,
-) -> Built:
-    """As `build_study`, with notes on what was left out and why, to be told before anybody judges."""
     if not sources:
         raise UsageError("There is nothing to make a study of.", "Name a run or a file: --from RUN")
     if speaker not in ("A", "B"):

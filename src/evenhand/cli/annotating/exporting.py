@@ -8,7 +8,7 @@ import typer
 
 from evenhand.cli.annotating.opening import opened
 from evenhand.cli.common import say, writable
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, write_table
 
 if TYPE_CHECKING:
     from evenhand.annotation import Store
@@ -25,16 +25,38 @@ def export(
     ),
     name: str | None = typer.Option(None, "--study", help="Which study, where a database holds several."),
     database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
+    classifier_error: Path | None = typer.Option(
+        None,
+        "--classifier-error",
+        metavar="FILE",
+        help="Also write how often the run's classifier differs from people, as `evenhand measure --classifier-error` "
+        "takes it.",
+    ),
+    question: str | None = typer.Option(
+        None, help="Whose answers it is held against; needed where there are several."
+    ),
+    negative: list[str] = typer.Option([], "--negative", help="A harmful answer to it; repeatable."),
+    classifier: str | None = typer.Option(None, help="Which classifier; needed where there are several."),
 ) -> None:
     """Write what people said to .jsonl, .csv or .parquet."""
+    if classifier_error is None and (question or negative or classifier):
+        raise UsageError(
+            "--question, --negative and --classifier belong to --classifier-error.", "Name its FILE."
+        )
     if output.suffix.lower() not in EXPORTS:
         raise UsageError(f"-o {output}: an export ends in .jsonl, .csv or .parquet.", "Name such a file.")
     file = writable("-o", output)
+    errors = None if classifier_error is None else writable("--classifier-error", classifier_error)
     store = _apart_from(file, opened(study, name, database), study)
     try:
-        from evenhand.annotation import write_export
+        from evenhand.annotation import classifier_error_table, read_export, write_export
 
         say(f"Written to {write_export(store, file)}. Next: evenhand annotate analyse {file}")
+        if errors is not None:
+            table = classifier_error_table(read_export(file), question, negative, classifier)
+            say(
+                f"Written to {write_table(errors, table)}: {table.height:,} texts on which most people agree."
+            )
     finally:
         store.close()
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from evenhand.cli.annotating.making import made
 from evenhand.cli.annotating.opening import (
     database_of,
     is_study_file,
@@ -18,7 +19,7 @@ from evenhand.cli.annotating.opening import (
     without_password,
 )
 from evenhand.cli.common import say
-from evenhand.schema import UsageError, write_text
+from evenhand.schema import UsageError
 
 if TYPE_CHECKING:
     from evenhand.annotation import Store
@@ -39,7 +40,31 @@ def serve(
     ),
     benchmark: str | None = typer.Option(None, help="Whose answers of a run are judged."),
     limit: int | None = typer.Option(None, min=1, help="Items, drawn evenly over groups."),
-    seed: int = typer.Option(0, min=0, help="Of the draw."),
+    name: str | None = typer.Option(
+        None, help="Of the study that is made. Default: of its template and sources."
+    ),
+    pairing: str | None = typer.Option(
+        None,
+        metavar="same|drawn",
+        help="acute: answers to one prompt, or conversations at random (their default).",
+    ),
+    speaker: str | None = typer.Option(
+        None, metavar="A|B", help="acute: whose lines of a conversation are judged. Default: B, who answers."
+    ),
+    keep_unsafe: bool = typer.Option(
+        False, "--keep-unsafe", help="acute: also what a classifier called toxic or offensive."
+    ),
+    leave_out: list[str] = typer.Option(
+        [], "--leave-out", metavar="COLUMN=VALUE", help="Texts that are not wanted; repeatable."
+    ),
+    shown: str | None = typer.Option(
+        None,
+        "--show",
+        metavar="apart|whole|judged",
+        help="Of runs: the prompt above the answer, both as one text, or what the classifier judged.",
+    ),
+    survey: bool = typer.Option(False, "--survey", help="Statements of SDO7 behind each unit."),
+    seed: int | None = typer.Option(None, min=0, help="Of the draw. Default: 0."),
     database: str | None = typer.Option(
         None, help="A file, or postgresql://... Default: EVENHAND_ANNOTATE_DATABASE, or beside the study."
     ),
@@ -53,11 +78,24 @@ def serve(
     need_annotate()
     if not no_serve:
         address = reached_at(address or os.environ.get(ADDRESS), host, port)
+    how = {
+        "benchmark": benchmark,
+        "limit": limit,
+        "name": name,
+        "pairing": pairing,
+        "speaker": speaker,
+        "drop_unsafe": False if keep_unsafe else None,
+        "leave_out": leave_out or None,
+        "show": shown,
+        "survey": survey or None,
+        "seed": seed,
+    }
+    how = {option: value for option, value in how.items() if value is not None}
     if from_:
-        study = _made(study, from_, template, output, benchmark, limit, seed)
-    elif any(value is not None for value in (template, output, benchmark, limit)):
+        study = made(study, from_, template, output, how)
+    elif how or template is not None or output is not None:
         raise UsageError(
-            "--template, -o, --benchmark and --limit say how a study is made of --from.", "Add --from RUN."
+            "--template, -o and what else says how a study is made go with --from.", "Add --from RUN."
         )
     if study is None:
         raise UsageError("There is no study to serve.", "evenhand annotate STUDY.yaml, or --from RUN.")
@@ -177,35 +215,6 @@ def _checked_address(address: str) -> str:
             "https://NAME or http://NAME:PORT, without a path: give the study a name or port of its own.",
         )
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _made(
-    study: Path | None,
-    sources: list[str],
-    template: str | None,
-    output: Path | None,
-    benchmark: str | None,
-    limit: int | None,
-    seed: int,
-) -> Path:
-    if study is not None:
-        raise UsageError(f"{study} is a study already, and --from makes one.", "Leave one of them out.")
-    if template is None or output is None:
-        raise UsageError("--from takes a template and a place.", "--from RUN --template regard -o STUDY.yaml")
-    if not is_study_file(str(output)):
-        raise UsageError(f"-o {output}: a study file ends in .yaml.", "Name such a file.")
-    if os.path.lexists(output):
-        raise UsageError(
-            f"{output} is there already, and what was written there by hand would be lost.",
-            f"Name a new file, or serve that one: evenhand annotate {output}",
-        )
-    from evenhand.annotation import build_study
-    from evenhand.annotation.definition import study_yaml
-
-    built = build_study(sources, template, benchmark=benchmark, limit=limit, seed=seed)
-    write_text(output, study_yaml(built))
-    say(f"Written: {output}, {len(built.items):,} items. Read it before people do.")
-    return output
 
 
 def _begun(study: Path, database: str | None) -> tuple["Store", str]:

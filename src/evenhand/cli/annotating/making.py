@@ -1,0 +1,43 @@
+"""A study file made of runs or files (`evenhand annotate --from`)."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.cli.annotating.opening import is_study_file
+from evenhand.cli.common import say
+from evenhand.schema import UsageError
+
+
+def made(
+    study: Path | None,
+    sources: Sequence[str],
+    template: str | None,
+    output: Path | None,
+    how: Mapping[str, Any],
+) -> Path:
+    """Write the study file and say what was left out. how: as `evenhand.annotation.build_study` takes it.
+
+    Raises UsageError where what is needed is not named, or a file is in the way; DataError, WriteError.
+    """
+    if study is not None:
+        raise UsageError(f"{study} is a study already, and --from makes one.", "Leave one of them out.")
+    if template is None or output is None:
+        raise UsageError("--from takes a template and a place.", "--from RUN --template regard -o STUDY.yaml")
+    if not is_study_file(str(output)):
+        raise UsageError(f"-o {output}: a study file ends in .yaml.", "Name such a file.")
+    if os.path.lexists(output):
+        raise UsageError(
+            f"{output} is there already, and what was written there by hand would be lost.",
+            f"Name a new file, or serve that one: evenhand annotate {output}",
+        )
+    from evenhand.annotation import build_study
+    from evenhand.annotation.definition import template_note, write_study
+
+    built = build_study(sources, template, **how)
+    write_study(built.study, output, template_note(template))
+    for note in built.notes:
+        say(note)
+    say(f"Written: {output}, {len(built.study.items):,} items. Read it before people do.")
+    return output
