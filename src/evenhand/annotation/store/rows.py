@@ -1,4 +1,4 @@
-"""Rows of VOTES, made of what the database holds: answers to items, marks, surveys; and the few that agreement needs."""
+"""Rows of VOTES, made of what the database holds: answers to items, marks, surveys; and those that agreement needs."""
 
 import heapq
 import json
