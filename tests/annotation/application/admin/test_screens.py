@@ -1,4 +1,4 @@
-"""The admin's pages in headless Chromium: axe finds no violation, nothing is wider than a phone, nothing asked abroad."""
+"""The admin's pages in headless Chromium: axe finds no violation, nothing is wider than a phone or asked abroad."""
 
 import threading
 from collections.abc import Iterator
