@@ -162,19 +162,15 @@ def _arrive(
     return pseudonym
 
 
-<<<<<<< HEAD
 def _came_by(connection: Connection, invite: int) -> str | None:
     """Whose personal link an invite is."""
     query = select(persons.c.pseudonym).where(persons.c.invite_id == invite)
     return connection.execute(query).scalar_one_or_none()
 
 
-def _find_kin(connection: Connection, study: Record, key: int, external: str) -> None:
-=======
 def _find_kin(
     connection: Connection, study: Record, others: Iterable[Record], key: int, external: str
 ) -> None:
->>>>>>> store
     """Note who a new person is in studies that this one links to, and in those that link to it."""
     for other in others:
         to_them, to_us = _linked(study, other), _linked(other, study)
