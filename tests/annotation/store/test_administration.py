@@ -12,6 +12,7 @@ from sqlalchemy import exc, text
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import (
     Ended,
+    LeaseLost,
     Shown,
     Store,
     administration,
@@ -230,4 +231,38 @@ def test_a_copy_is_whole_although_the_database_is_used(
     with pytest.raises(WriteError):
         administration.backup(store, str(Path(address) / "below" / "a file"))
     assert [row.n for row in rows(store, "SELECT count(*) AS n FROM votes")] == [1]
+    store.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_votes_that_come_back_leave_the_sides_balanced(tmp_path: Path, seed: int) -> None:
+    """Where the same conversation stood on the left for who came after, one of the two votes cannot count."""
+    store = begin_study(tmp_path / "study.db", study(1, seed=seed, assignment={"annotations_per_item": 2}))
+    first, second = come(store), come(store)
+    work(store, first)
+    administration.review(store, first, "rejected", "", "me", START)
+    work(store, second)
+    administration.review(store, first, None, "", "me", START)
+    sides = [row["shown_left"] for row in administration.votes(store)]
+    excluded = [row["excluded"] for row in administration.votes(store)]
+    assert excluded == ([None, None] if sides[0] != sides[1] else ["place_taken", None])
+    work(store, come(store))
+    check(store)
+    assert administration.progress(store, START).votes == 2
+    store.close()
+
+
+def test_who_comes_back_has_lost_what_others_took(store_address: str) -> None:
+    alone = {"annotations_per_item": 1, "items_per_unit": 2, "units_per_person": 1}
+    store = begin_study(store_address, study(2, assignment=alone))
+    person, other = come(store), come(store)
+    shown = show(store, person)
+    administration.block(store, person, True, "me", START)
+    show(store, other)
+    administration.block(store, person, False, "me", START)
+    check(store)
+    with pytest.raises(LeaseLost):
+        sittings.answer(store, person, shown.presentation, {"who": Answer("a")}, START)
+    assert sittings.step(store, person, START) == Ended("all given out")
+    check(store)
     store.close()

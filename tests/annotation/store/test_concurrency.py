@@ -163,18 +163,24 @@ def test_what_was_acknowledged_survives_sigkill(store_address: str) -> None:
     people.make_invites(store, 1, START, uses=None)
     random, said = Random(0), []
     running = [start_clerk(store_address, str(number)) for number in range(2)]
-    for kill in range(10):
-        # killed a random time after it has stored something
-        process = running[kill % 2]
-        said += [process.stdout.readline() for _ in range(random.randint(1, 8))]
-        time.sleep(random.uniform(0, 0.05))
-        process.send_signal(signal.SIGKILL)
-        said += process.communicate()[0].splitlines(keepends=True)
-        running[kill % 2] = start_clerk(store_address, str(kill % 2))
-        check(store)
-    for process in running:
-        said += process.communicate(timeout=120)[0].splitlines(keepends=True)
-        assert process.returncode == 0
+    try:
+        for kill in range(10):
+            # killed a random time after it has stored something
+            process = running[kill % 2]
+            said += [process.stdout.readline() for _ in range(random.randint(1, 8))]
+            time.sleep(random.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+            said += process.communicate()[0].splitlines(keepends=True)
+            running[kill % 2] = start_clerk(store_address, str(kill % 2))
+            check(store)
+        for process in running:
+            said += process.communicate(timeout=120)[0].splitlines(keepends=True)
+            assert process.returncode == 0
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+            process.stdout.close()
     while administration.progress(store, START).votes < 240:  # what the killed held
         work(store, come(store), datetime.now(UTC) + timedelta(hours=1))
     acknowledged = dict(

@@ -95,7 +95,7 @@ def test_sessions_and_invites_of_one_study_are_nothing_to_another(store_address:
 def test_what_was_seen_in_a_linked_study_is_not_shown_again(store_address: str) -> None:
     """The second study's pairs share conversations with the first's; whoever did the first sees only new ones."""
     first = begin_study(store_address, study([pair(f"i{n}", f"x{n}") for n in range(2)], name="first"))
-    linked = {"linked": ["first"], "items_per_unit": 4, "units_per_person": 2}
+    linked = {"linked": ["first"], "annotations_per_item": 9, "items_per_unit": 4, "units_per_person": 2}
     second = begin_study(
         store_address, study([pair(f"j{n}", f"x{n}") for n in range(4)], name="second", assignment=linked)
     )
@@ -113,6 +113,10 @@ def test_what_was_seen_in_a_linked_study_is_not_shown_again(store_address: str) 
     assert isinstance(
         sittings.step(first, come(first, external="early"), START), Shown
     )  # first links to nothing
+    # what lies before them there and was not shown yet counts, too
+    busy = come(first, external="busy")
+    assert show(first, busy).length == 2
+    assert show(second, come(second, external="busy")).length == 2
     stranger = come(second)
     assert isinstance(sittings.step(second, stranger, START), Shown | Ended)
     for store in (first, second):

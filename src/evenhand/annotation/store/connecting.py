@@ -149,7 +149,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
         "synchronous=FULL",  # an acknowledged vote survives a loss of power
         "foreign_keys=ON",
         "secure_delete=ON",  # what is withdrawn is overwritten
-        "cache_size=-16000",
+        "cache_size=-4000",
     ):
         connection.execute(f"PRAGMA {setting}")
 

@@ -3,6 +3,7 @@
 import hmac
 import json
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -111,7 +112,12 @@ def arrive(store: Store, invite: str, now: datetime, *, external: str | None = N
 def _arrive(
     connection: Connection, store: Store, token: str, now: datetime, external: str | None, pseudonym: str
 ) -> str:
-    study = connection.execute(select(studies).where(studies.c.id == store.key).with_for_update()).one()
+    locked = select(studies).order_by(studies.c.id).with_for_update()
+    if external is None:
+        locked = locked.where(studies.c.id == store.key)
+    # all where somebody may be known in several: of two arrivals at once the second finds the first
+    every = {row.id: row for row in connection.execute(locked)}
+    study = every.pop(store.key)
     invite = connection.execute(
         select(invites_table)
         .where(invites_table.c.study_id == store.key, invites_table.c.token == token)
@@ -152,7 +158,7 @@ def _arrive(
         note="",
     )
     if external is not None:
-        _find_kin(connection, study, key, external)
+        _find_kin(connection, study, every.values(), key, external)
     return pseudonym
 
 
@@ -162,9 +168,10 @@ def _came_by(connection: Connection, invite: int) -> str | None:
     return connection.execute(query).scalar_one_or_none()
 
 
-def _find_kin(connection: Connection, study: Record, key: int, external: str) -> None:
+def _find_kin(
+    connection: Connection, study: Record, others: Iterable[Record], key: int, external: str
+) -> None:
     """Note who a new person is in studies that this one links to, and in those that link to it."""
-    others = connection.execute(select(studies).where(studies.c.id != study.id)).all()
     for other in others:
         to_them, to_us = _linked(study, other), _linked(other, study)
         if not (to_them or to_us):

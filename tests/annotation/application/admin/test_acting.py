@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
 
-from evenhand.annotation import Store
+from evenhand.annotation import Store, begin_study
+from evenhand.annotation.application import application, set_password
 from evenhand.annotation.application.admin import router
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import Ended, Shown, administration, people, sittings
@@ -20,6 +22,7 @@ from tests.annotation.application.admin.conftest import (
     Clock,
     first_better,
     judge,
+    tiny,
 )
 
 ACTIONS: dict[str, dict[str, str]] = {
@@ -264,3 +267,30 @@ def test_a_study_that_others_see_is_not_changed_by_looking(
         if isinstance(route, APIRoute) and "GET" in route.methods:
             admin.get(route.path.replace("{person}", person))
     assert state(store) == before
+
+
+def test_all_of_it_works_on_postgresql(postgres_address: str, clock: Clock) -> None:
+    store = begin_study(postgres_address, tiny())
+    set_password(store, NAME, PASSWORD, "test", clock())
+    person, kept = judge(store, clock, first_better), judge(store, clock, first_better)
+    with TestClient(application(store, address=ADDRESS, clock=clock), base_url=ADDRESS) as client:
+        browser = Browser(client)
+        browser.log_in()
+        page = f"/admin/people/{person}"
+        assert "12 of 18 votes" in browser.get("/admin").text
+        for path in (
+            page,
+            "/admin/people?search=p-&state=done",
+            "/admin/links",
+            "/admin/export",
+            "/admin/log?page=2",
+        ):
+            assert browser.get(path).status_code == 200, path
+        browser.post("/admin/pause", "/admin", paused="yes")
+        browser.post(f"{page}/review", page, decision="reject", note="no")
+        browser.post("/admin/links", "/admin/links", number="2", uses="1", days="", note="")
+        assert browser.post("/admin/export", "/admin/export", kind="csv").text.count(kept) == 12
+        browser.post(f"{page}/withdraw", page, password=PASSWORD)
+        assert administration.persons(store)[0] == 1
+        assert "Paused." in browser.get("/admin").text
+    store.close()
