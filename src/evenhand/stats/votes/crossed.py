@@ -1,9 +1,10 @@
 """Means of votes in which persons and items are crossed: shares, means, differences and slopes, with test and limits.
 
-In simulations of 20 to 160 persons with 5 votes each, one to three votes an item, effects of persons and items of 0 to
-1.5 logits, one person with a fifth of the votes or none and shares of 50 to 90 %, limits of 95 % of a share cover 93 to
-99 %, more than 97 % only where neither persons nor items differ; treating votes as independent covers 34 to 96 %
-(tests/stats/votes/test_crossed.py).
+In 270 simulated designs (20 to 160 persons with 5 votes each, one to three votes an item, effects of persons and items
+of 0 to 1.5 logits, one person with a fifth of the votes or none, shares of 50 to 90 %) limits of 95 % of a share cover
+95.7 % on average, and 93.5 to 98 % of 200 studies in nine of ten designs; more only where neither persons nor items
+differ. Taking votes as independent covers 32 to 98 %. At 20 persons and a logit between persons and items, tests at 5 %
+of mixed logistic models reject 8 % (Laplace) and 15 % (variational) where nothing differs.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +29,9 @@ from evenhand.stats.votes.relatedness import (
 )
 
 LEAST_LEVELS = 10
-"""Persons, and items, below which intervals of a preference held less than 93 % in simulations, or none could exist."""
+"""Persons, and items, below which nothing is said of persons and items like these: limits are a quarter and more wide.
+
+With 5 items that differ by 1.5 logits limits of 95 % cover 90 % of studies, with 10 to 30 of them 92 to 95 %."""
 _STEPS = 4
 _LARGEST_T = 1e6
 
