@@ -139,8 +139,8 @@ CARDS = (
             source="Henderson 1953 and Owen 2007 for crossed samples; Wilson 1927; Holm 1979 over pairs and questions",
             details=(
                 "Ties count half. Fewer than 10 persons or 10 items: not measurable. In 270 simulated designs (20 to "
-                "160 persons, 5 votes each, 1 to 3 an item, effects of 0 to 1.5 logits, one with a fifth of the votes or "
-                "none) limits of 95 % cover 95.7 % on average; votes taken as independent, 32 to 98 %."
+                "160 persons, 5 votes each, 1 to 3 an item, effects of 0 to 1.5 logits, one with a fifth of the votes "
+                "or none) limits of 95 % cover 95.7 % on average; votes taken as independent, 32 to 98 %."
             ),
             **_PREFERENCE,
         ),
