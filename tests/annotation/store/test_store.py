@@ -1,6 +1,8 @@
 """Databases are begun, opened, gone on with and refused; what migrations make is what the tables say."""
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,3 +207,15 @@ def test_a_migration_that_fails_leaves_nothing(
     reopened: Store = open_store(address)
     work(reopened, come(reopened))
     reopened.close()
+
+
+def test_without_the_extra_its_command_is_named() -> None:
+    program = (
+        "import sys; sys.modules['sqlalchemy'] = None\n"
+        "from evenhand.annotation.store import Shown, LeaseLost\n"  # what needs no database
+        "from evenhand.schema import UsageError\n"
+        "try:\n    from evenhand.annotation.store import open_store\n"
+        "except UsageError as error:\n    print(error.hint)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "pip install 'evenhand[annotate]'\n"

@@ -1,5 +1,21 @@
 """The database: who takes part, what they were shown, what they said."""
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_attached, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _attached(name)
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] not in ("sqlalchemy", "alembic"):
+            raise
+        from evenhand.schema import UsageError
+
+        raise UsageError(
+            f"The database of people's answers needs {error.name}, which is not installed.",
+            "pip install 'evenhand[annotate]'",
+        ) from error

@@ -8,15 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
+
 from evenhand.annotation.store.failures import StoreBusy
 from evenhand.schema import DataError, UsageError, WriteError
-
-try:
-    from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
-except ImportError as error:
-    raise UsageError(
-        "The database of people's answers needs SQLAlchemy and Alembic.", "pip install 'evenhand[annotate]'"
-    ) from error
 
 T = TypeVar("T")
 ATTEMPTS = 4
