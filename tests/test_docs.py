@@ -165,6 +165,9 @@ def why_not_here(call: dict[str, Any]) -> str | None:
             | "search-trigger"
             | "study redditbias"
             | "study names"
+            | "annotate serve"
+            | "annotate export"
+            | "annotate analyse"
         ):
             given = [value if isinstance(value, list | tuple) else [value] for value in call.values()]
             names = [str(value) for values in given for value in values]

@@ -22,13 +22,23 @@ def store(store_address: str) -> Store:
 
 
 def test_an_invite_lets_in_as_many_as_it_says(store: Store) -> None:
-    single, double, many = (people.make_invites(store, 1, START, uses=uses)[0] for uses in (1, 2, None))
-    for invite, uses in ((single, 1), (double, 2), (many, 5)):
+    double, many = (people.make_invites(store, 1, START, uses=uses)[0] for uses in (2, None))
+    for invite, uses in ((double, 2), (many, 5)):
         assert len({people.arrive(store, invite.id, START) for _ in range(uses)}) == uses
-    for invite in (single, double):
-        with pytest.raises(InviteRefused, match="used already"):
-            people.arrive(store, invite.id, START)
-    assert [(one.uses, one.used) for one in people.invites(store)] == [(1, 1), (2, 2), (None, 5)]
+    with pytest.raises(InviteRefused, match="used already"):
+        people.arrive(store, double.id, START)
+    assert [(one.uses, one.used) for one in people.invites(store)] == [(2, 2), (None, 5)]
+
+
+def test_a_personal_link_leads_its_own_person_back(store: Store) -> None:
+    mine, yours = people.make_invites(store, 2, START)
+    person = people.arrive(store, mine.id, START)
+    assert people.arrive(store, mine.id, START + HOUR) == person
+    assert people.arrive(store, yours.id, START) != person
+    assert [(one.uses, one.used) for one in people.invites(store)] == [(1, 1), (1, 1)]
+    people.revoke(store, mine.id)
+    with pytest.raises(InviteRefused, match="taken back"):
+        people.arrive(store, mine.id, START)
 
 
 def test_a_link_may_be_unknown_too_old_or_taken_back(store: Store) -> None:

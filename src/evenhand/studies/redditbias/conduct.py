@@ -33,7 +33,7 @@ from evenhand.studies.redditbias.dialogue import (
 from evenhand.studies.redditbias.language import Lines, left_out, lines_of, perplexity_cells, read_lines
 from evenhand.studies.redditbias.options import BASE, OWN, Made, RedditBiasConfig
 from evenhand.studies.redditbias.record import begin
-from evenhand.weights import refuse_light
+from evenhand.weights import need_hugging_face, refuse_light
 
 CELLS_FILE = "cells.parquet"
 
@@ -62,6 +62,7 @@ def study_redditbias(
     All data are read before anything is trained. Raises DataError and DatasetMissing for data, Unsupported for a model
     that is not causal or not loaded here, Interrupted (resumable), ResumeRefused, and what the stages raise.
     """
+    need_hugging_face("Training a model")
     progress = progress or Silence()
     path = output or default_path(config.model, "redditbias")
     published = [bias for bias in config.bias if not bias.startswith(OWN)]

@@ -27,8 +27,6 @@ class Limits:
     """Forms sent by one person."""
     posts_of_address: Rate = Rate(120, 2.0)
     """Forms sent without a session, per address."""
-    logins: Rate = Rate(10, 1 / 30)
-    """Wrong passwords of an admin, per address and per name."""
 
 
 @dataclass
