@@ -10,7 +10,7 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,6 @@ from evenhand.schema import write_json, write_table
 from tests.robustness.payloads import HOST, MARKDOWN, MARKUP, PAYLOADS, STRUCK, TERMINAL, UNICODE
 from tests.robustness.wicked import KINDS, Studies
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-]
 AT_ONCE = 31
 """Payloads of a study: each is a group, and groups are compared in pairs."""
 SLICES = [PAYLOADS[start : start + AT_ONCE] for start in range(0, len(PAYLOADS), AT_ONCE)]
@@ -73,17 +65,6 @@ def tamed(text: str) -> str:
         for char in text
     )
     return on_one_line("".join(kept))
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"no browser at {CHROMIUM}")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """In headless Chromium: a whole study by keyboard on a phone, no violation that axe finds, no payload that runs."""
 
 import threading
-from pathlib import Path
 
 import pytest
 import uvicorn
@@ -15,28 +14,9 @@ from tests.annotation.application.payloads import PAYLOADS
 from tests.annotation.application.studies import marks_study, pair_study, text_study
 from tests.annotation.application.test_hostile_texts import hostile_pair_study
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"no browser at {CHROMIUM}")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ import pytest
 
 from evenhand.studies.consistency.level_runs import level_runs
 
-CHROMIUM = Path("/usr/bin/chromium")
-
 
 @pytest.fixture
 def files(tmp_path):
@@ -167,23 +165,15 @@ def test_a_study_is_not_written_over_something_else(evenhand, judged_house, file
 
 
 @pytest.mark.browser
-def test_the_page_is_silent_offline_and_never_scrolls_sideways(evenhand, judged_house, files):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"no browser at {CHROMIUM}")
+def test_the_page_is_silent_offline_and_never_scrolls_sideways(evenhand, judged_house, files, chromium):
     evenhand(*METHOD, *files, *JUDGE, "-o", "study")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
-        )
-        for width in (400, 1280):
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            heard, asked = [], []
-            page.on("console", lambda message, heard=heard: heard.append(message.text))
-            page.on("pageerror", lambda error, heard=heard: heard.append(str(error)))
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.goto(Path("study/consistency.html").absolute().as_uri())
-            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-            assert heard == [] and [url for url in asked if not url.startswith(("file:", "data:"))] == []
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-        browser.close()
+    for width in (400, 1280):
+        page = chromium.new_page(viewport={"width": width, "height": 900})
+        heard, asked = [], []
+        page.on("console", lambda message, heard=heard: heard.append(message.text))
+        page.on("pageerror", lambda error, heard=heard: heard.append(str(error)))
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(Path("study/consistency.html").absolute().as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert heard == [] and [url for url in asked if not url.startswith(("file:", "data:"))] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

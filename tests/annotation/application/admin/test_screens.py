@@ -11,10 +11,9 @@ from evenhand.annotation.application import application
 from evenhand.annotation.application.serving import listen
 from evenhand.annotation.store import administration, people
 from tests.annotation.application.admin.conftest import NAME, PASSWORD, Clock, first_better, judge
-from tests.annotation.application.test_in_a_browser import Screen, chromium
+from tests.annotation.application.test_in_a_browser import Screen
 
 pytestmark = pytest.mark.browser
-__all__ = ["chromium"]
 
 
 @pytest.fixture
