@@ -41,9 +41,9 @@ def rating_rates(
     """Share of each option, or mean value, per model (or another column, or a key of the column `groups`).
 
     votes: VOTES. question: None: all of measurement nominal, ordinal and interval. by: a column of VOTES, or a key in
-    the JSON of `groups`; None: all together. within: such a column or key again, as `axis` of groups: levels of one name
-    under several are told apart. values: means of `value` instead of shares; None: means for interval questions, shares
-    else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
+    the JSON of `groups`; None: all together. within: such a column or key again, as `axis` of groups: levels of one
+    name under several are told apart. values: means of `value` instead of shares; None: means for interval questions,
+    shares else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
 
     Returns one row per question, level and option, columns RATES; no limits, and an obstacle, with fewer than ten
     persons or items. Raises DataError for absent columns, an unknown question or `by`, values that are none.
