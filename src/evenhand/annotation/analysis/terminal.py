@@ -61,7 +61,7 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
     if rows:
         out.gap()
         out.line(
-            "Win rates (share: of all answers; estimate: where many of one person or item weigh less; publ.: the exact test "
+            "Win rates (share: of all answers; weighted: many of one person or item weigh less; publ.: the exact test "
             "with stars, answers taken as independent)",
             "bold",
         )
@@ -73,7 +73,7 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
             ("model", "left"),
             ("against", "left"),
             ("share", "right"),
-            ("estimate", "right"),
+            ("weighted", "right"),
             ("95 %", "right"),
             ("q", "right"),
             ("publ.", "right"),
@@ -105,7 +105,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
     if not rows:
         return
     out.gap()
-    out.line("Ratings (share: of all answers; estimate: where many of one person or item weigh less)", "bold")
+    out.line("Ratings (share: of all answers; weighted: many of one person or item weigh less)", "bold")
     width = _names_width(out, 2, NUMBERS)
     for place in dict.fromkeys((row["question"], row["by"], row["within"]) for row in rows):
         mine = [row for row in rows if (row["question"], row["by"], row["within"]) == place]
@@ -114,7 +114,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
             (label(place[1]), "left"),
             ("answer", "left"),
             ("share", "right"),
-            ("estimate", "right"),
+            ("weighted", "right"),
             ("95 %", "right"),
             ("answers", "right"),
         )

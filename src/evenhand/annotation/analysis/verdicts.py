@@ -14,8 +14,11 @@ from evenhand.annotation.analysis.wording import (
     PREFERRED,
     Headline,
     Row,
+    by_how_much,
     difference,
+    more_of,
     name_of,
+    percent,
     points,
     preference,
     rating_pairs,
@@ -102,17 +105,17 @@ def _worst(found: Sequence[Row], n_groups: int) -> Iterator[str]:
         above.items(), key=lambda each: (-len(each[1]), -max(abs(row["estimate"]) for row in each[1]))
     ):
         rows = sorted(rows, key=lambda row: -abs(row["estimate"]))
-        first = difference(rows[0], name_of(rows[0]["level"]), name_of(rows[0]["against"]))
-        if len(rows) == 1:
-            yield first + (f", of {n_groups - 1} other groups" if n_groups > 2 else "")
+        if n_groups == 2:
+            yield difference(rows[0], name_of(rows[0]["level"]), name_of(rows[0]["against"]))
             continue
-        others = [
-            name_of(row["against"] if row["level"] == higher else row["level"]) for row in rows[1 : NAMED + 1]
+        others = n_groups - 1
+        whom = f"each of the {others:,}" if len(rows) == others else f"{len(rows):,} of the {others:,}"
+        told = [
+            f"than {name_of(row['against'] if row['level'] == higher else row['level'])} {by_how_much(row)}"
+            for row in rows[:NAMED]
         ]
-        more = [f"{len(rows) - 1 - NAMED:,} more"] if len(rows) - 1 > NAMED else []
-        yield (
-            f"{first}; and than {listing([*others, *more])}: than {len(rows):,} of {n_groups - 1:,} other groups"
-        )
+        more = [f"than {len(rows) - NAMED:,} more by less"] if len(rows) > NAMED else []
+        yield f"{name_of(higher)} {more_of(rows[0])} than {whom} other groups: {listing([*told, *more])}"
 
 
 def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
@@ -220,4 +223,13 @@ def promise(analysis: Analysis) -> str:
     return (
         f"If people made no difference between {between}, one or more of the {' or of the '.join(kinds)} would be "
         f"called found in at most {chance} of studies{each}."
+        + (
+            " Weighted: many answers of one person, or about one item, weigh less."
+            if _weighted(tables.win_rates)
+            else ""
+        )
     )
+
+
+def _weighted(table: pl.DataFrame) -> bool:
+    return any(percent(row["raw"]) != percent(row["estimate"]) for row in rows_of(table, WIN_RATE))

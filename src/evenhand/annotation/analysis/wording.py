@@ -99,16 +99,12 @@ def share_told(row: Row, *, turned: bool = False) -> str:
     >>> share_told(row)
     '55.0 % of 80 answers (45.0 to 65.0, q = 0.200)'
     >>> share_told(row | {"raw": 0.6}, turned=True)
-    '40.0 % of 80 answers; 45.0 % where many of one person or item weigh less (35.0 to 55.0, q = 0.200)'
+    '40.0 % of 80 answers; weighted 45.0 % (35.0 to 55.0, q = 0.200)'
     """
     raw, share, low, high = (row[name] for name in ("raw", "estimate", "low", "high"))
     if turned:
         raw, share, low, high = 1 - raw, 1 - share, 1 - high, 1 - low
-    weighted = (
-        ""
-        if percent(raw) == percent(share)
-        else f"; {percent(share)} where many of one person or item weigh less"
-    )
+    weighted = "" if percent(raw) == percent(share) else f"; weighted {percent(share)}"
     return f"{percent(raw)} of {row['n']:,} answers{weighted} ({limits(low, high)}, {q_of(row)})"
 
 
@@ -200,13 +196,25 @@ def would_find(rows: Sequence[Row]) -> str:
 
 def difference(row: Row, level: str, against: str) -> str:
     """What differs between two models or groups, by how much, in words."""
-    more = row["estimate"] > 0
-    first, second = (level, against) if more else (against, level)
-    ends = sorted((abs(row["low"]), abs(row["high"])))
-    size, unit = size_of(abs(row["estimate"]), row), "" if row["option"] is None else " points"
-    between = f"{size_of(ends[0], row)} to {size_of(ends[1], row)}"
-    what = "is rated higher" if row["option"] is None else f"got “{name_of(row['option'])}” more often"
-    return f"{first} {what} than {second}, by {size}{unit} ({between}, {q_of(row)})"
+    first, second = (level, against) if row["estimate"] > 0 else (against, level)
+    return f"{first} {more_of(row)} than {second}, {by_how_much(row)}"
+
+
+def more_of(row: Row) -> str:
+    """What the higher of two got more of."""
+    return "is rated higher" if row["option"] is None else f"got “{name_of(row['option'])}” more often"
+
+
+def by_how_much(row: Row) -> str:
+    """The size of a difference without its sign, its interval turned the same way, and q.
+
+    >>> row = {"estimate": -0.1, "low": -0.3, "high": 0.05, "q": 0.2, "option": "yes"}
+    >>> by_how_much(row)
+    'by 10.0 points (−5.0 to 30.0, q = 0.200)'
+    """
+    low, high = (row["low"], row["high"]) if row["estimate"] > 0 else (-row["high"], -row["low"])
+    unit = "" if row["option"] is None else " points"
+    return f"by {size_of(abs(row['estimate']), row)}{unit} ({size_of(low, row)} to {size_of(high, row)}, {q_of(row)})"
 
 
 def size_of(value: float, row: Row) -> str:

@@ -186,7 +186,7 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
                 ("persons", "right"),
                 ("answers", "right"),
                 ("share", "right"),
-                ("estimate", "right"),
+                ("weighted", "right"),
                 ("95 %", "right"),
                 ("q", "right"),
                 ("verdict", "left"),

@@ -46,7 +46,7 @@ def preference_section(analysis: Analysis) -> Section | None:
         "Preferences",
         tuple(parts),
         lead=(
-            "Share: of all answers those for the first model, ties counting half. Estimate: the same, but many answers "
+            "Share: of all answers those for the first model, ties counting half. Weighted: the same, but many answers "
             "of one person, or about one item, weigh less than as many of several; interval, q and verdict belong to "
             "it. They let persons and items (and conversations that several pairs share) pull answers together. “Would "
             "find” is how many points from 50 % would probably have been found. Intervals are of each row by itself; q "
@@ -77,7 +77,7 @@ def _drawing(
     one = len(rows) == 1
     return Drawing(
         f"{label(question).capitalize()}{f': {words}' if words else ''}",
-        ("model", "estimate, %", "estimate"),
+        ("model", "weighted share, %", "weighted"),
         [_row(row, published, scale) for row in rows],
         axis_of(scale),
         ("q", "answers", "share", "published", "would find"),
@@ -194,7 +194,7 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
         yield Drawing(
             f"{label(question).capitalize()}: {name_of(model)} against {name_of(against)}, by "
             f"{label(mine[0]['by'])}",
-            (label(mine[0]["by"]), "estimate, %", "estimate"),
+            (label(mine[0]["by"]), "weighted share, %", "weighted"),
             [
                 DrawnRow(
                     label(row["level"]),
@@ -243,7 +243,7 @@ def side_section(analysis: Analysis) -> Section | None:
     scale = win_scale(shares)
     drawing = Drawing(
         "Answers for what stood on the left",
-        ("question", "estimate for the left side, %", "estimate"),
+        ("question", "weighted share for the left side, %", "weighted"),
         [
             DrawnRow(
                 label(row["question"]).capitalize(),

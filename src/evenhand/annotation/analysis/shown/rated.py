@@ -39,7 +39,7 @@ def ratings_section(analysis: Analysis) -> Section | None:
         "Ratings",
         (*parts, *([table] if table else [])),
         lead=(
-            "Share (or mean, of scales): of all answers. Estimate: the same, but many answers of one person, or about "
+            "Share (or mean, of scales): of all answers. Weighted: the same, but many answers of one person, or about "
             "one text, weigh less than as many of several; intervals, differences, q and verdicts belong to it, and "
             "let persons and items pull answers together. Groups are compared within their axis. The published "
             "chi-square takes every answer as independent, and is not corrected for the number of questions.",
@@ -64,7 +64,7 @@ def _rates(analysis: Analysis, rows: Sequence[Row]) -> Iterator[Drawing]:
     words = analysis.questions.get(question)
     yield Drawing(
         f"{label(question).capitalize()}{_by(by, within)}{f': {words}' if words else ''}",
-        (label(by), "estimated mean" if means else "estimate, %", "estimate"),
+        (label(by), "weighted mean" if means else "weighted share, %", "weighted"),
         [_rate(row, scale, factor) for row in shown],
         axis_of(scale),
         ("mean" if means else "share", "answers", "skipped", "persons", "items"),
@@ -225,7 +225,7 @@ def marks_section(analysis: Analysis) -> Section | None:
         parts.append(
             Drawing(
                 f"{label(question).capitalize()}: conversations with a mark",
-                ("mark", "estimate, % of conversations shown", "estimate"),
+                ("mark", "weighted share of conversations shown, %", "weighted"),
                 [
                     DrawnRow(
                         name_of(row["option"]),
@@ -256,8 +256,8 @@ def marks_section(analysis: Analysis) -> Section | None:
         "Marks",
         tuple(parts),
         lead=(
-            "A conversation counts once for each person who saw it, and has a mark if any of its turns has. In the "
-            "estimate many votes of one person, or on one conversation, weigh less than as many of several.",
+            "A conversation counts once for each person who saw it, and has a mark if any of its turns has. Weighted: "
+            "many votes of one person, or on one conversation, weigh less than as many of several.",
         ),
         hints=("Later turns can only be marked in conversations that are long enough.",),
     )
