@@ -12,6 +12,8 @@ from evenhand.reports.wording import duration
 from evenhand.studies import PlainTable
 
 EXCLUDED = ("n_persons", "n_persons_with_votes", "n_votes")
+NO_RULES = ("blocked", "rejected", "place_taken")
+"""Reasons that are nobody's breach of a rule; the table of who came has them."""
 FEWEST = 5
 """Persons below which a count of what people said of themselves is not shown."""
 
@@ -95,7 +97,7 @@ def rules_section(analysis: Analysis) -> Section:
             )
         )
     parts.append(_attrition(rows_of(analysis.tables.attrition)))
-    if out := rows_of(analysis.tables.exclusions):
+    if out := [row for row in rows_of(analysis.tables.exclusions) if row["rule"] not in NO_RULES]:
         parts.append(
             PlainTable(
                 "Who broke which rule",

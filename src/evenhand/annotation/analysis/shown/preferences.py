@@ -108,14 +108,13 @@ def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale:
 
 def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> PlainTable:
     """What a row of the drawing has no room for."""
-    body = []
+    body, one = [], len({row["question"] for row in rows}) == 1
     for row in rows:
         theirs = published.get((row["question"], row["model"], row["against"]), {})
+        pair = f"{name_of(row['model'])} against {name_of(row['against'])}"
         body.append(
             [
-                label(row["question"]),
-                name_of(row["model"]),
-                name_of(row["against"]),
+                pair if one else f"{label(row['question'])}: {pair}",
                 *(f"{row[name]:,}" for name in ("n_persons", "n_items", "n_ties", "n_missing")),
                 *(number(row[name], 2) for name in ("person_icc", "item_icc", "design_effect")),
                 probability(theirs.get("p")),
@@ -127,9 +126,7 @@ def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mappin
     return PlainTable(
         "",
         (
-            ("question", "left"),
             ("model", "left"),
-            ("against", "left"),
             *((name, "right") for name in heads),
         ),
         body,

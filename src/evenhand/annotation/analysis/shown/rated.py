@@ -22,6 +22,9 @@ from evenhand.annotation.analysis.wording import (
 from evenhand.reports import Scale, known, label, number, probability, scale_over, smallest_effect
 from evenhand.studies import PlainTable
 
+MOST_DIFFERENCES = 60
+"""Differences that a drawing has room for, where an axis has many groups."""
+
 
 def ratings_section(analysis: Analysis) -> Section | None:
     """Rates of each model (and level), differences, and the chi-square of ROBBIE's Table 16."""
@@ -125,18 +128,26 @@ def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iter
     ]
     if not rows:
         return
-    means = rows[0]["option"] is None
+    shown = sorted(rows, key=_strength)[:MOST_DIFFERENCES] if len(rows) > MOST_DIFFERENCES else rows
+    told = f", {len(shown):,} of {len(rows):,}; differences.csv has all" if len(shown) < len(rows) else ""
+    rows, means = shown, rows[0]["option"] is None
     factor = 1.0 if means else 100.0
     ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
     scale = scale_over((factor * end for end in ends if end is not None and known(end)), include=[0.0])
     yield Drawing(
-        f"{label(question).capitalize()}{_by(by, within)}: differences",
+        f"{label(question).capitalize()}{_by(by, within)}: differences{told}",
         (label(by), "difference of means" if means else "difference, percentage points", "difference"),
         [_difference(row, scale, factor) for row in rows],
         axis_of(scale),
         ("q", "answers", "would find"),
         judged=True,
     )
+
+
+def _strength(row: Row) -> tuple[float, float]:
+    """What is found first, then what is largest."""
+    size = row["estimate"] if row["estimate"] is not None and known(row["estimate"]) else 0.0
+    return (row["q"] if row["q"] is not None and known(row["q"]) else 2.0), -abs(size)
 
 
 def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
