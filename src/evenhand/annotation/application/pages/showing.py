@@ -11,7 +11,7 @@ from evenhand.annotation.application.pages import views
 from evenhand.annotation.application.pages.present import person_of
 from evenhand.annotation.application.sessions import Session, form_token
 from evenhand.annotation.application.wording import minutes
-from evenhand.annotation.definition import check_answers
+from evenhand.annotation.definition import Item, check_answers
 from evenhand.annotation.store import (
     AskConsent,
     AskSurvey,
@@ -89,13 +89,14 @@ def _page(request: Request, session: Session, step: Step, notice: str | None) ->
 
 def _typed(context: Context, session: Session, step: Step) -> tuple[Typed, dict[str, str]]:
     """What the person typed into this page before, by field, and what is wrong with it where it was sent."""
+    item: Item | None = None
+    left = "a"
     match step:
         case Shown():
             page, questions = step.presentation, views.questions_of(context.store.study, step)
             item, left = step.item, step.left
         case AskSurvey():
             page, questions = step.survey, views.survey_questions(step)
-            item, left = None, "a"
         case _:
             return {}, {}
     draft = context.drafts.of(session.subject, page)
