@@ -35,6 +35,8 @@ class Page(HTMLParser):
         self.forms: list[Form] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.links: list[str] = []
+        self.aside: list[str] = []
+        """Values of the buttons outside a form that send it."""
         self.texts: dict[str, list[str]] = {}
         self._open: list[tuple[str, str, list[str]]] = []
         self._select = ""
@@ -65,7 +67,9 @@ class Page(HTMLParser):
             self.forms[-1].offered.setdefault(self._select, []).append(said["value"] or "")
             if "selected" in said:
                 self.forms[-1].fields.append((self._select, said["value"] or ""))
-        if tag == "button" and said.get("name"):
+        if tag == "button" and said.get("form"):
+            self.aside.append(said.get("value") or "")
+        elif tag == "button" and said.get("name"):
             self.forms[-1].offered.setdefault(said["name"] or "", []).append(said.get("value") or "")
         if tag not in VOID:
             name = (said.get("name") or "") if tag == "textarea" else (said.get("class") or "")
@@ -138,5 +142,5 @@ class Visitor:
         if invite is None:
             invite = people.make_invites(self.store, 1, self.clock())[0].id
         self.link = self.link_of(invite) + query
-        self.open(self.link)
-        return self.send()
+        page = self.open(self.link)
+        return self.send() if page.forms else page

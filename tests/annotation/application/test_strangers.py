@@ -203,7 +203,7 @@ def test_sessions_end_and_change_when_somebody_comes(stored):
     assert somebody.open("/study").status == 200
     somebody.clock.on(days=8)
     page = somebody.open("/study")
-    assert page.status == 403 and page.h1 == "Please open your personal link again"
+    assert page.status == 403 and page.h1 == "Please open your link again"
 
 
 def test_cookies_say_what_browsers_need(stored):

@@ -97,11 +97,11 @@ def test_sides_are_taken_back_to_a_and_b(left: str, side: str, answer: str) -> N
         ({"more": "ab"}, "more"),
         ({"more": "x" * 21}, "more"),
         ({"more": "x" * 1_000_000}, "more"),
-        ({"human_reason": "four"}, "human"),
-        ({"human_reason": "  a   b  "}, "human"),
-        ({"human_reason": "\u200b\u200b\u200b\u200b\u200b"}, "human"),
-        ({"human_reason": "\x00\x01\x02\x03\x04\x05"}, "human"),
-        ({"human_reason": "x" * 5_001}, "human"),
+        ({"human_reason": "four"}, "human-reason"),
+        ({"human_reason": "  a   b  "}, "human-reason"),
+        ({"human_reason": "\u200b\u200b\u200b\u200b\u200b"}, "human-reason"),
+        ({"human_reason": "\x00\x01\x02\x03\x04\x05"}, "human-reason"),
+        ({"human_reason": "x" * 5_001}, "human-reason"),
     ],
 )
 def test_what_is_wrong_is_said_beside_its_question(form: Mapping[str, str], wrong: str) -> None:
@@ -111,9 +111,20 @@ def test_what_is_wrong_is_said_beside_its_question(form: Mapping[str, str], wron
 
 
 def test_a_field_sent_twice_is_no_answer() -> None:
-    for field in ("rude", "human-reason", "mark-turn-1"):
+    for field, beside in (("rude", "rude"), ("human-reason", "human-reason"), ("mark-turn-1", "mark")):
         form = RIGHT | {field: [*RIGHT[field], *RIGHT[field]]}
-        assert list(check_answers(QUESTIONS, TALK, form)[1]) == [field.split("-")[0]]
+        assert list(check_answers(QUESTIONS, TALK, form)[1]) == [beside]
+
+
+def test_all_that_is_wrong_is_said_at_once_beside_its_field() -> None:
+    problems = said(human="", human_reason="no", forced="", rude="maybe", more="ab")[1]
+    assert list(problems) == ["human", "human-reason", "forced", "rude", "more"]
+    assert problems["human"] == "Please choose one of the answers."
+    assert problems["human-reason"] == "Please write at least 5 characters."
+    # nothing at all, a choice twice, and a reason twice beside a wrong choice
+    assert {"human", "human-reason"} <= check_answers(QUESTIONS, TALK, {})[1].keys()
+    twice = {"human": ["left", "right"], "human-reason": ["so it is", "so it was"]}
+    assert list(check_answers(QUESTIONS, TALK, RIGHT | twice)[1]) == ["human", "human-reason"]
 
 
 def test_what_may_be_left_out_is_null() -> None:
@@ -133,7 +144,7 @@ def test_lengths_are_counted_as_people_see_them() -> None:
     assert said(human_reason="a\r\n\r\n\r\nb cd")[0]["human"].reason == "a\n\n\nb cd"
     assert said(human_reason="हिन्दी में")[0]["human"].reason == "हिन्दी में"
     assert said(human_reason="👩‍👩‍👧 ok!!")[0]["human"].reason == "👩‍👩‍👧 ok!!"
-    assert "human" in said(human_reason="a\n\n\n\nb")[1]
+    assert "human-reason" in said(human_reason="a\n\n\n\nb")[1]
 
 
 def test_a_text_is_a_conversation_of_one_turn_and_a_pair_has_none() -> None:
@@ -167,8 +178,9 @@ def test_nothing_that_is_sent_raises_or_gets_through(
     form: Mapping[str, Sequence[str]], left: str, item: Item | None
 ) -> None:
     answers, problems = check_answers(QUESTIONS, item, form, left)
-    assert {question.id for question in QUESTIONS} <= answers.keys() | problems.keys()
-    assert not answers.keys() & problems.keys()
+    wrong = {problem.removesuffix("-reason") for problem in problems}
+    assert {question.id for question in QUESTIONS} <= answers.keys() | wrong
+    assert not answers.keys() & wrong
     for name, answer in answers.items():
         question = next(question for question in QUESTIONS if question.id == name)
         assert fits(question, answer)

@@ -10,6 +10,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from evenhand.annotation.application.drafts import Drafts
 from evenhand.annotation.application.protection import Address, Limiter, Limits, Refused, Signatures
 from evenhand.annotation.application.static_files import path_of
 from evenhand.annotation.application.wording import paragraphs, shown_text
@@ -29,6 +30,10 @@ class Context:
     limits: Limits = field(default_factory=Limits)
     limiter: Limiter = field(default_factory=Limiter)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    drafts: Drafts = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "drafts", Drafts(self.clock))
 
     def page(
         self, template: str, *, status: int = 200, form_token: str | None = None, **values: Any

@@ -162,5 +162,9 @@ def _not_possible(request: Request, error: Exception) -> Response:
     if not isinstance(error, UsageError):
         raise error
     return context_of(request).refusal(
-        Refused(403, "This is not possible", "Please open your personal link again, or go on with the study.")
+        Refused(
+            403,
+            "This is not possible",
+            "Please open the link that you came by again, or go on with the study.",
+        )
     )

@@ -23,6 +23,8 @@ from evenhand.annotation.store import people
 
 Kind = Literal["person", "admin"]
 PERSON_LASTS = timedelta(days=7)
+RETURNS_WITHIN = timedelta(days=30)
+"""How long a browser knows who it let in by a link that many share."""
 LONGEST_TOKEN = 200
 
 
@@ -62,6 +64,30 @@ def end_session(request: Request, response: Response, kind: Kind) -> None:
     context = context_of(request)
     _forget(request, kind)
     _delete(context, response, kind)
+
+
+def returning_of(request: Request) -> str | None:
+    """Whom this browser let in by a link that many share, also after they stopped; None: nobody, or they withdrew."""
+    context = context_of(request)
+    token = request.cookies.get(_cookie(context, "returning"), "")
+    if not token or len(token) > LONGEST_TOKEN:
+        return None
+    known = people.session(context.store, token, context.clock())
+    return known[1] if known is not None and known[0] == "person" else None
+
+
+def keep_place(request: Request, response: Response, subject: str) -> None:
+    """Have the browser know a person for as long as RETURNS_WITHIN: the link they came by does not."""
+    context = context_of(request)
+    _forget(request, "returning")
+    token = people.open_session(context.store, "person", subject, context.clock(), RETURNS_WITHIN)
+    _set(context, response, "returning", token, RETURNS_WITHIN)
+
+
+def forget_place(request: Request, response: Response) -> None:
+    """Have the browser forget whom it let in, here and there."""
+    _forget(request, "returning")
+    _delete(context_of(request), response, "returning")
 
 
 def visitor_of(request: Request, response: Response | None = None) -> str:
@@ -169,7 +195,7 @@ def _delete(context: Context, response: Response, kind: str) -> None:
     )
 
 
-def _forget(request: Request, kind: Kind) -> None:
+def _forget(request: Request, kind: str) -> None:
     context = context_of(request)
     token = request.cookies.get(_cookie(context, kind), "")
     if token and len(token) <= LONGEST_TOKEN:

@@ -1,10 +1,11 @@
 """Texts from outside as people see them, and times as they say them."""
 
 import re
-from datetime import timedelta
 
 from evenhand.reports import wording
 
+END_OF_LINE = re.compile(r"[^\S\n]*\n[^\S\n]*(?!\s*(?:[-*•–]|[0-9]{1,3}[.)])\s)")
+"""One that no point of a list follows."""
 DIRECTION = re.compile("([\u200e\u200f\u061c])")
 """Marks of direction that Arabic and Hebrew are written with; they change nothing outside the text they stand in."""
 
@@ -21,21 +22,22 @@ def shown_text(text: str) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """A text cut where it has empty lines.
+    """A text cut where it has empty lines; other ends of lines are those of an editor, but before points of a list.
 
-    >>> paragraphs("One.\\n\\n  Two,\\nstill two.\\n")
-    ['One.', 'Two,\\nstill two.']
+    >>> paragraphs("One.\\n\\n  Two,\\nstill two:\\n- a\\n  point\\n- another\\n")
+    ['One.', 'Two, still two:\\n- a point\\n- another']
     """
-    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+    parts = re.split(r"\n[^\S\n]*\n\s*", text.replace("\r\n", "\n"))
+    return [END_OF_LINE.sub(" ", part.strip()) for part in parts if part.strip()]
 
 
-def time_left(left: timedelta) -> str:
-    """How long it is until then, as one would say it.
+def minutes(many: float) -> str:
+    """How long one has, as one would say it, and never more than it is.
 
-    >>> [time_left(timedelta(seconds=s)) for s in (20, 90, 60 * 29.99, 3600 * 2.6, 86400 * 3)]
-    ['less than a minute', '1 minute', '30 minutes', '2 hours', '3 days']
+    >>> [minutes(m) for m in (0.3, 1.5, 30, 90, 60 * 2.6, 60 * 24 * 3)]
+    ['less than a minute', '1 minute', '30 minutes', '90 minutes', '2 hours', '3 days']
     """
-    seconds = left.total_seconds() + 1  # what was given a moment ago is still whole
+    seconds = 60 * many
     for name, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= size * (1 if name == "minute" else 2):
             number = int(seconds // size)

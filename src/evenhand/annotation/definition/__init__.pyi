@@ -1,6 +1,7 @@
 from .answering import (
     Answer as Answer,
     check_answers as check_answers,
+    reason_field as reason_field,
     turns_to_mark as turns_to_mark,
 )
 from .files import (

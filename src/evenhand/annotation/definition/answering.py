@@ -42,18 +42,22 @@ class _Wrong(Exception):
 def check_answers(
     questions: Sequence[Question], item: Item | None, form: Mapping[str, Sequence[str]], left: str = "a"
 ) -> tuple[dict[str, Answer], dict[str, str]]:
-    """Answers by question, and what to say beside each question that is wrong (then the first is to be ignored).
+    """Answers by question, and what to say beside each field that is wrong (then the first is to be ignored).
 
     form: every value sent for a field, by name: `ID` (option id, number, text; of a pair `left`, `right` or `tie`),
     `ID-reason`, `ID-turn-3`. left: which conversation of a pair stood on the left; None as item: questions of a survey.
     Unknown fields (under the key ""), fields sent twice, numbers outside, texts too short or long, and absent required
-    answers are problems; control characters are taken out.
+    answers are problems, all told at once: under `ID`, and what is wrong with a reason under `ID-reason`. Control
+    characters are taken out.
 
     >>> question = PairChoice(id="human", text="Which speaker sounds more human?")
     >>> check_answers([question], None, {"human": ["left"]}, left="b")
     ({'human': Answer(answer='b', reason=None, marks=None)}, {})
     >>> check_answers([question], None, {})
     ({}, {'human': 'Please choose one of the two.'})
+    >>> with_reason = question.model_copy(update={"reason": Reason(minimum=5)})
+    >>> list(check_answers([with_reason], None, {"human-reason": ["so"]})[1])
+    ['human', 'human-reason']
     """
     answers: dict[str, Answer] = {}
     problems: dict[str, str] = {}
@@ -63,12 +67,22 @@ def check_answers(
     if set(form) - {field for names in fields.values() for field in names}:
         problems[WHOLE_FORM] = "What was sent does not belong to this page. Please load it again."
     for question in questions:
-        try:
-            sent = {name: _once(form[name]) for name in fields[question.id] if name in form}
-            answers[question.id] = _answer(question, sent, left)
-        except _Wrong as wrong:
-            problems[question.id] = str(wrong)
+        sent = {name: form[name] for name in fields[question.id] if name in form}
+        answer, wrong = _answered(question, sent, left)
+        if wrong:
+            problems |= wrong
+        else:
+            answers[question.id] = answer
     return answers, problems
+
+
+def reason_field(question: str) -> str:
+    """The field of a question's reason, and the key of what is wrong with it.
+
+    >>> reason_field("human")
+    'human-reason'
+    """
+    return f"{question}-reason"
 
 
 def turns_to_mark(item: Item | None) -> tuple[int, ...]:
@@ -89,7 +103,7 @@ def _fields_of(question: Question, item: Item | None) -> tuple[str, ...]:
         return tuple(f"{question.id}-turn-{number}" for number in turns_to_mark(item))
     if isinstance(question, FreeText) or question.reason is None:
         return (question.id,)
-    return (question.id, f"{question.id}-reason")
+    return (question.id, reason_field(question.id))
 
 
 def _once(values: Any) -> str:
@@ -102,18 +116,30 @@ def _once(values: Any) -> str:
     return values[0] if values else ""
 
 
-def _answer(question: Question, sent: Mapping[str, str], left: str) -> Answer:
-    if isinstance(question, Marks):
-        return _marked(question, sent)
-    said = sent.get(question.id, "")
-    if isinstance(question, FreeText):
-        most = question.maximum
-        text = _written(said, question.minimum, most, needed=question.required)
-        return Answer(text or None)
-    chosen = _chosen(question, said, left)
-    if chosen is None and question.required:
-        raise _Wrong(_asking(question))
-    return Answer(chosen, _reason(question.reason, sent.get(f"{question.id}-reason", ""), chosen is not None))
+def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[Answer, dict[str, str]]:
+    """The answer to one question; it counts only where the second, what is wrong by field, is empty."""
+    chosen: str | None = None
+    reason: str | None = None
+    wrong: dict[str, str] = {}
+    said = sent.get(question.id, ())
+    try:
+        if isinstance(question, Marks):
+            return _marked(question, {name: _once(values) for name, values in sent.items()}), {}
+        if isinstance(question, FreeText):
+            text = _written(_once(said), question.minimum, question.maximum, needed=question.required)
+            return Answer(text or None), {}
+        chosen = _chosen(question, _once(said), left)
+        if chosen is None and question.required:
+            raise _Wrong(_asking(question))
+    except _Wrong as problem:
+        wrong[question.id] = str(problem)
+    if not isinstance(question, Marks | FreeText):
+        name = reason_field(question.id)
+        try:  # whoever has still to choose will have to say why
+            reason = _reason(question.reason, _once(sent.get(name, ())), chosen is not None or bool(wrong))
+        except _Wrong as problem:
+            wrong[name] = str(problem)
+    return Answer(chosen, reason), wrong
 
 
 def _marked(question: Marks, sent: Mapping[str, str]) -> Answer:

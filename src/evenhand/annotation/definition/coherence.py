@@ -16,7 +16,7 @@ from evenhand.annotation.definition.parts import (
 from evenhand.annotation.definition.problems import Path, Problem, did_you_mean, dotted
 from evenhand.annotation.definition.questions import Choice, FreeText, Likert, Marks, PairChoice, Question
 from evenhand.annotation.definition.reach import idle_rules
-from evenhand.annotation.definition.rules import Rule
+from evenhand.annotation.definition.rules import OnboardingBelow, Rule
 from evenhand.annotation.definition.surveys import statements_of
 
 
@@ -47,6 +47,7 @@ def problems_of(
         *_conversations(placed),
         *_hidden(hidden, assignment),
         *_assignment(name, assignment, completion),
+        *_not_passed(completion, onboarding, rules),
         *idle_rules(questions, items, onboarding, hidden, rules, assignment),
     ]
 
@@ -260,3 +261,16 @@ def _assignment(name: str, assignment: Assignment, completion: Completion) -> It
     yield from _repeated((("assignment", "linked", n), other) for n, other in enumerate(assignment.linked))
     if completion.code and completion.per_unit_codes:
         yield Problem(("completion", "code"), "stands beside per_unit_codes; expected one of them")
+
+
+def _not_passed(
+    completion: Completion, onboarding: Onboarding | None, rules: Sequence[Rule]
+) -> Iterator[Problem]:
+    if onboarding and any(isinstance(rule, OnboardingBelow) and rule.action == "block" for rule in rules):
+        return
+    for name in ("not_passed_code", "not_passed_address"):
+        if getattr(completion, name):
+            yield Problem(
+                ("completion", name),
+                "is never shown; expected `onboarding` with a rule `onboarding_below` whose action is block",
+            )

@@ -103,6 +103,12 @@ class Completion(Data):
     text: Page = "Thank you. Your answers have been saved."
     code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None = None
     """Return code of Prolific or MTurk; None: none is shown, or `per_unit_codes` are."""
+    not_passed_code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None = None
+    """What is shown to somebody for whom the study ended with the onboarding (Prolific: screened out)."""
+    not_passed_address: Annotated[str, Field(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)] | None = (
+        None
+    )
+    """Where a link leads back to from there; `address` is not shown to them."""
     per_unit_codes: bool = False
     """A code of its own for every unit, which the admin page can look up."""
     address: Annotated[str, Field(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)] | None = None

@@ -109,6 +109,46 @@ def arrive(store: Store, invite: str, now: datetime, *, external: str | None = N
     )
 
 
+@dataclass(frozen=True)
+class Door:
+    """What is behind a link, for somebody who only looks at it."""
+
+    personal: bool
+    """Whether it lets in one person alone, who comes back by it from any browser."""
+    person: str | None
+    """The pseudonym of who would come in by it; None: somebody new."""
+
+
+def look(store: Store, invite: str, now: datetime, *, external: str | None = None) -> Door:
+    """What an invite would do; changes nothing. Raises InviteRefused where `arrive` would."""
+    return store.transactions.read(lambda connection: _look(connection, store, invite, now, external))
+
+
+def _look(connection: Connection, store: Store, token: str, now: datetime, external: str | None) -> Door:
+    invite = connection.execute(
+        select(invites_table).where(invites_table.c.study_id == store.key, invites_table.c.token == token)
+    ).one_or_none()
+    if invite is None:
+        raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
+    personal = invite.uses == 1
+    if external is not None and (known := _known(connection, store.key, _keyed(store.secret, external))):
+        return Door(personal, str(known.pseudonym))
+    return Door(personal, _admit(connection, invite, now))
+
+
+def _admit(connection: Connection, invite: Record, now: datetime) -> str | None:
+    """Whose an invite is; None where it has room for somebody new. Raises InviteRefused."""
+    if invite.revoked:
+        raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
+    if invite.expires_at is not None and invite.expires_at <= now:
+        raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
+    if invite.uses == 1 and (own := _came_by(connection, invite.id)) is not None:
+        return own
+    if invite.uses is not None and invite.used >= invite.uses:
+        raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
+    return None
+
+
 def _arrive(
     connection: Connection, store: Store, token: str, now: datetime, external: str | None, pseudonym: str
 ) -> str:
@@ -128,14 +168,8 @@ def _arrive(
     keyed = None if external is None else _keyed(study.secret, external)
     if keyed is not None and (known := _known(connection, store.key, keyed)):
         return str(known.pseudonym)
-    if invite.revoked:
-        raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
-    if invite.expires_at is not None and invite.expires_at <= now:
-        raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
-    if invite.uses == 1 and (own := _came_by(connection, invite.id)) is not None:
+    if (own := _admit(connection, invite, now)) is not None:
         return own
-    if invite.uses is not None and invite.used >= invite.uses:
-        raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
     connection.execute(
         update(invites_table).where(invites_table.c.id == invite.id).values(used=invites_table.c.used + 1)
     )

@@ -5,20 +5,54 @@ from fastapi.responses import RedirectResponse
 
 from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.pages.present import person_of
-from evenhand.annotation.application.sessions import end_session, forget_visitor, form_of, form_token
+from evenhand.annotation.application.sessions import (
+    Session,
+    end_session,
+    forget_place,
+    forget_visitor,
+    form_of,
+    form_token,
+    returning_of,
+)
+from evenhand.annotation.application.wording import minutes
 from evenhand.annotation.store import sittings
+
+FORGET = "forget"
+"""The button of a device that others use."""
+KNOWN_BY = {
+    "link": "To go on later, open the link that you came by again, in any browser. You may close this page.",
+    "browser": "To go on later, open the link that you came by again in this browser, within 30 days: this browser "
+    "knows which place is yours, and the link does not. You may close this page.",
+    "nothing": "This browser no longer knows which place was yours, and nothing else does. Please do not come by the "
+    "same link again: you would be taken for somebody new. You may close this page.",
+}
+"""How somebody who stopped gets back, which the page after it says."""
 
 
 def ask_leave(request: Request) -> Response:
     """What stopping means, and a button."""
+    context = context_of(request)
     session = person_of(request)
-    return context_of(request).page("leave.html.j2", form_token=form_token(request, session))
+    return context.page(
+        "leave.html.j2",
+        form_token=form_token(request, session),
+        by_browser=_by_browser(request, session),
+        unsent=context.drafts.unsent(session.subject),
+        within=minutes(context.store.study.assignment.lease_minutes),
+    )
 
 
 def leave(request: Request) -> Response:
-    """End the session; answers stay, and the personal link goes on with them."""
-    form_of(request, person_of(request))
-    response = RedirectResponse("/left", 303)
+    """End the session; answers stay, and the link goes on with them, where it is shared with the browser's help."""
+    session = person_of(request)
+    form = form_of(request, session)
+    known_by = "link"
+    if _by_browser(request, session):
+        known_by = "nothing" if FORGET in form else "browser"
+    response = RedirectResponse(f"/left?{known_by}", 303)
+    if known_by == "nothing":
+        forget_place(request, response)
+        context_of(request).drafts.forget(session.subject)
     end_session(request, response, "person")
     forget_visitor(request, response)  # who comes next in this browser is somebody else
     return response
@@ -27,7 +61,11 @@ def leave(request: Request) -> Response:
 def ask_withdraw(request: Request) -> Response:
     """What withdrawing means, and a button."""
     session = person_of(request)
-    return context_of(request).page("withdraw.html.j2", form_token=form_token(request, session))
+    return context_of(request).page(
+        "withdraw.html.j2",
+        form_token=form_token(request, session),
+        by_browser=_by_browser(request, session),
+    )
 
 
 def withdraw(request: Request) -> Response:
@@ -35,8 +73,12 @@ def withdraw(request: Request) -> Response:
     context = context_of(request)
     session = person_of(request)
     form_of(request, session)
+    place = _by_browser(request, session)
     sittings.withdraw(context.store, session.subject, context.clock())
+    context.drafts.forget(session.subject)
     response = RedirectResponse("/withdrawn", 303)
+    if place:
+        forget_place(request, response)
     end_session(request, response, "person")
     forget_visitor(request, response)  # who comes next in this browser is somebody else
     return response
@@ -49,7 +91,7 @@ def left(request: Request) -> Response:
         heading="You have stopped for now",
         sentences=[
             "Your answers so far have been saved.",
-            "To go on later, open your personal link again. You may close this page.",
+            KNOWN_BY[next((name for name in KNOWN_BY if name in request.query_params), "link")],
         ],
     )
 
@@ -61,3 +103,8 @@ def withdrawn(request: Request) -> Response:
         heading="Your answers have been deleted",
         sentences=["You no longer take part in this study. You may close this page."],
     )
+
+
+def _by_browser(request: Request, session: Session) -> bool:
+    """Whether nothing but this browser knows which place is the person's."""
+    return returning_of(request) == session.subject

@@ -12,8 +12,9 @@ def person_of(request: Request) -> Session:
     if session is None:
         raise Refused(
             403,
-            "Please open your personal link again",
+            "Please open your link again",
             "This page does not know who you are: your visit has ended, or it began in another browser. "
-            "Your personal link takes you back to where you were; everything you sent has been saved.",
+            "The link that you came by takes you back to where you were; if it is one that many people share, in the "
+            "browser in which you began. Everything you sent has been saved.",
         )
     return session

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.pages import views
 from evenhand.annotation.application.pages.present import person_of
-from evenhand.annotation.application.pages.showing import BEFORE, LATE, step_page
+from evenhand.annotation.application.pages.showing import BEFORE, LATE
 from evenhand.annotation.application.protection import Form
 from evenhand.annotation.application.sessions import Session, form_of, single
 from evenhand.annotation.definition import Answer, Question, check_answers
@@ -18,6 +18,10 @@ NO_QUESTION = {"": Answer(None)}
 """Nothing that could be stored: it only asks what became of a presentation."""
 SKIP = "skip_all"
 """The button that leaves a page of the survey out."""
+ASIDE = "aside"
+"""The buttons that lead away from a page with a form, and keep what was typed."""
+ELSEWHERE = {"leave": "/study/leave", "withdraw": "/study/withdraw"}
+LONGEST_NAME = 200
 
 
 def consent(request: Request) -> Response:
@@ -32,18 +36,23 @@ def answer(request: Request) -> Response:
     """Answers to an item."""
     session, form = _sent(request)
     context = context_of(request)
-    presentation, given = single(form, "presentation"), _without(form, "presentation")
+    presentation, given = single(form, "presentation"), _without(form, "presentation", ASIDE)
+    _keep(request, session, presentation, given, sent=ASIDE not in form)
+    if ASIDE in form:
+        return _aside(form)
     step = _step(request, session)
     if not isinstance(step, Shown) or step.presentation != presentation:
         return _not_current(request, session, presentation)
     questions = views.questions_of(context.store.study, step)
     answers, problems = check_answers(questions, step.item, given, step.left)
     if problems:
-        return step_page(request, session, step, typed=given, problems=problems)
+        return _on()  # to the page with what was typed: one that answers a form cannot be gone back to
     try:
         sittings.answer(context.store, session.subject, presentation, answers, context.clock())
     except LeaseLost:
+        context.drafts.forget(session.subject)
         return _on(LATE)
+    context.drafts.forget(session.subject)
     return _on()
 
 
@@ -59,9 +68,13 @@ def survey(request: Request) -> Response:
     """Answers to a block of the survey, or none."""
     session, form = _sent(request)
     context = context_of(request)
-    name, given = single(form, "survey"), _without(form, "survey", SKIP)
+    name, given = single(form, "survey"), _without(form, "survey", SKIP, ASIDE)
+    _keep(request, session, name, given, sent=ASIDE not in form)
+    if ASIDE in form:
+        return _aside(form)
     step = _step(request, session)
     if not isinstance(step, AskSurvey) or step.survey != name:
+        context.drafts.forget(session.subject)
         return _on(BEFORE)
     questions = views.survey_questions(step)
     answers: Mapping[str, Answer]
@@ -71,8 +84,9 @@ def survey(request: Request) -> Response:
     else:
         answers, problems = check_answers(questions, None, given)
     if problems:
-        return step_page(request, session, step, typed=given, problems=problems)
+        return _on()
     sittings.answer_survey(context.store, session.subject, name, answers, context.clock())
+    context.drafts.forget(session.subject)
     return _on()
 
 
@@ -94,9 +108,20 @@ def _step(request: Request, session: Session) -> Step:
     return sittings.step(context.store, session.subject, context.clock())
 
 
+def _keep(request: Request, session: Session, page: str, given: Form, *, sent: bool) -> None:
+    """Keep what was typed before anything can go wrong with it."""
+    if len(page) <= LONGEST_NAME:
+        context_of(request).drafts.keep(session.subject, page, given, sent=sent)
+
+
+def _aside(form: Form) -> Response:
+    return RedirectResponse(ELSEWHERE.get(single(form, ASIDE), "/study"), 303)
+
+
 def _not_current(request: Request, session: Session, presentation: str) -> Response:
     """A form of something else: sent before, run out of time, or never this person's (then the database objects)."""
     context = context_of(request)
+    context.drafts.forget(session.subject)
     try:
         sittings.answer(context.store, session.subject, presentation, NO_QUESTION, context.clock())
     except LeaseLost:

@@ -1,17 +1,17 @@
 """The one address of a study: whatever a person's next step is."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.context import Context, context_of
+from evenhand.annotation.application.drafts import Typed
 from evenhand.annotation.application.pages import views
 from evenhand.annotation.application.pages.present import person_of
-from evenhand.annotation.application.protection import Form
 from evenhand.annotation.application.sessions import Session, form_token
-from evenhand.annotation.application.wording import time_left
+from evenhand.annotation.application.wording import minutes
+from evenhand.annotation.definition import Item, check_answers
 from evenhand.annotation.store import (
     AskConsent,
     AskSurvey,
@@ -35,33 +35,26 @@ def study(request: Request) -> Response:
     session = person_of(request)
     context = context_of(request)
     step = sittings.step(context.store, session.subject, context.clock())
-    return step_page(request, session, step, notice=NOTICES.get(request.query_params.get("notice", "")))
+    return _page(request, session, step, notice=NOTICES.get(request.query_params.get("notice", "")))
 
 
 def back(request: Request) -> Response:
-    """Where a form was sent to, opened as a page (a reload after a mistake, a bookmark)."""
+    """Where a form was sent to, opened as a page (a bookmark)."""
     return RedirectResponse("/study", 303)
 
 
-def step_page(
-    request: Request,
-    session: Session,
-    step: Step,
-    *,
-    typed: Form | None = None,
-    problems: Mapping[str, str] | None = None,
-    notice: str | None = None,
-) -> Response:
-    """The page of a step. typed, problems: of a form that could not be taken, by field and by question."""
+def _page(request: Request, session: Session, step: Step, notice: str | None) -> Response:
     context = context_of(request)
     defined = context.store.study
+    typed, problems = _typed(context, session, step)
     values: dict[str, Any] = {
         "form_token": form_token(request, session),
         "status": 422 if problems else 200,
         "notice": notice,
         "step": step,
-        "typed": typed or {},
-        "problems": problems or {},
+        "typed": typed,
+        "problems": problems,
+        "ahead": views.ahead_of(defined),
     }
     match step:
         case AskConsent():
@@ -72,10 +65,11 @@ def step_page(
                 "item.html.j2",
                 **values,
                 questions=questions,
-                below=views.asked_below(questions),
-                marks=views.marks_of(questions),
+                below=views.asked_below(defined, step),
+                marks=views.marks_beside(defined, step),
+                turns=views.turns_below(step),
                 conversations=views.conversations_of(defined, step),
-                left=time_left(step.until - context.clock()),
+                within=minutes(defined.assignment.lease_minutes),
             )
         case Corrected():
             asked = views.questions_of(defined, step.shown)
@@ -91,3 +85,21 @@ def step_page(
             return context.page("done.html.j2", **values)
         case Ended():
             return context.page("ended.html.j2", **values)
+
+
+def _typed(context: Context, session: Session, step: Step) -> tuple[Typed, dict[str, str]]:
+    """What the person typed into this page before, by field, and what is wrong with it where it was sent."""
+    item: Item | None = None
+    left = "a"
+    match step:
+        case Shown():
+            page, questions = step.presentation, views.questions_of(context.store.study, step)
+            item, left = step.item, step.left
+        case AskSurvey():
+            page, questions = step.survey, views.survey_questions(step)
+        case _:
+            return {}, {}
+    draft = context.drafts.of(session.subject, page)
+    if draft is None:
+        return {}, {}
+    return draft.typed, check_answers(questions, item, draft.typed, left)[1] if draft.sent else {}

@@ -2,19 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from math import ceil
 
 from evenhand.annotation.definition import (
     Conversation,
     Likert,
     Marks,
+    OnboardingBelow,
     PairChoice,
     Question,
     Study,
+    turns_to_mark,
 )
 from evenhand.annotation.store import AskSurvey, Shown
 
-MOST_BUTTONS = 21
-"""Numbers of a scale that are shown as one button each; longer scales are a field for a number."""
+PARTNER = "Partner"
+"""Who speaks with a judged speaker, where the study calls them by a letter."""
+
+
+NAMES = {"pair": "pairs of conversations", "conversation": "conversations", "text": "texts"}
+"""What items are called, by their kind."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,17 @@ def conversations_of(study: Study, shown: Shown) -> list[ConversationView]:
             _view(conversation, label, label, ()) for conversation, label in zip(sides, labels, strict=True)
         ]
     if item.conversation:
-        return [_view(item.conversation, "Conversation", None, marks_of(questions_of(study, shown)))]
+        return [_view(item.conversation, "Conversation", None, marks_beside(study, shown))]
     return []
+
+
+def turns_below(shown: Shown) -> list[TurnView]:
+    """The turns that questions below the item ask marks for, in the words of the item; of a text there is one."""
+    item = shown.item
+    if item.conversation is None:
+        return [TurnView(0, "", item.text or "", False, ())]
+    said = item.conversation.turns
+    return [TurnView(n, said[n].speaker, said[n].text, False, ()) for n in turns_to_mark(item)]
 
 
 def survey_questions(step: AskSurvey) -> list[Question]:
@@ -91,15 +108,66 @@ def _view(
     for index, turn in enumerate(conversation.turns):
         judged = turn.speaker == conversation.speaker
         asked = tuple(marks) if judged or conversation.speaker is None else ()
-        turns.append(TurnView(index, name if judged and name else turn.speaker, turn.text, judged, asked))
+        speaker = turn.speaker
+        if name:  # beside "Speaker 1" a bare letter says nothing
+            speaker = name if judged else PARTNER if len(speaker.strip()) == 1 else speaker
+        turns.append(TurnView(index, speaker, turn.text, judged, asked))
     return ConversationView(heading, tuple(turns), conversation.speaker is not None)
 
 
-def asked_below(questions: Sequence[Question]) -> list[Question]:
-    """The questions that stand below the item; marks stand beside its turns, or the text."""
-    return [question for question in questions if not isinstance(question, Marks)]
+def marks_beside(study: Study, shown: Shown) -> list[Marks]:
+    """The questions whose marks stand beside the turns: those that are asked before all others, of several turns."""
+    if len(turns_to_mark(shown.item)) < 2:
+        return []
+    return [
+        question
+        for question in takewhile(_asks_for_marks, questions_of(study, shown))
+        if isinstance(question, Marks)
+    ]
 
 
-def marks_of(questions: Sequence[Question]) -> list[Marks]:
-    """The questions that ask for marks."""
-    return [question for question in questions if isinstance(question, Marks)]
+def asked_below(study: Study, shown: Shown) -> list[Question]:
+    """The questions that stand below the item, in the order asked."""
+    return questions_of(study, shown)[len(marks_beside(study, shown)) :]
+
+
+def _asks_for_marks(question: Question) -> bool:
+    return isinstance(question, Marks)
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What somebody who begins has before them."""
+
+    items: str
+    """What is judged: texts, conversations, pairs of conversations."""
+    in_set: int
+    """Of them in one set, at most."""
+    sets: int
+    """At most."""
+    first: int
+    """Items to begin with whose answers are known."""
+    attempts: int
+    """Times that these may be answered."""
+    decides: bool
+    """Whether the study ends for whoever answers too many of these otherwise than expected."""
+    counts: bool
+    """Whether they decide what counts, though nothing ends."""
+
+
+def ahead_of(study: Study) -> Ahead:
+    """What a study has before somebody who begins."""
+    kinds = {item.kind for item in study.items}
+    assignment, hidden = study.assignment, study.hidden
+    real = min(assignment.items_per_unit, len(study.items))
+    actions = {rule.action for rule in study.rules if isinstance(rule, OnboardingBelow)}
+    there = study.onboarding is not None
+    return Ahead(
+        items=NAMES[kinds.pop()] if len(kinds) == 1 else "texts and conversations",
+        in_set=real + hidden.gold_per_unit + min(hidden.duplicates_per_unit, real),
+        sets=min(assignment.units_per_person, ceil(len(study.items) / real)),
+        first=len(study.onboarding.items) if study.onboarding else 0,
+        attempts=study.onboarding.attempts if study.onboarding else 0,
+        decides=there and "block" in actions,
+        counts=there and "exclude" in actions,
+    )

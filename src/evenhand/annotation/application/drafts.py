@@ -1,0 +1,71 @@
+"""What people typed and nobody stored yet: in memory, for a day, so that a page after a mistake can be opened again."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+
+Typed = Mapping[str, tuple[str, ...]]
+"""Every value sent for a field, by name."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One form of one person."""
+
+    page: str
+    """The identifier of the presentation, or of the survey block, that it was typed into."""
+    typed: Typed
+    sent: bool
+    """Whether it was meant as an answer, so that what is wrong with it is to be said."""
+
+
+@dataclass
+class Drafts:
+    """The last draft of each person, as long as there is room; gone with the process."""
+
+    clock: Callable[[], datetime]
+    most_bytes: int = 32 * 1024 * 1024
+    """Of all; beyond it the oldest are forgotten. A form has at most 1 MiB."""
+    lasts: timedelta = timedelta(days=1)
+    _kept: dict[str, tuple[datetime, str, bool, bytes]] = field(default_factory=dict)
+    _bytes: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def keep(self, person: str, page: str, typed: Typed, *, sent: bool) -> None:
+        """Keep a form in the place of the person's last one."""
+        content = json.dumps({name: list(values) for name, values in typed.items()}, ensure_ascii=False)
+        written = content.encode("utf-8", "surrogatepass")
+        with self._lock:
+            self._forget(person)
+            self._kept[person] = (self.clock(), page, sent, written)
+            self._bytes += len(written)
+            while self._kept and (self._bytes > self.most_bytes or self._is_old(next(iter(self._kept)))):
+                self._forget(next(iter(self._kept)))
+
+    def of(self, person: str, page: str) -> Draft | None:
+        """What a person typed into a page; None where it is not known, or was typed into another."""
+        with self._lock:
+            if person not in self._kept or self._is_old(person) or self._kept[person][1] != page:
+                return None
+            _, _, sent, written = self._kept[person]
+        content = json.loads(written.decode("utf-8", "surrogatepass"))
+        return Draft(page, {name: tuple(values) for name, values in content.items()}, sent)
+
+    def unsent(self, person: str) -> bool:
+        """Whether something is kept of a person."""
+        with self._lock:
+            return person in self._kept and not self._is_old(person)
+
+    def forget(self, person: str) -> None:
+        """Drop what is kept of a person."""
+        with self._lock:
+            self._forget(person)
+
+    def _is_old(self, person: str) -> bool:
+        return self.clock() - self._kept[person][0] > self.lasts
+
+    def _forget(self, person: str) -> None:
+        if person in self._kept:
+            self._bytes -= len(self._kept.pop(person)[3])
