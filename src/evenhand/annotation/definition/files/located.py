@@ -21,7 +21,9 @@ _WORDS = {
     for word in (said, said.title(), said.upper())
 }
 _WORDS |= {"": None, "~": None}
-_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
+LONGEST_NUMBER = 400
+"""Characters; a longer one is a text. No measurement has so many digits, and reading them takes its time."""
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
 
@@ -82,14 +84,18 @@ class _Open:
 def meant(text: str) -> Any:
     """What bare words mean: true, false, null, a whole number, a number, else the text itself.
 
-    >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01")]
-    ['yes', True, 7, '007', 1000.0, '2020-01-01']
+    Whole numbers keep all their digits, as in JSON.
+
+    >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01", "1000000000000000001")]
+    ['yes', True, 7, '007', 1000.0, '2020-01-01', 1000000000000000001]
     """
     if text in _WORDS:
         return _WORDS[text]
+    if len(text) >= LONGEST_NUMBER:
+        return text
     if _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if len(text) < 400 and _NUMBER.fullmatch(text) else text
+    return float(text) if _NUMBER.fullmatch(text) else text
 
 
 class _Stop(Exception):
