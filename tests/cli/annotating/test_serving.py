@@ -367,11 +367,36 @@ def test_a_password_of_a_server_is_never_shown(
         ended.says("cannot be opened")
 
 
-def test_a_changed_study_is_refused_with_what_differs(evenhand: Callable[..., Ended], begun: Path) -> None:
+def test_a_file_that_is_changed_before_anybody_comes_is_taken_as_it_is(
+    evenhand: Callable[..., Ended], begun: Path
+) -> None:
+    from evenhand.annotation import open_store
+
+    begun.write_text(STUDY.replace("What do these", "So what do these") + "consent: {text: Please read.}\n")
+    assert evenhand("annotate", begun, "--no-serve").code == 0
+    store = open_store(begun.with_suffix(".sqlite"))
+    assert (store.study.title, store.study.consent.text) == ("So what do these texts say?", "Please read.")
+    store.close()
+
+
+def test_a_study_that_is_changed_under_people_is_refused_with_what_differs_and_what_may(
+    evenhand: Callable[..., Ended], begun: Path
+) -> None:
+    from datetime import UTC, datetime
+
+    from evenhand.annotation import open_store
+    from evenhand.annotation.store import people
+
+    store = open_store(begun.with_suffix(".sqlite"))
+    now = datetime.now(UTC)
+    people.arrive(store, people.make_invites(store, 1, now)[0].id, now)
+    store.close()
     begun.write_text(STUDY.replace("How does it sound?", "How does it read?"))
-    evenhand("annotate", begun, "--no-serve").refused(2, "questions")
+    evenhand("annotate", begun, "--no-serve").refused(2, "questions", "Items may be added", "another `name`")
     begun.write_text(STUDY + "seed: 3\n")
     evenhand("annotate", begun, "--no-serve").refused(2, "seed")
+    begun.write_text(STUDY + "completion: {code: C0FFEE}\n")
+    assert evenhand("annotate", begun, "--no-serve").code == 0
 
 
 def test_without_the_extra_the_message_names_it(tmp_path: Path, study: Path) -> None:
