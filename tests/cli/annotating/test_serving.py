@@ -236,7 +236,18 @@ def test_addresses_that_are_none_are_refused(
         (["no.yaml"], 1, "no.yaml"),
         (["STUDY", "--template", "regard"], 2, "--from"),
         (["STUDY", "--limit", "3"], 2, "--from"),
-        (["--from", "runs/x"], 2, "takes a template and a place"),
+        (["--from", "runs/x"], 2, "--template and -o are missing"),
+        (
+            ["--from", "runs/x"],
+            2,
+            "--from runs/x --template regard -o STUDY.yaml (one of acute, regard, robbie,",
+        ),
+        (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--template is missing"),
+        (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--from a --from b --template regard -o s.yaml"),
+        (["--from", "a", "--template", "acute"], 2, "-o is missing"),
+        (["--from", "a", "--template", "acute"], 2, "annotate --from a --template acute -o STUDY.yaml"),
+        (["chek", "STUDY"], 2, "no verb called 'chek'. Did you mean 'check'?"),
+        (["chats"], 2, "To serve a study: evenhand annotate STUDY.yaml"),
         (["--from", "runs/x", "--template", "regard", "-o", "s.json"], 2, "ends in .yaml"),
         (["STUDY", "--from", "runs/x"], 2, "is a study already"),
         (["--from", "runs/x", "--template", "regard", "-o", "STUDY"], 2, "is there already"),
@@ -418,6 +429,21 @@ def test_without_the_extra_the_message_names_it(tmp_path: Path, study: Path) -> 
     )
     assert ended.returncode == 2 and "pip install 'evenhand[annotate]'" in ended.stderr, ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_help_tells_what_may_stand_in_the_place_of_a_verb_and_cuts_nothing(
+    evenhand: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = evenhand("annotate", "--help")
+    told.says(
+        "annotate STUDY.yaml", "--from RUN --template acute -o STUDY.yaml", "--no-serve", "serve --help"
+    )
+    assert "\n evenhand annotate STUDY.yaml  " in told.out  # a line each
+    for verb in ("serve", "check", "invite", "account", "backup", "export", "analyse"):
+        shown = evenhand("annotate", verb, "--help")
+        assert shown.code == 0 and "…" not in shown.out, shown.out
+    evenhand("annotate", "serve", "--help").says("EVENHAND_ANNOTATE_DATABASE")
 
 
 def test_help_stays_light() -> None:

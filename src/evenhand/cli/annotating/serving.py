@@ -70,11 +70,11 @@ def serve(
     ),
     address: str | None = typer.Option(None, help=LINK_HELP),
     host: str = typer.Option("127.0.0.1", help="Which interface to listen on."),
-    port: int = typer.Option(8000, min=1, max=65535, help="Which port."),
+    port: int = typer.Option(8000, min=1, max=65535, metavar="PORT", help="Which port, 1 to 65535."),
     proxied: bool = typer.Option(False, "--proxied", help="Believe X-Forwarded-* of a proxy in front."),
     no_serve: bool = typer.Option(False, "--no-serve", help="Make the study and its database, and stop."),
 ) -> None:
-    """Serve a study until Ctrl-C; with --from, make its file first."""
+    """Serve a study until Ctrl-C; with --from, make its file first. `serve` itself may be left out."""
     need_annotate()
     if not no_serve:
         address = reached_at(address or os.environ.get(ADDRESS), host, port)
