@@ -53,7 +53,7 @@ class Served:
 
     @property
     def link(self) -> str:
-        found = re.search(r"^people\s+(\S+/i/\S+)", self.told, re.MULTILINE)
+        found = re.search(r"^shared\s+(\S+/i/\S+)$", self.told, re.MULTILINE)
         assert found, self.told
         return found[1]
 
@@ -126,6 +126,12 @@ def test_a_study_is_served_stopped_and_gone_on_with(
     first = serve(study)
     port = int(first.address.rpartition(":")[2])
     assert first.password and "Ctrl-C" in first.told and "0 of 4 votes" in first.told
+    own = first.told.index(f"people    for a link of their own each: evenhand annotate invite {study}")
+    assert (
+        own
+        < first.told.index(first.link)
+        < first.told.index("lets in anybody who has it, as a new person in")
+    )
     with browser(first.address) as person, browser(first.address) as admin:
         assert "invited" in person.get(first.link).text
         assert sent(person, first.link, first.link).headers["location"] == "/study"
