@@ -40,6 +40,15 @@ def test_the_columns_of_a_file_are_told_where_a_newcomer_looks(evenhand):
     evenhand("show", "bold").says("`prompt_id`", "`text`", "`prompt`", "`sample`")
 
 
+@pytest.mark.parametrize("called", ["people:labels.jsonl", "people=labels.jsonl?negative=yes", "people:FILE"])
+def test_a_classifier_of_a_file_shows_the_card_of_all_such_files(evenhand, called):
+    told = evenhand("show", called)
+    assert told.code == 0
+    told.says("people:FILE", "votes=majority")
+    evenhand("show", "scores:old.csv?threshold=0.5").says("scores:FILE", "threshold")
+    evenhand("show", "peoples:labels.jsonl").refused(2, "no card called 'peoples:labels.jsonl'")
+
+
 def test_no_argument_at_all_shows_the_help(evenhand):
     evenhand().says("Usage: evenhand", "audit")
 

@@ -22,11 +22,14 @@ def show(
     from rich.console import Console
 
     from evenhand.catalogue import catalogue
+    from evenhand.classifiers import file_kind
     from evenhand.schema import unknown_name
     from evenhand.studies.audit import render_card
 
     cards = [(kind, card) for kind in Kind for card in catalogue(kind).values()]
-    matches = [(kind, card) for kind, card in cards if card.name == name]
+    kind_of_file = file_kind(name.replace("people=", "people:", 1))  # as --classifier takes it, too
+    known = name if kind_of_file is None else f"{kind_of_file}FILE"  # one card for all files of a kind
+    matches = [(kind, card) for kind, card in cards if card.name == known]
     if not matches:
         raise unknown_name("card", name, {card.name for _, card in cards})
     console = Console()

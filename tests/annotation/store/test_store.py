@@ -11,7 +11,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from evenhand.annotation.store import Store, administration, begin_study, open_store
+from evenhand.annotation.definition import Item, Study
+from evenhand.annotation.store import Store, administration, begin_study, open_store, people, sittings
 from evenhand.annotation.store.connecting import connect
 from evenhand.annotation.store.migrations import upgrading
 from evenhand.annotation.store.tables import metadata
@@ -64,6 +65,86 @@ def test_a_study_is_gone_on_with_and_items_may_be_added(store_address: str) -> N
         with pytest.raises(ResumeRefused, match=named):
             begin_study(store_address, other)
     open_store(store_address).close()
+
+
+def mild(item: Item, question: str) -> str:
+    return item.expected.get(question, "1")
+
+
+def other_study() -> Study:
+    """Nothing in it is as in `study(6)` but the name."""
+    return study(
+        [
+            {"id": "i0", "text": "a text"},
+            *({"id": f"t{n}", "text": f"text {n}", "groups": {"n": n}} for n in range(3)),
+        ],
+        title="Rewritten",
+        questions=[{"kind": "likert", "id": "rude", "text": "Rude?"}],
+        consent={"text": "Read this."},
+        seed=9,
+        onboarding={"items": [{"id": "o", "text": "x", "expected": {"rude": "1"}}]},
+        hidden={"gold": [{"id": "g", "text": "y", "expected": {"rude": "2"}}], "gold_per_unit": 1},
+        rules=[{"rule": "gold_below", "least": 1}],
+        assignment={"annotations_per_item": 2},
+    )
+
+
+def test_a_study_that_nobody_has_entered_takes_the_new_file(store_address: str) -> None:
+    first = begin_study(store_address, study(6))
+    (invite,) = people.make_invites(first, 1, START)
+    administration.set_account(first, "rosa", "a hash")
+    again = begin_study(store_address, other_study())
+    assert again.study == other_study()
+    assert (again.key, again.secret) == (first.key, first.secret)
+    assert people.invites(again) == [invite]
+    assert administration.account(again, "rosa") == "a hash"
+    assert administration.progress(again, START).votes_wanted == 8
+    (line,) = administration.audit_log(again)
+    assert "consent" in line["detail"] and "items of gold" in line["detail"]
+    person = people.arrive(again, invite.id, START)
+    work(again, person, judge=mild)
+    check(again)
+    with pytest.raises(ResumeRefused, match=r"questions.*; 1 person has come") as refused:
+        begin_study(store_address, study(6))
+    assert "`name`" in refused.value.hint and "Items may be added" in refused.value.hint
+    sittings.withdraw(again, person, START)  # who only tried it
+    begin_study(store_address, study(6)).close()
+    for store in (first, again):
+        store.close()
+
+
+def test_a_server_that_runs_meanwhile_puts_the_new_file_before_the_first_person(store_address: str) -> None:
+    serving = begin_study(store_address, study(6))
+    begin_study(store_address, other_study()).close()
+    person = come(serving)
+    assert serving.study == other_study()
+    work(serving, person, judge=mild)
+    assert {row["question"] for row in administration.votes(serving)} == {"rude"}
+    check(serving)
+    serving.close()
+
+
+def test_what_people_read_afterwards_may_change_although_some_have_come(store_address: str) -> None:
+    store = begin_study(store_address, study(4, completion={"text": "Thanks.", "code": "WRONG"}))
+    person = come(store)
+    work(store, person)
+    before = list(administration.votes(store))
+    store.close()
+    said = {"text": "Thank you.", "code": "C0FFEE", "address": "https://example.org/?cc=C0FFEE"}
+    more = begin_study(store_address, study(5, completion=said))
+    assert more.study == study(5, completion=said)
+    assert list(administration.votes(more)) == before
+    more.close()
+    opened = open_store(store_address)
+    assert opened.study == study(5, completion=said)
+    opened.close()
+    for changed, named in (
+        ({"completion": {"text": "Thank you.", "per_unit_codes": True}}, r"completion\.per_unit_codes;"),
+        ({"completion": said, "title": "Other"}, "differently: title;"),
+        ({"completion": said, "consent": {"text": "Other."}}, "differently: consent;"),
+    ):
+        with pytest.raises(ResumeRefused, match=named):
+            begin_study(store_address, study(5, **changed))
 
 
 def test_several_studies_are_told_apart(store_address: str) -> None:

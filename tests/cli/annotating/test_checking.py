@@ -18,7 +18,7 @@ def test_a_sound_study_is_told(evenhand: Callable[..., Ended], tmp_path: Path) -
     (tmp_path / "small.yaml").write_text(STUDY + "  - {id: one, text: a}\n", encoding="utf-8")
     told = evenhand("annotate", "check", "small.yaml")
     assert (told.code, told.err) == (0, "")
-    told.says("3 showings (1 item x 3 people), 3 answers", "Rule none")
+    told.says("Votes 3 (1 item x 3 people), each of 1 answer: 3 answers", "Rule none")
 
 
 def test_all_mistakes_are_told_line_by_line(evenhand: Callable[..., Ended], tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Served:
 
     @property
     def link(self) -> str:
-        found = re.search(r"^people\s+(\S+/i/\S+)", self.told, re.MULTILINE)
+        found = re.search(r"^shared\s+(\S+/i/\S+)$", self.told, re.MULTILINE)
         assert found, self.told
         return found[1]
 
@@ -126,6 +126,12 @@ def test_a_study_is_served_stopped_and_gone_on_with(
     first = serve(study)
     port = int(first.address.rpartition(":")[2])
     assert first.password and "Ctrl-C" in first.told and "0 of 4 votes" in first.told
+    own = first.told.index(f"people    for a link of their own each: evenhand annotate invite {study}")
+    assert (
+        own
+        < first.told.index(first.link)
+        < first.told.index("lets in anybody who has it, as a new person in")
+    )
     with browser(first.address) as person, browser(first.address) as admin:
         assert "invited" in person.get(first.link).text
         assert sent(person, first.link, first.link).headers["location"] == "/study"
@@ -236,7 +242,18 @@ def test_addresses_that_are_none_are_refused(
         (["no.yaml"], 1, "no.yaml"),
         (["STUDY", "--template", "regard"], 2, "--from"),
         (["STUDY", "--limit", "3"], 2, "--from"),
-        (["--from", "runs/x"], 2, "takes a template and a place"),
+        (["--from", "runs/x"], 2, "--template and -o are missing"),
+        (
+            ["--from", "runs/x"],
+            2,
+            "--from runs/x --template regard -o STUDY.yaml (one of acute, regard, robbie,",
+        ),
+        (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--template is missing"),
+        (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--from a --from b --template regard -o s.yaml"),
+        (["--from", "a", "--template", "acute"], 2, "-o is missing"),
+        (["--from", "a", "--template", "acute"], 2, "annotate --from a --template acute -o STUDY.yaml"),
+        (["chek", "STUDY"], 2, "no verb called 'chek'. Did you mean 'check'?"),
+        (["chats"], 2, "To serve a study: evenhand annotate STUDY.yaml"),
         (["--from", "runs/x", "--template", "regard", "-o", "s.json"], 2, "ends in .yaml"),
         (["STUDY", "--from", "runs/x"], 2, "is a study already"),
         (["--from", "runs/x", "--template", "regard", "-o", "STUDY"], 2, "is there already"),
@@ -367,11 +384,36 @@ def test_a_password_of_a_server_is_never_shown(
         ended.says("cannot be opened")
 
 
-def test_a_changed_study_is_refused_with_what_differs(evenhand: Callable[..., Ended], begun: Path) -> None:
+def test_a_file_that_is_changed_before_anybody_comes_is_taken_as_it_is(
+    evenhand: Callable[..., Ended], begun: Path
+) -> None:
+    from evenhand.annotation import open_store
+
+    begun.write_text(STUDY.replace("What do these", "So what do these") + "consent: {text: Please read.}\n")
+    assert evenhand("annotate", begun, "--no-serve").code == 0
+    store = open_store(begun.with_suffix(".sqlite"))
+    assert (store.study.title, store.study.consent.text) == ("So what do these texts say?", "Please read.")
+    store.close()
+
+
+def test_a_study_that_is_changed_under_people_is_refused_with_what_differs_and_what_may(
+    evenhand: Callable[..., Ended], begun: Path
+) -> None:
+    from datetime import UTC, datetime
+
+    from evenhand.annotation import open_store
+    from evenhand.annotation.store import people
+
+    store = open_store(begun.with_suffix(".sqlite"))
+    now = datetime.now(UTC)
+    people.arrive(store, people.make_invites(store, 1, now)[0].id, now)
+    store.close()
     begun.write_text(STUDY.replace("How does it sound?", "How does it read?"))
-    evenhand("annotate", begun, "--no-serve").refused(2, "questions")
+    evenhand("annotate", begun, "--no-serve").refused(2, "questions", "Items may be added", "another `name`")
     begun.write_text(STUDY + "seed: 3\n")
     evenhand("annotate", begun, "--no-serve").refused(2, "seed")
+    begun.write_text(STUDY + "completion: {code: C0FFEE}\n")
+    assert evenhand("annotate", begun, "--no-serve").code == 0
 
 
 def test_without_the_extra_the_message_names_it(tmp_path: Path, study: Path) -> None:
@@ -393,6 +435,21 @@ def test_without_the_extra_the_message_names_it(tmp_path: Path, study: Path) -> 
     )
     assert ended.returncode == 2 and "pip install 'evenhand[annotate]'" in ended.stderr, ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_help_tells_what_may_stand_in_the_place_of_a_verb_and_cuts_nothing(
+    evenhand: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = evenhand("annotate", "--help")
+    told.says(
+        "annotate STUDY.yaml", "--from RUN --template acute -o STUDY.yaml", "--no-serve", "serve --help"
+    )
+    assert "\n evenhand annotate STUDY.yaml  " in told.out  # a line each
+    for verb in ("serve", "check", "invite", "account", "backup", "export", "analyse"):
+        shown = evenhand("annotate", verb, "--help")
+        assert shown.code == 0 and "…" not in shown.out, shown.out
+    evenhand("annotate", "serve", "--help").says("EVENHAND_ANNOTATE_DATABASE")
 
 
 def test_help_stays_light() -> None:

@@ -1,4 +1,4 @@
-"""What a study would do, before anybody comes: how many showings, units and people it takes, and its rules in words."""
+"""What a study would do, before anybody comes: how many votes, units and people it takes, and its rules in words."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class Outline:
     """What a study needs, and what it does, line by line."""
 
     showings: int
-    """Of real items: items times the people who judge each."""
+    """Of real items, and so votes: items times the people who judge each."""
     answers: int
-    """Showings times questions."""
+    """Votes times questions: a vote is one person's answers to one item."""
     units: int
     """At least; of `items_per_unit` real items."""
     people: int
@@ -66,7 +66,8 @@ def outline(study: Study) -> Outline:
         *(("Question", _question(question)) for question in study.questions),
         (
             "Votes",
-            f"{showings:,} showings ({_many(len(study.items), 'item')} x {each} {_people(each)}), {answers:,} answers",
+            f"{showings:,} ({_many(len(study.items), 'item')} x {each} {_people(each)}), each of "
+            f"{_many(len(study.questions), 'answer')}: {_many(answers, 'answer')}",
         ),
         ("Units", f"at least {units:,}, of {_unit(study)}; {assignment.units_per_person} a person at most"),
         ("People", _needed(people, each, shared)),

@@ -158,6 +158,7 @@ def _arrive(
     # all where somebody may be known in several: of two arrivals at once the second finds the first
     every = {row.id: row for row in connection.execute(locked)}
     study = every.pop(store.key)
+    store.renewed(connection, study)
     invite = connection.execute(
         select(invites_table)
         .where(invites_table.c.study_id == store.key, invites_table.c.token == token)

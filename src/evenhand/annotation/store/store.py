@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Engine, exc, insert, select, text
+from sqlalchemy import Connection, Engine, delete, exc, func, insert, select, text, update
 
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
@@ -20,25 +20,40 @@ from evenhand.annotation.store.steps import Role
 from evenhand.annotation.store.tables import Record
 from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError, unknown_name
 
+AFTERWARDS = ("text", "code", "address")
+"""Of `completion`: what people read when they have judged, which may change although some have."""
+
 
 class Store:
     """An open database, bound to one study. Every function of this folder takes one; all are safe from many threads."""
 
     engine: Engine
     study: Study
-    """As it was begun."""
+    """As it was begun; `renewed` where its file was read anew before anybody came."""
     secret: bytes
     """32 random bytes, made with the study: signs invites and forms, keys the hashes of external names."""
     key: int
     """Of the study, in the database."""
     transactions: Transactions
+    begun: datetime
+    """When this definition became the study's."""
 
-    def __init__(self, transactions: Transactions, study: Study, key: int, secret: bytes):
+    def __init__(self, transactions: Transactions, study: Study, key: int, secret: bytes, begun: datetime):
         self.transactions = transactions
         self.engine = transactions.engine
         self.study = study
         self.key = key
         self.secret = secret
+        self.begun = begun
+
+    def renewed(self, connection: Connection, row: Record) -> None:
+        """Take the definition that the study has by now, as somebody comes.
+
+        row: of the study, locked. Whoever serves a study goes on while its file is read anew beside them: the first
+        person who comes gets what the database holds, and from then on nothing is replaced.
+        """
+        if row.begun_at != self.begun:
+            self.study, self.begun = _stored_study(connection, row), row.begun_at
 
     def close(self) -> None:
         """Give the connections back."""
@@ -69,40 +84,41 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
     except BaseException:
         engine.dispose()
         raise
-    return Store(transactions, stored, row.id, row.secret)
+    return Store(transactions, stored, row.id, row.secret, row.begun_at)
 
 
 def begin_study(address: str | Path, study: Study) -> Store:
     """Create or upgrade the database if need be, and write the study, its items and its slots in one transaction.
 
-    A study of that name that is there already is gone on with if it is equal; items may have been added. Raises
-    ResumeRefused naming what differs, WriteError.
+    A study of that name that is there already and in which nobody takes part becomes the one given; its invites and
+    accounts stay. With people in it, it is gone on with if it is equal: items may have been added, and text, code and
+    address of `completion` be others. Raises ResumeRefused naming what differs, WriteError.
     """
     engine = connect(address)
     if engine.dialect.name == "sqlite":
         _make_private(Path(str(engine.url.database)))
     transactions = _reached(engine, address)
 
-    def begin(connection: Connection) -> tuple[int, bytes, Study]:
+    def begin(connection: Connection) -> tuple[Record, Study]:
         if connection.dialect.name == "postgresql":
             # so that of two that begin at once one finds what the other made
             connection.execute(text("SELECT pg_advisory_xact_lock(8273645091827364)"))
         upgrading.upgrade(connection, shown(address))
-        row = connection.execute(
-            select(tables.studies).where(tables.studies.c.name == study.name).with_for_update()
-        ).one_or_none()
+        named = select(tables.studies).where(tables.studies.c.name == study.name).with_for_update()
+        row = connection.execute(named).one_or_none()
         if row is None:
-            return _write_study(connection, study)
-        before = _stored_study(connection, row)
-        _add_items(connection, row.id, before, study)
-        return row.id, row.secret, _stored_study(connection, row)
+            _write_study(connection, study)
+        else:
+            _go_on(connection, row, study)
+        row = connection.execute(named).one()
+        return row, _stored_study(connection, row)
 
     try:
-        key, secret, stored = transactions.write(begin)
+        row, stored = transactions.write(begin)
     except BaseException:
         engine.dispose()
         raise
-    return Store(transactions, stored, key, secret)
+    return Store(transactions, stored, row.id, row.secret, row.begun_at)
 
 
 def _reached(engine: Engine, address: str | Path) -> Transactions:
@@ -178,14 +194,17 @@ def _items(study: Study) -> dict[Role, Sequence[Item]]:
     return {"real": study.items, "onboarding": onboarding, "gold": study.hidden.gold}
 
 
-def _write_study(connection: Connection, study: Study) -> tuple[int, bytes, Study]:
-    secret = secrets.token_bytes(32)
+def _as_text(definition: dict[str, Any]) -> str:
+    return json.dumps(definition, ensure_ascii=False)
+
+
+def _write_study(connection: Connection, study: Study) -> None:
     key = tables.insert_one(
         connection,
         tables.studies,
         name=study.name,
-        definition=json.dumps(_definition(study), ensure_ascii=False),
-        secret=secret,
+        definition=_as_text(_definition(study)),
+        secret=secrets.token_bytes(32),
         paused=False,
         arrived=0,
         withdrawn=0,
@@ -193,7 +212,6 @@ def _write_study(connection: Connection, study: Study) -> tuple[int, bytes, Stud
     )
     for role, items in _items(study).items():
         _write_items(connection, key, study, role, items)
-    return key, secret, study
 
 
 def _write_items(
@@ -227,8 +245,9 @@ def _write_items(
         connection.execute(insert(tables.items), rows)
 
 
-def _add_items(connection: Connection, key: int, before: Study, study: Study) -> None:
-    """Write the items that are new. Raises ResumeRefused where anything else differs."""
+def _go_on(connection: Connection, row: Record, study: Study) -> None:
+    """Make a study that is there the one given. Raises ResumeRefused where people have read what differs."""
+    before = _stored_study(connection, row)
     old, new = _definition(before), _definition(study)
     differing = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     for role in ("onboarding", "gold"):
@@ -238,11 +257,55 @@ def _add_items(connection: Connection, key: int, before: Study, study: Study) ->
     gone = [item.id for item in before.items if item.id not in given]
     changed = [item.id for item in before.items if item.id in given and given[item.id] != item]
     differing += [f"item {name} (gone)" for name in gone[:5]] + [f"item {name}" for name in changed[:5]]
-    if differing:
+    people = connection.execute(
+        select(func.count()).select_from(tables.persons).where(tables.persons.c.study_id == row.id)
+    ).scalar_one()
+    if differing and not people:
+        _replace(connection, row, study, differing)
+        return
+    later = {name: new["completion"][name] for name in AFTERWARDS}
+    read = [name for name in differing if name != "completion"]
+    if old["completion"] | later != new["completion"]:
+        read.append("completion.per_unit_codes")
+    if read:
         raise ResumeRefused(
-            f"The study {study.name!r} was begun differently: {', '.join(differing)}.",
-            "Give it another name, or another database (--database); only items may be added to a study.",
+            f"The study {study.name!r} was begun differently: {', '.join(read)}; {_come(people)}.",
+            "Items may be added, and completion's text, code and address changed. For all else give the file another "
+            "`name`, which begins another study; or, if only you tried it, withdraw on its pages (or delete them on "
+            "the admin's page), and serve the file again.",
+        )
+    if differing:
+        _note_change(connection, row, differing)
+        connection.execute(
+            update(tables.studies).where(tables.studies.c.id == row.id).values(definition=_as_text(new))
         )
     there = {item.id for item in before.items}
     added = [item for item in study.items if item.id not in there]
-    _write_items(connection, key, study, "real", added, start=len(before.items))
+    _write_items(connection, row.id, study, "real", added, start=len(before.items))
+
+
+def _come(people: int) -> str:
+    return "1 person has come" if people == 1 else f"{people:,} people have come"
+
+
+def _replace(connection: Connection, row: Record, study: Study, differing: Sequence[str]) -> None:
+    """Put a definition and its items in the place of those that nobody has read; links and accounts stay."""
+    _note_change(connection, row, differing)
+    connection.execute(delete(tables.items).where(tables.items.c.study_id == row.id))
+    connection.execute(
+        update(tables.studies)
+        .where(tables.studies.c.id == row.id)
+        .values(definition=_as_text(_definition(study)), begun_at=datetime.now(UTC))
+    )
+    for role, items in _items(study).items():
+        _write_items(connection, row.id, study, role, items)
+
+
+def _note_change(connection: Connection, row: Record, differing: Sequence[str]) -> None:
+    line = {
+        "actor": "",
+        "action": "study file read anew",
+        "subject": row.name,
+        "detail": ", ".join(differing),
+    }
+    connection.execute(insert(tables.audit).values(study_id=row.id, at=datetime.now(UTC), **line))

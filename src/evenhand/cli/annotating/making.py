@@ -24,7 +24,7 @@ def made(
     if study is not None:
         raise UsageError(f"{study} is a study already, and --from makes one.", "Leave one of them out.")
     if template is None or output is None:
-        raise UsageError("--from takes a template and a place.", "--from RUN --template regard -o STUDY.yaml")
+        raise _incomplete(sources, template, output)
     if not is_study_file(str(output)):
         raise UsageError(f"-o {output}: a study file ends in .yaml.", "Name such a file.")
     if os.path.lexists(output):
@@ -41,3 +41,15 @@ def made(
         say(note)
     say(f"Written: {output}, {len(built.study.items):,} items. Read it before people do.")
     return output
+
+
+def _incomplete(sources: Sequence[str], template: str | None, output: Path | None) -> UsageError:
+    from evenhand.annotation.definition import TEMPLATES
+
+    missing = [flag for flag, given in (("--template", template), ("-o", output)) if given is None]
+    runs = " ".join(f"--from {source}" for source in sources)
+    known = f" (one of {', '.join(TEMPLATES)})" if template is None else ""
+    return UsageError(
+        f"--from makes a study file, and {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.",
+        f"evenhand annotate {runs} --template {template or 'regard'} -o {output or 'STUDY.yaml'}{known}",
+    )

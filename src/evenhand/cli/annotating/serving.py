@@ -70,11 +70,11 @@ def serve(
     ),
     address: str | None = typer.Option(None, help=LINK_HELP),
     host: str = typer.Option("127.0.0.1", help="Which interface to listen on."),
-    port: int = typer.Option(8000, min=1, max=65535, help="Which port."),
+    port: int = typer.Option(8000, min=1, max=65535, metavar="PORT", help="Which port, 1 to 65535."),
     proxied: bool = typer.Option(False, "--proxied", help="Believe X-Forwarded-* of a proxy in front."),
     no_serve: bool = typer.Option(False, "--no-serve", help="Make the study and its database, and stop."),
 ) -> None:
-    """Serve a study until Ctrl-C; with --from, make its file first."""
+    """Serve a study until Ctrl-C; with --from, make its file first. `serve` itself may be left out."""
     need_annotate()
     if not no_serve:
         address = reached_at(address or os.environ.get(ADDRESS), host, port)
@@ -252,18 +252,20 @@ def _serve(
 
 
 def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
-    """A link for any number of people, made with the study; where links were made on purpose, only those count."""
+    """How people get in. A shared link is made with the study, and told unless other links were made on purpose."""
     from evenhand.annotation.application import invite_link
     from evenhand.annotation.store import people
 
     made = people.invites(store) or people.make_invites(
         store, 1, now, uses=None, note="made when first served"
     )
+    own = f"for a link of their own each: evenhand annotate invite {study}"
     for one in made:
         if one.uses is None and not one.revoked and (one.expires is None or one.expires > now):
             link = invite_link(store, address, one.id)
-            return f"{link} (any number; for one person each: evenhand annotate invite {study})"
-    return f"{len(made):,} links made so far; more: evenhand annotate invite {study}"
+            told = "lets in anybody who has it, as a new person in every browser: to try it, or for one room"
+            return f"{own}\n{'shared':<9} {link}\n{'':9} {told}"
+    return f"{own} ({len(made):,} links made so far)"
 
 
 def _account_told(password: str | None) -> str:

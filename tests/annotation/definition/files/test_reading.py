@@ -59,6 +59,14 @@ def test_words_mean_what_they_look_like(tmp_path: Path) -> None:
         ("    kind: choice\n", "", "s.yaml:5:5: questions[0]: lacks kind"),
         ("text: Is it rude?", "text: [a]", "s.yaml:7:5: questions[0].text: is a list; expected text"),
         ("text: Is it rude?", "text: Is: it?", "is not YAML: text with ': ' in it has to stand in quotes"),
+        ("text: hello", "text: Anna is: a nurse", "s.yaml:12:26: is not YAML: what opens in line 12 does not go on or "
+         "close here; a text with ': ', ' #', ', ', quote marks or brackets in it has to stand in quotes. What"),
+        ("text: hello", "text: Anna is #1", "s.yaml:13:3: is not YAML: what opens in line 12 does not go on or close"),
+        ("text: hello", "text: Anna is #1", "in quotes (elsewhere the ' #' in line 12 begins a comment)"),
+        ("text: hello", "text: 'Anna's'", "quote marks or brackets in it has to stand in quotes"),
+        ("title: Small", 'title: "Small', "the quote mark that opens in line 3 is never closed"),
+        ("text: Is it rude?", 'text: "Is" it?', "text with quote marks or brackets at its start or with ': ' in it"),
+        ("text: Is it rude?", "text: Is: it?", "What stands behind it is looked at when this is mended"),
         ("id: no,", "id: yes,", "s.yaml:10:10: questions[0].options[1].id: the name 'yes' stands there already in "
          "questions[0].options[0]; expected another"),
         ("label: No", "label: Yes",

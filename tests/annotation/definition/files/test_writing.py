@@ -107,6 +107,22 @@ def test_a_study_is_read_back_as_it_was(study: Study) -> None:
         assert read_study(path) == study
 
 
+@pytest.mark.parametrize(
+    "number", [10**18 + 1, -(2**60) - 1, 2**63 - 1, 2**64 + 1, 10**300 + 1], ids="{:.3g}".format
+)
+@pytest.mark.parametrize("many", [1, 300], ids=["in the study", "in a file beside"])
+def test_large_numbers_keep_every_digit(number: int, many: int, tmp_path: Path) -> None:
+    said = {"judge": {"score": number, "scores": [number, {"deep": number}]}}
+    study = small(
+        seed=min(abs(number), 2**63 - 1),
+        items=[{"id": f"i{n}", "text": "a", "judgements": said} for n in range(many)],
+    )
+    again = read_study(write_study(study, tmp_path / "study.yaml"))
+    assert again == study
+    assert again.items[0].judgements == said
+    assert again.seed == study.seed
+
+
 @given(TEXT)
 @settings(deadline=None, max_examples=300)
 def test_other_readers_of_yaml_find_the_same_texts(text: str) -> None:

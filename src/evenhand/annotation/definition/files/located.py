@@ -14,6 +14,7 @@ from evenhand.annotation.definition.problems import Path
 DEEPEST = 40
 MOST_REPEATED = 200_000
 """Values that references (`*name`) may stand for in all."""
+QUOTED = "has to stand in quotes"
 CORE = "tag:yaml.org,2002:"
 _WORDS = {
     word: value
@@ -21,7 +22,9 @@ _WORDS = {
     for word in (said, said.title(), said.upper())
 }
 _WORDS |= {"": None, "~": None}
-_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
+LONGEST_NUMBER = 400
+"""Characters; a longer one is a text. No measurement has so many digits, and reading them takes its time."""
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
 
@@ -82,14 +85,18 @@ class _Open:
 def meant(text: str) -> Any:
     """What bare words mean: true, false, null, a whole number, a number, else the text itself.
 
-    >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01")]
-    ['yes', True, 7, '007', 1000.0, '2020-01-01']
+    Whole numbers keep all their digits, as in JSON.
+
+    >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01", "1000000000000000001")]
+    ['yes', True, 7, '007', 1000.0, '2020-01-01', 1000000000000000001]
     """
     if text in _WORDS:
         return _WORDS[text]
+    if len(text) >= LONGEST_NUMBER:
+        return text
     if _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if len(text) < 400 and _NUMBER.fullmatch(text) else text
+    return float(text) if _NUMBER.fullmatch(text) else text
 
 
 class _Stop(Exception):
@@ -117,7 +124,7 @@ def read_located(text: str, file: str) -> Located:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = reader.place(mark) if mark else Place(file, 1)
-        reader.problems.append((place, _syntax(error)))
+        reader.problems.append((place, _syntax(error, text.splitlines())))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         wrong = error.character if isinstance(error.character, int) else ord(error.character[:1] or "?")
@@ -239,11 +246,31 @@ class _Reader:
             frame.node.parts[frame.key] = node
 
 
-def _syntax(error: yaml.MarkedYAMLError) -> str:
+def _syntax(error: yaml.MarkedYAMLError, lines: list[str]) -> str:
     said = str(error.problem or "cannot be read").strip()
-    if "mapping values are" in said:
-        said = "text with ': ' in it has to stand in quotes, or under `|`"
-    elif "cannot start any token" in said:
-        said += "; indent with spaces, and put text that begins with a special character in quotes"
     context = f" ({error.context})" if error.context else ""
-    return f"is not YAML: {said}{context}"
+    begins = error.context_mark.line if error.context_mark else None
+    ends = error.problem_mark.line if error.problem_mark else begins
+    if "mapping values are" in said:
+        said = f"text with ': ' in it {QUOTED}, or under `|`"
+    elif "cannot start any token" in said:
+        said += f"; indent with spaces, and text that begins with a special character {QUOTED}"
+    elif "expected ',' or" in said and begins is not None and ends is not None:
+        said = (
+            f"what opens in line {begins + 1} does not go on or close here; a text with ': ', ' #', ', ', quote marks "
+            f"or brackets in it {QUOTED}"
+        )
+        # the bracket that closes is missed in a later line than the one whose end is a comment
+        if (
+            cut := next((n for n in range(begins, ends) if " #" in "".join(lines[n : n + 1])), None)
+        ) is not None:
+            said += f" (elsewhere the ' #' in line {cut + 1} begins a comment)"
+        context = ""
+    elif "end of stream" in said and begins is not None and "quoted" in context:
+        said, context = f"the quote mark that opens in line {begins + 1} is never closed", ""
+    elif any(missed in said for missed in ("expected key", "'-' indicator", "expected ':'", "block end")):
+        said += (
+            f"; lines of one list or mapping begin in one column, and text with quote marks or brackets at its start "
+            f"or with ': ' in it {QUOTED}"
+        )
+    return f"is not YAML: {said}{context}. What stands behind it is looked at when this is mended"
