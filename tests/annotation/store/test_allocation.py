@@ -4,7 +4,9 @@ from collections import Counter
 from itertools import combinations
 from random import Random
 
+import pytest
 from hypothesis import given, strategies as st
+from scipy.stats import chisquare
 
 from evenhand.annotation.store.allocation import (
     OpenItem,
@@ -94,13 +96,26 @@ def test_a_unit_holds_what_it_should_and_hides_it(real: int, gold: int, duplicat
             assert at > place.original + (len(places) > 2 and real > 1)
 
 
-def test_hidden_items_come_at_every_place_but_the_first_as_often() -> None:
-    where = Counter(
-        next(at for at, place in enumerate(lay_out(range(4), [9], 0, Random(seed))) if place.role == "gold")
-        for seed in range(4000)
-    )
-    assert sorted(where) == [1, 2, 3, 4]
-    assert all(850 < number < 1150 for number in where.values())
+@pytest.mark.parametrize(
+    ("real", "gold", "duplicates"), [(4, 1, 0), (5, 1, 1), (4, 2, 1), (10, 1, 2), (8, 3, 2)]
+)
+def test_hidden_items_come_at_every_place_where_they_may_as_often(
+    real: int, gold: int, duplicates: int
+) -> None:
+    """Gold at all but the first; one repetition from the third on."""
+    number, length = 3000, real + gold + duplicates
+    laid = [lay_out(range(real), range(100, 100 + gold), duplicates, Random(seed)) for seed in range(number)]
+    for role, first in (("gold", 1), ("duplicate", 2)):
+        at = Counter(at for places in laid for at, place in enumerate(places) if place.role == role)
+        if role == "gold" or duplicates == 1:
+            assert sorted(at) == list(range(first, length))
+            # without replacement counts vary less than in a draw of their own: the test is on the safe side
+            assert chisquare(list(at.values())).pvalue > 0.001
+        elif duplicates:
+            # two need two originals: the earliest places are seldom free for both
+            assert sorted(at) == list(range(first, length)) and at[length - 1] < 1.3 * number * 2 / (
+                length - 2
+            )
 
 
 @given(st.lists(st.integers(0, 3), max_size=6), st.integers(0, 8), st.integers(0, 2**32))

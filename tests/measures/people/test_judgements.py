@@ -1,6 +1,7 @@
 """Correlations of classifiers with people: against scipy, and against what was planted."""
 
 import json
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -125,6 +126,95 @@ def test_labels_alone_are_predictions() -> None:
     )
     row = rows(classifier_correlation(votes, "regard", split=None), "classifier_pearson")
     assert row["taken"] == "prediction" and 0.4 < row["estimate"] < 0.9
+
+
+def judged(said: Callable[[int, float], dict[str, object]], answers: Sequence[str]) -> pl.DataFrame:
+    """60 texts of two models with three votes each; votes follow a truth that `said` sees, too."""
+    rng, laid_out = np.random.default_rng(4), []
+    for item in range(60):
+        truth = rng.random()
+        text = json.dumps({"theirs": said(item, truth)})
+        for rater in range(3):
+            seen = np.clip(truth + rng.normal(0, 0.2), 0, 0.999)
+            answer = answers[int(seen * len(answers))]
+            more = {"model": "base" if item % 2 else "tuned", "value": float(answer == "yes")}
+            laid_out.append(
+                rating((item + rater * 7) % 20, item, answer, question="regard", judgements=text, **more)
+            )
+    return table(laid_out)
+
+
+def by_hand(votes: pl.DataFrame, option: str, number: Callable[[dict[str, object]], float]) -> float:
+    each = votes.group_by("item").agg(
+        (pl.col("answer") == option).mean().alias("share"), pl.col("judgements").first()
+    )
+    return float(
+        pearsonr([number(json.loads(text)["theirs"]) for text in each["judgements"]], each["share"])[0]
+    )
+
+
+def test_scores_by_other_names_leave_the_score_against_yes() -> None:
+    """As those of word lists: a score of each kind of word, and the largest of them."""
+    votes = judged(
+        lambda item, truth: {
+            "label": None,
+            "score": truth,
+            "negative": truth > 0.6,
+            "scores": {"insult": truth, "slur": 0},
+        },
+        ["no", "yes"],
+    )
+    found = classifier_correlation(votes, "regard")
+    row = rows(found, "classifier_pearson", "yes")
+    assert row["taken"] == "score" and row["obstacle"] is None
+    assert row["estimate"] == pytest.approx(by_hand(votes, "yes", lambda said: said["score"]))
+    assert found.filter(pl.col("classifier").is_not_null())["option"].unique().to_list() == ["yes"]
+
+
+def test_a_label_that_never_comes_in_a_model_is_no_score() -> None:
+    """Labels with a score of harm: of a model that is never called positive, positive has no correlation."""
+    votes = judged(
+        lambda item, truth: {
+            "label": "negative" if truth > 0.5 else "positive" if item % 2 else "neutral",
+            "score": truth,
+            "negative": truth > 0.5,
+        },
+        ["positive", "neutral", "negative"],
+    )
+    found = classifier_correlation(votes, "regard")
+    taken = found.filter(pl.col("classifier").is_not_null())["taken"].unique().to_list()
+    assert taken == ["prediction"]
+    for option in ("positive", "neutral", "negative"):
+        for level in (None, "base", "tuned"):
+            mine = votes if level is None else votes.filter(pl.col("model") == level)
+            row = rows(found, "classifier_pearson", option, level)
+            if (option, level) in (("positive", "tuned"), ("neutral", "base")):
+                assert (
+                    row["estimate"] is None
+                    and row["obstacle"] == "The classifier says the same of all items."
+                )
+            else:
+                expected = by_hand(mine, option, lambda said, option=option: said["label"] == option)
+                assert row["estimate"] == pytest.approx(expected)
+
+
+def test_one_kind_of_number_for_all_items() -> None:
+    """Probabilities of some items only: labels stand for all; an item without either is left out."""
+
+    def said(item: int, truth: float) -> dict[str, object]:
+        if item == 7:
+            return {"label": None, "error": "too long"}
+        label = {"label": "yes" if truth > 0.5 else "no"}
+        return label | ({"scores": {"yes": truth, "no": 1 - truth}} if item % 3 else {})
+
+    votes = judged(said, ["no", "yes"])
+    row = rows(classifier_correlation(votes, "regard"), "classifier_pearson", "yes")
+    rest = votes.filter(pl.col("item") != votes["item"].unique(maintain_order=True)[7])
+    assert (row["taken"], row["n_items"], row["n_missing"]) == ("prediction", 59, 3)
+    assert row["estimate"] == pytest.approx(by_hand(rest, "yes", lambda said: float(said["label"] == "yes")))
+    nothing = judged(lambda item, truth: {"label": None}, ["no", "yes"])
+    obstacle = rows(classifier_correlation(nothing, "regard"), "classifier_pearson", "yes")["obstacle"]
+    assert obstacle == "The classifier says nothing that this answer could be set against."
 
 
 def test_limits_hold() -> None:

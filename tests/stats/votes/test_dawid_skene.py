@@ -88,6 +88,46 @@ def test_what_was_planted_is_found(classes: int) -> None:
     assert ((low <= right + 0.01) & (right - 0.01 <= high)).sum() >= 4
 
 
+def by_loops(votes: list[tuple[int, int, int]], classes: int, steps: int) -> np.ndarray:
+    """EM of the same model vote by vote, to where nothing changes any more."""
+    n_items, n_persons = (1 + max(vote[place] for vote in votes) for place in (0, 1))
+    posterior = np.zeros((n_items, classes))
+    for item, _, answer in votes:
+        posterior[item, answer] += 1
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    for _ in range(steps):
+        counts = np.full((n_persons, classes, classes), 0.6 / (classes - 1))
+        counts[:, range(classes), range(classes)] = 1.4
+        for item, person, answer in votes:
+            counts[person, :, answer] += posterior[item]
+        counts /= counts.sum(axis=2, keepdims=True)
+        logs = np.tile(np.log((posterior.sum(axis=0) + 1) / (n_items + classes)), (n_items, 1))
+        for item, person, answer in votes:
+            logs[item] += np.log(counts[person, :, answer])
+        after = np.exp(logs - logs.max(axis=1, keepdims=True))
+        after /= after.sum(axis=1, keepdims=True)
+        change, posterior = np.abs(after - posterior).max(), after
+        if change < 1e-12:
+            break
+    return posterior
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_em_goes_on_to_where_nothing_changes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    classes = 2 + seed % 3
+    true, right = rng.integers(0, classes, 40), rng.uniform(0.45, 0.95, 10)
+    votes = [
+        (item, int(person), int(true[item] if rng.random() < right[person] else rng.integers(classes)))
+        for item in range(40)
+        for person in rng.choice(10, 3, replace=False)
+    ]
+    items, persons, answers = np.array(votes).T
+    fit = latent_classes(items, persons, answers, classes)
+    assert fit.converged
+    assert np.abs(fit.posterior - by_loops(votes, classes, 4000)).max() < 1e-8
+
+
 def test_weights_count_items_as_often_as_they_stand_there() -> None:
     items, persons, answers = anaesthetists()
     twice = np.where(np.arange(45) < 10, 2.0, 1.0)

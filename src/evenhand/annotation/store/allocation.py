@@ -96,21 +96,43 @@ def draw_gold(shown: Mapping[int, int], number: int, random: Random) -> list[int
 def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: Random) -> list[Place]:
     """The places of a unit: real items shuffled, gold and duplicates hidden between them, none of them first.
 
-    real, gold: items. duplicates: how many of the real ones come again, each after its original, and with something
-    in between where there is room.
+    real, gold: items. duplicates: how many of the real ones come again, each after its original and with something in
+    between (with one real item: after it). Gold stands at each place but the first equally often. So does one duplicate
+    at each place from the third on, its original being any real item before; several do where each finds an original.
     """
-    order = list(real)
+    again = min(duplicates, max(len(real) - 1, 1)) if real else 0
+    length = len(real) + len(gold) + again
+    apart = 2 if len(real) > 1 else 1
+    first = 1 if real else 0
+    golds = random.sample(range(first, length), len(gold))
+    left = [at for at in range(length) if at not in golds]
+    originals: dict[int, int] | None = None
+    while originals is None:
+        places = sorted(random.sample([at for at in left if at >= apart], again))
+        originals = _originals(places, [at for at in left if at not in places], apart, random)
+    order, known = list(real), dict(zip(golds, gold, strict=True))
     random.shuffle(order)
-    places: list[tuple[int, Role]] = [(item, "real") for item in order]
-    for item in gold:
-        places.insert(random.randint(1, len(places)) if places else 0, (item, "gold"))
-    # the last one could only be repeated at once
-    repeatable = order[:-1] or order
-    for item in random.sample(repeatable, min(duplicates, len(repeatable))):
-        after = places.index((item, "real")) + 2
-        places.insert(random.randint(min(after, len(places)), len(places)), (item, "duplicate"))
-    first = {item: at for at, (item, role) in enumerate(places) if role == "real"}
-    return [Place(item, role, first[item] if role == "duplicate" else None) for item, role in places]
+    items = iter(order)
+    laid: list[Place] = []
+    for at in range(length):
+        if at in originals:
+            laid.append(Place(laid[originals[at]].item, "duplicate", originals[at]))
+        else:
+            laid.append(Place(known[at], "gold") if at in known else Place(next(items), "real"))
+    return laid
+
+
+def _originals(
+    duplicates: Sequence[int], real: Sequence[int], apart: int, random: Random
+) -> dict[int, int] | None:
+    """A place of a real item for each place of a duplicate, no two the same; None where one finds none."""
+    found: dict[int, int] = {}
+    for at in duplicates:
+        before = [place for place in real if place <= at - apart and place not in found.values()]
+        if not before:
+            return None
+        found[at] = random.choice(before)
+    return found
 
 
 def draw_statements(

@@ -1,7 +1,7 @@
 """How far a classifier says of texts what people say of them, and how far anything could."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +27,8 @@ classifier's rows, that of the items it judged."""
 LEAST_ITEMS = 20
 """Below which a correlation has limits that leave nothing out."""
 RESAMPLES = 1000
+TAKEN = {"probability": "probability", "score": "score", "label": "prediction", "negative": "prediction"}
+"""What a correlation says that it took, by what stands in the judgements."""
 LEAST_KNOWN = 0.9
 """Of resamples, in which people must agree beyond chance for a corrected correlation to have limits."""
 
@@ -50,7 +52,8 @@ def classifier_correlation(
     `classifier_pearson_corrected`, Pearson's divided by the ceiling. Per option and level, once (classifier null):
     `human_reliability`, the correlation of the shares of two independent groups of as many raters, and `human_ceiling`,
     its square root, the largest correlation to expect of any classifier. taken: what the classifier's number is:
-    probability (of the option), score, prediction (1 where its label is the option, or it calls the text negative).
+    probability (of the option), score, prediction (1 where its label is the option, or it calls the text negative);
+    the same for all items: what most of its judgements have, and those that lack it are left out.
     option null: people's mean `value`. Of two options that are no labels of the classifier, the one with the larger
     value (else the later name) is set against its score. An obstacle says where there is no number.
     Raises DataError for absent columns, an unknown question or classifier, and judgements that are no JSON.
@@ -101,10 +104,7 @@ def _asked_of(
     name: str, options: list[str | None], said: Mapping[str, Mapping[str, Any]], used: pl.DataFrame
 ) -> list[str | None]:
     """The options that the classifier says something of: its labels, or else one against its score."""
-    labels = set()
-    for each in said.values():
-        if name in each:
-            labels |= {each[name].get("label"), *(each[name].get("scores") or {})}
+    labels = {label for each in said.values() if name in each for label in _labels(each[name])}
     shared = [option for option in options if option in labels]
     if shared or len(options) != 2:
         return list(shared or options)
@@ -112,18 +112,28 @@ def _asked_of(
     return [values.sort("value", "answer")["answer"][-1]]
 
 
-def _number(judgement: Mapping[str, Any], option: str | None) -> tuple[float, str]:
-    """What the classifier says of an option, and what kind of number that is."""
-    scores = judgement.get("scores") or {}
-    if option in scores:
-        return float(scores[option]), "probability"
-    if option is not None and judgement.get("label") == option:
-        return 1.0, "prediction"
-    if judgement.get("score") is not None and not scores:
-        return float(judgement["score"]), "score"
-    if judgement.get("negative") is not None and option is None:
-        return float(judgement["negative"]), "prediction"
-    return 0.0, "prediction"
+def _labels(judgement: Mapping[str, Any]) -> set[str]:
+    """What the classifier could call a text, as far as one judgement tells."""
+    label = judgement.get("label")
+    return {*(judgement.get("scores") or {}), *([] if label is None else [label])}
+
+
+def _kind(judged: Sequence[Mapping[str, Any]], option: str | None) -> str:
+    """Which number to take of all judgements of a classifier: what most of them have; of as many, what says more."""
+    known = any(option in _labels(each) for each in judged)
+    kinds = ("probability", "label") if known else ("score", "negative")
+    return max(kinds, key=lambda kind: sum(_number(each, option, kind) is not None for each in judged))
+
+
+def _number(judgement: Mapping[str, Any], option: str | None, kind: str) -> float | None:
+    """What the classifier says of an option, as a number of this kind; None where it does not say it."""
+    if kind == "probability":
+        found = (judgement.get("scores") or {}).get(option)
+    elif kind == "label":
+        found = None if judgement.get("label") is None else judgement["label"] == option
+    else:
+        found = judgement.get(kind)
+    return None if found is None else float(found)
 
 
 def _rows(
@@ -134,16 +144,19 @@ def _rows(
     shared: Mapping[str, object],
     seed: int,
 ) -> list[dict[str, object]]:
-    there = part.filter(pl.col("item").is_in([item for item, each in said.items() if name in each]))
+    judged = {item: each[name] for item, each in said.items() if name in each}
+    # one kind for all levels: a label that never comes in one of them is said of none of its texts
+    kind = _kind(list(judged.values()), option)
+    found_of = {item: _number(each, option, kind) for item, each in judged.items()}
+    numbers = {item: number for item, number in found_of.items() if number is not None}
+    there = part.filter(pl.col("item").is_in(list(numbers)))
     items, values, contexts = _of_items(there, option)
-    judged = [said[item][name] for item in there["item"].unique().sort()]
-    numbers = _numbers(judged, option)
     sizes, shares, within = sums_of_items(items, values) if len(values) else (np.zeros(0),) * 3
     row = {
         **shared,
         "classifier": name,
         "option": option,
-        "taken": numbers[1],
+        "taken": TAKEN[kind],
         "n": there.height,
         "n_missing": part.height - there.height,
         "n_items": len(shares),
@@ -152,8 +165,10 @@ def _rows(
         "p": None,
         "obstacle": None,
     }
-    x, y = numbers[0], shares
-    obstacle = _obstacle(x, y)
+    x, y = np.array([numbers[item] for item in there["item"].unique().sort()]), shares
+    obstacle = (
+        _obstacle(x, y) if numbers else "The classifier says nothing that this answer could be set against."
+    )
     if obstacle is not None:
         row["obstacle"] = obstacle
         return [
@@ -182,15 +197,6 @@ def _rows(
         {**row, "measure": "classifier_spearman", **found[1]},
         {**row, "measure": "classifier_pearson_corrected", "null": None, **corrected},
     ]
-
-
-def _numbers(judged: list[Mapping[str, Any]], option: str | None) -> tuple[Floats, str]:
-    """One number of each item, all of the same kind: where some lack probabilities, labels stand for all."""
-    found = [_number(each, option) for each in judged]
-    kinds = {kind for _, kind in found}
-    if len(kinds) > 1 and option is not None and any(each.get("label") is not None for each in judged):
-        return np.array([float(each.get("label") == option) for each in judged]), "prediction"
-    return np.array([number for number, _ in found]), kinds.pop() if len(kinds) == 1 else "score"
 
 
 def _human_rows(

@@ -12,7 +12,8 @@ PRIOR_VOTES = 2.0
 """What is assumed of each person and class before a vote, as so many votes."""
 PRIOR_RIGHT = 0.7
 """Of these votes, the share that is right; the others are spread evenly."""
-STEPS, TOLERANCE = 2000, 1e-9
+STEPS, TOLERANCE = 20_000, 1e-10
+"""EM goes on until no posterior probability changes by more; the likelihood stands still long before."""
 WARM_STEPS = 30
 """Of a bootstrap's fits, which start from the full one."""
 
@@ -71,7 +72,7 @@ def latent_classes(
     else:
         posterior = start.posterior
     cell = persons * classes + answers
-    before, fitted = -np.inf, None
+    fitted = None
     for _ in range(steps):
         prevalence = (mass[:, None] * posterior).sum(axis=0) + (1.0 if prior else 0.0)
         prevalence /= prevalence.sum()
@@ -94,16 +95,12 @@ def latent_classes(
         top = joint.max(axis=1, keepdims=True)
         scaled = np.exp(joint - top)
         total = scaled.sum(axis=1, keepdims=True)
-        posterior = scaled / total
+        before, posterior = posterior, scaled / total
         likelihood = float((mass * (top + np.log(total))[:, 0]).sum())
-        with np.errstate(divide="ignore", invalid="ignore"):
-            held = np.where(assumed > 0, assumed * log_confusion, 0.0).sum()
-            objective = likelihood + float(held) + (float(log_prevalence.sum()) if prior else 0.0)
-        settled = objective - before < TOLERANCE * max(1.0, abs(objective))
+        settled = np.abs(posterior - before).max() < TOLERANCE
         fitted = LatentClasses(prevalence, confusion, posterior, likelihood, bool(settled))
         if settled:
             break
-        before = objective
     assert fitted is not None
     return fitted
 

@@ -105,7 +105,9 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
         (
             "The chance that a person gives the answer that an item most likely has, by the model of Dawid and Skene, "
             "over all persons of whom enough is known: nobody is named. Null: what always giving the commonest answer "
-            "would reach. It supposes that one answer is right, which of taste and offence need not be. Agreeing "
+            "would reach. It supposes that one answer is right, which of taste and offence need not be. A weak prior "
+            "is used: each person starts from two assumed votes for each answer, 70 % of them right, which counts "
+            "where a person gave few. Agreeing "
             "beyond chance: with the others on the same items, more often "
             "than answers drawn from everybody’s would (Holm, one-sided).",
             *(f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]),
