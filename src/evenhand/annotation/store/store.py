@@ -1,7 +1,6 @@
 """A database of annotation: SQLite (WAL) in a file, or PostgreSQL by its address; one study of it at a time."""
 
 import json
-import os
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -14,11 +13,12 @@ from sqlalchemy import Connection, Engine, exc, insert, select, text
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
 from evenhand.annotation.store.allocation import tie_break
-from evenhand.annotation.store.connecting import Transactions, connect, shown, unreachable
+from evenhand.annotation.store.connecting import Transactions, connect, reached, shown, unreachable, url_of
 from evenhand.annotation.store.migrations import upgrading
+from evenhand.annotation.store.sqlite_files import APPLICATION, look, make_private
 from evenhand.annotation.store.steps import Role
 from evenhand.annotation.store.tables import Record
-from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError, unknown_name
+from evenhand.schema import DataError, ResumeRefused, UsageError, unknown_name
 
 
 class Store:
@@ -42,6 +42,8 @@ class Store:
 
     def close(self) -> None:
         """Give the connections back."""
+        if (journal := self.transactions.journal) is not None and journal.due:
+            journal.empty()
         self.engine.dispose()
 
 
@@ -51,13 +53,17 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
     address: a file, or postgresql://USER@HOST/NAME (psycopg). study: the name of one; needed where there are several.
     Raises DataError for what is no such database, is of another version (and says how to upgrade), or lacks the study.
     """
-    engine = connect(address)
-    if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).is_file():
-        raise DataError(
-            f"There is no database {shown(address)}.",
-            "`evenhand annotate STUDY.yaml` makes the database of a study.",
-        )
-    transactions = _reached(engine, address)
+    url = url_of(address)
+    if url.get_backend_name() == "sqlite":
+        file = Path(str(url.database))
+        if not file.is_file():
+            raise DataError(
+                f"There is no database {shown(address)}.",
+                "`evenhand annotate STUDY.yaml` makes the database of a study.",
+            )
+        look(file, shown(address))
+    engine = reached(address)
+    transactions = Transactions(engine)
 
     def read(connection: Connection) -> tuple[Record, Study]:
         upgrading.refuse_other_version(connection, shown(address))
@@ -80,7 +86,9 @@ def begin_study(address: str | Path, study: Study) -> Store:
     """
     engine = connect(address)
     if engine.dialect.name == "sqlite":
-        _make_private(Path(str(engine.url.database)))
+        file = Path(str(engine.url.database))
+        look(file, shown(address), new=True)  # before anything of it is changed
+        make_private(file)
     transactions = _reached(engine, address)
 
     def begin(connection: Connection) -> tuple[int, bytes, Study]:
@@ -88,6 +96,8 @@ def begin_study(address: str | Path, study: Study) -> Store:
             # so that of two that begin at once one finds what the other made
             connection.execute(text("SELECT pg_advisory_xact_lock(8273645091827364)"))
         upgrading.upgrade(connection, shown(address))
+        if connection.dialect.name == "sqlite":
+            _sign(connection)
         row = connection.execute(
             select(tables.studies).where(tables.studies.c.name == study.name).with_for_update()
         ).one_or_none()
@@ -102,6 +112,8 @@ def begin_study(address: str | Path, study: Study) -> Store:
     except BaseException:
         engine.dispose()
         raise
+    if transactions.journal is not None:
+        transactions.journal.empty()  # an earlier process may have had to leave it
     return Store(transactions, stored, key, secret)
 
 
@@ -116,15 +128,10 @@ def _reached(engine: Engine, address: str | Path) -> Transactions:
     return Transactions(engine)
 
 
-def _make_private(file: Path) -> None:
-    """The file, readable by its owner alone: it holds the secret that signs links."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise WriteError(
-            f"{file} cannot be written: {error.strerror}.", "Name a file in a folder of yours."
-        ) from error
+def _sign(connection: Connection) -> None:
+    """Databases begun before there was a signature get it."""
+    if connection.exec_driver_sql("PRAGMA application_id").scalar() != APPLICATION:
+        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION}")
 
 
 def _study_row(connection: Connection, name: str | None, where: str) -> Record:
