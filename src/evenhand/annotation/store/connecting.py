@@ -184,9 +184,9 @@ def url_of(address: str | Path) -> URL:
 _EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
 
 
-def shown(address: str | Path) -> str:
+def shown(address: str | Path | URL) -> str:
     """An address for messages, without a password."""
-    url = url_of(address)
+    url = address if isinstance(address, URL) else url_of(address)
     return str(url.database) if url.get_backend_name() == "sqlite" else _without_password(url)
 
 

@@ -14,11 +14,14 @@ from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
 from evenhand.annotation.store.allocation import tie_break
 from evenhand.annotation.store.connecting import Transactions, connect, reached, shown, unreachable, url_of
+from evenhand.annotation.store.failures import sound
 from evenhand.annotation.store.migrations import upgrading
 from evenhand.annotation.store.sqlite_files import APPLICATION, look, make_private
 from evenhand.annotation.store.steps import Role
 from evenhand.annotation.store.tables import Record
-from evenhand.schema import DataError, ResumeRefused, UsageError, unknown_name
+from evenhand.schema import DataError, ResumeRefused, UsageError, parse_json, unknown_name
+
+SECRET_BYTES = 32
 
 
 class Store:
@@ -67,8 +70,11 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
 
     def read(connection: Connection) -> tuple[Record, Study]:
         upgrading.refuse_other_version(connection, shown(address))
-        row = _study_row(connection, study, shown(address))
-        return row, _stored_study(connection, row)
+        with sound(shown(address)):
+            row = _study_row(connection, study, shown(address))
+            if not isinstance(row.secret, bytes) or len(row.secret) != SECRET_BYTES:
+                raise ValueError("its secret is none")
+            return row, _stored_study(connection, row)
 
     try:
         row, stored = transactions.read(read)
@@ -151,13 +157,13 @@ def _study_row(connection: Connection, name: str | None, where: str) -> Record:
 
 
 def _stored_study(connection: Connection, row: Record) -> Study:
-    definition = json.loads(row.definition)
+    definition = parse_json(row.definition)
     contents: dict[str, list[Any]] = {"real": [], "onboarding": [], "gold": []}
     items = tables.items
     for role, content in connection.execute(
         select(items.c.role, items.c.content).where(items.c.study_id == row.id).order_by(items.c.place)
     ):
-        contents[role].append(json.loads(content))
+        contents[role].append(parse_json(content))
     definition["items"] = contents["real"]
     if definition.get("onboarding"):
         definition["onboarding"]["items"] = contents["onboarding"]
@@ -186,7 +192,7 @@ def _items(study: Study) -> dict[Role, Sequence[Item]]:
 
 
 def _write_study(connection: Connection, study: Study) -> tuple[int, bytes, Study]:
-    secret = secrets.token_bytes(32)
+    secret = secrets.token_bytes(SECRET_BYTES)
     key = tables.insert_one(
         connection,
         tables.studies,

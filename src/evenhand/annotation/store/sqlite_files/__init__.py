@@ -1,4 +1,4 @@
-"""Files of SQLite: looked at before they are touched, opened in the way that their disk allows, their journal emptied."""
+"""Files of SQLite: looked at before they are touched, opened as their disk allows, their journal emptied."""
 
 import lazy_loader
 
