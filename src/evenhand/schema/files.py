@@ -83,7 +83,7 @@ def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None 
 
 
 def for_spreadsheets(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """A table whose texts no spreadsheet takes for formulas: an apostrophe before = + - and @, no control characters.
+    """A table whose texts no spreadsheet takes for formulas: an apostrophe before = + - @ and |, no control characters.
 
     >>> import polars as pl
     >>> names = pl.DataFrame({"name": ["=1+1", "-ish", "a\\x1bb", "deaf"], "number": [-1, 2, 3, 4]})
@@ -93,7 +93,7 @@ def for_spreadsheets(frame: "pl.DataFrame") -> "pl.DataFrame":
     import polars as pl
 
     shown = pl.col(pl.String).str.replace_all(CONTROL, "\ufffd")
-    formula = shown.str.contains(r"^\s*[=+\-@\ufffd]").fill_null(value=False)
+    formula = shown.str.contains(r"^\s*[=+\-@|\ufffd]").fill_null(value=False)
     return frame.with_columns(pl.when(formula).then(pl.lit("'") + shown).otherwise(shown).name.keep())
 
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 import polars as pl
 
 from evenhand.schema.annotations import ANNOTATIONS, ANNOTATIONS_VERSION, VOTES
+from evenhand.schema.described_studies import check_described, impossible_answers
 from evenhand.schema.errors import DataError, UsageError
 from evenhand.schema.files import TableKind, atomic_write, is_file, parse_json, table_bytes
 from evenhand.schema.parquet import UNREADABLE, Parquet
@@ -48,8 +49,10 @@ IN_WORDS: Mapping[Any, str] = {
     pl.Float64: "a finite number",
     pl.Boolean: "true or false",
 }
+LONGEST = 1e9
+"""Seconds, some thirty years: nobody took longer over an answer."""
 TEXTS = [name for name, kind in VOTES.items() if kind == pl.String]
-FORMULA = r"^'*[\s\p{C}]*[=+\-@\x{ff0b}\x{ff0d}\x{ff1d}\x{ff20}]"
+FORMULA = r"^'*[\s\p{C}]*[=+\-@|\x{ff0b}\x{ff0d}\x{ff1d}\x{ff20}]"
 BATCH = 10_000
 Where = Callable[[int], str]
 """What stands in a message for a row, from 0: the file and the line."""
@@ -81,7 +84,7 @@ def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any])
     """Write people's answers, whole or not at all; returns the path.
 
     path: .jsonl, .csv or .parquet. votes: VOTES. study: the definition without items, for the first line; a CSV goes
-    without. Raises UsageError for another ending, WriteError.
+    without. Raises UsageError for another ending, DataError for what `read_votes` would refuse, WriteError.
     """
     path = Path(path)
     kind = KINDS.get(path.suffix.lower())
@@ -90,6 +93,7 @@ def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any])
             f"{path} does not say which kind of file it is to be.", f"End it in {', '.join(KINDS)}."
         )
     votes = votes.select(*VOTES)
+    _check(votes, lambda row: f"row {row + 1} of what is to be written")
     header = json.dumps(
         {
             ANNOTATIONS: ANNOTATIONS_VERSION,
@@ -116,7 +120,8 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """People's answers as `write_votes` wrote them: VOTES, and the first line ({} of a CSV).
 
     Raises DataError naming the line for what is not: another version, columns or types, a word that a column does not
-    know, an answer that stands there twice, rows that are missing.
+    know, numbers that cannot be, an answer that its question does not offer or that stands there twice, rows that are
+    missing.
     """
     path = Path(path).expanduser()
     if not is_file(path):
@@ -136,6 +141,9 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
             f"{path} holds {votes.height:,} answers, and {header['rows']} were written.",
             'Export again; if you left rows out yourself, take "rows" out of the first line.',
         )
+    if wrong := impossible_answers(votes, header.get("study", {})):
+        row, why = wrong
+        raise DataError(f"{where(row)}: answer is {_shown(votes['answer'][row])}, {why}.", EXPECTED)
     return votes, header
 
 
@@ -261,6 +269,9 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
         refuse(~pl.col(name).is_in(words), name, f"not {' or '.join(words)}")
     for name in ("value", "seconds"):
         refuse(~pl.col(name).is_finite(), name, "not a finite number")
+    refuse(~pl.col("seconds").is_between(0, LONGEST), "seconds", "which is no time that an answer takes")
+    for name in ("position", "turn"):
+        refuse(pl.col(name) < 0, name, "and places are counted from 0")
     key = ("person", "presentation", "question", "turn")
     twice = pl.struct(*key).is_duplicated() & ~pl.struct(*key).is_first_distinct()
     refuse(twice & pl.col("presentation").is_not_null(), "question", "and was answered in a row above")
@@ -295,6 +306,7 @@ def _header(line: str | bytes, where: str) -> dict[str, Any]:
             f"{where}: this is version {version} of the format; version {ANNOTATIONS_VERSION} is read.",
             "Install a newer evenhand." if newer else "Export again from the study's database.",
         )
+    check_described(header["study"], where, EXPECTED)
     return cast(dict[str, Any], header)
 
 

@@ -60,6 +60,7 @@ NASTY = [
 ]
 texts = st.none() | st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(NASTY)
 TEXTS = ("unit", "answer", "reason", "a", "model_a", "text", "context", "excluded")
+spans = st.none() | st.floats(0, 1e9)
 numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 times = st.none() | st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 named = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -73,12 +74,12 @@ def rows(draw: st.DrawFn) -> list[dict[str, object]]:
             **{name: draw(texts) for name in TEXTS},
             **{name: draw(named) for name in ("study", "person", "item", "question")},
             "presentation": f"{i}",
-            "position": draw(st.none() | st.integers(-(2**63), 2**63 - 1)),
+            "position": draw(st.none() | st.integers(0, 2**63 - 1)),
             "role": draw(st.sampled_from(["real", "gold", "duplicate", "onboarding", "survey"])),
             "kind": draw(st.sampled_from(["pair", "text"])),
             "measurement": draw(st.sampled_from(["nominal", "preference", "marks"])),
             "value": draw(numbers),
-            "seconds": draw(numbers),
+            "seconds": draw(spans),
             "correct": draw(st.none() | st.booleans()),
             "shown_at": draw(times),
             "answered_at": draw(times),
@@ -131,7 +132,7 @@ def test_the_first_line_has_the_study_and_gives_nothing_away(tmp_path: Path) -> 
 
 
 def test_a_spreadsheet_finds_no_formula(tmp_path: Path) -> None:
-    attacks = ["=HYPERLINK(1)", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "\u200b=1", "＝1"]
+    attacks = ["|cmd", "=HYPERLINK(1)", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "\u200b=1", "＝1"]
     votes = table([vote(reason=text, item=f"i{i}") for i, text in enumerate(attacks)])
     path = write_votes(tmp_path / "v.csv", votes, {})
     column = list(VOTES).index("reason")
@@ -156,6 +157,11 @@ def _changed(tmp_path: Path, line: int, **changes: object) -> Path:
         ({"role": "boss"}, "role is 'boss'"),
         ({"seconds": "5"}, "seconds is '5', not a finite number"),
         ({"seconds": float("nan")}, "seconds is nan, not a finite number"),
+        ({"seconds": -5}, "seconds is -5.0, which is no time"),
+        ({"seconds": 1e308}, "seconds is 1e+308, which is no time"),
+        ({"seconds": float("inf")}, "seconds is inf, not a finite number"),
+        ({"position": -1}, "position is -1, and places are counted from 0"),
+        ({"turn": -2}, "turn is -2, and places are counted from 0"),
         ({"position": True}, "position is true, not a whole number"),
         ({"position": 1.0}, "position is 1.0"),
         ({"position": 2**63}, "position is 9223372036854775808"),
@@ -187,12 +193,67 @@ def test_a_wrong_line_is_named(tmp_path: Path, changes: dict[str, object], said:
         ({"evenhand_annotations": True}, "does not say"),
         ({"evenhand_annotations": ...}, "does not say"),
         ({"study": "x"}, "does not say"),
+        *(
+            ({"study": {"questions": questions}}, "the study's questions is not a list of questions")
+            for questions in ("x", 10**30, [1], {}, True)
+        ),
+        ({"study": {"questions": [{}]}}, "line 1: question 1 of the study has no id"),
+        (
+            {"study": {"questions": [{"id": "q"}, {"id": "q"}]}},
+            "question 2 of the study is called as one before it",
+        ),
+        ({"study": {"questions": [{"id": "q", "options": ["yes"]}]}}, "options is not a list of options"),
+        (
+            {"study": {"questions": [{"id": "q", "options": [{"id": "a", "value": 10**400}]}]}},
+            "options is not",
+        ),
+        ({"study": {"questions": [{"id": "q", "kind": "likert", "low": "1"}]}}, "low is not a whole number"),
+        ({"study": {"rules": 5}}, "the study's rules is not a list of rules"),
+        ({"study": {"survey": "x"}}, "the study's survey is not a list of blocks"),
+        ({"study": {"assignment": []}}, "the study's assignment is not an object"),
+        ({"study": {"name": 10**30}}, "the study's name is not a text"),
         ({"rows": 5}, "holds 4 answers, and 5 were written"),
     ],
 )
 def test_a_wrong_first_line_is_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_export(_changed(tmp_path, 1, **changes))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "said"),
+    [
+        ({"kind": "pair"}, "c", "which who does not offer (a, b)"),
+        ({"kind": "pair"}, "tie", "which who does not offer (a, b)"),
+        ({"kind": "pair", "tie": "Equal"}, "tie", None),
+        ({"kind": "pair"}, None, None),
+        ({"kind": "choice", "options": [{"id": "yes"}, {"id": "no"}]}, "maybe", "does not offer (yes, no)"),
+        ({"kind": "choice", "options": [{"id": "yes"}, {"id": "no"}]}, "no", None),
+        ({"kind": "marks", "options": [{"id": "rude"}]}, "none", None),
+        ({"kind": "marks", "options": [{"id": "rude"}]}, "kind", "does not offer (rude, none)"),
+        *(({"kind": "likert", "low": 1, "high": 5}, word, "no whole number from 1 to 5") for word in ("6", "x", "NaN", "1.5")),
+        ({"kind": "likert", "low": 1, "high": 5}, "5", None),
+        ({"kind": "text"}, "anything", None),
+    ],
+)  # fmt: skip
+def test_an_answer_is_one_that_its_question_offers(
+    tmp_path: Path, question: dict[str, object], answer: str | None, said: str | None
+) -> None:
+    votes = table([vote(item=f"i{i}", question="other" if i < 2 else "who", answer=answer) for i in range(3)])
+    path = write_votes(tmp_path / "v.jsonl", votes, {"questions": [{"id": "who", **question}]})
+    if said is None:
+        assert read_export(path).votes["answer"].to_list() == [answer] * 3
+        return
+    with pytest.raises(DataError) as refused:
+        read_export(path)
+    assert said in refused.value.message
+    assert "line 4" in refused.value.message
+
+
+def test_nothing_is_written_that_would_be_refused_on_reading(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"row 2 of what is to be written: seconds is -5\.0"):
+        write_votes(tmp_path / "v.jsonl", table([vote(item="i0"), vote(item="i1", seconds=-5.0)]), {})
+    assert not list(tmp_path.iterdir())
 
 
 def test_half_a_file_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.annotation.definition import Study
 from evenhand.annotation.quality import excluded
-from evenhand.schema import VOTES, read_votes, write_votes
+from evenhand.schema import VOTES, DataError, read_votes, write_votes
 
 if TYPE_CHECKING:
     from evenhand.annotation.store import Store
@@ -44,7 +44,13 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
     """As `write_export`, of rows that come from anywhere. rows: of VOTES, taken one after another."""
     one_by_one, frames = iter(rows), []
     while batch := list(islice(one_by_one, BATCH)):
-        frames.append(pl.DataFrame(batch, schema=VOTES))
+        try:
+            frames.append(pl.DataFrame(batch, schema=VOTES))
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+            raise DataError(
+                f"The answers of {study.name} are not all of the kind that their columns have.",
+                "Somebody changed the database, or it is damaged: go back to a backup.",
+            ) from error
     votes = pl.concat(frames) if frames else pl.DataFrame(schema=VOTES)
     return write_votes(path, excluded(votes, study.rules), described(study))
 

@@ -193,7 +193,7 @@ def votes(store: Store, *, person: str | None = None) -> Iterator[dict[str, Any]
     `excluded` says only what rules and reviews do not: "blocked" where the admin blocked the person, "place_taken" for
     a vote that was given back and whose place somebody else has by now.
     """
-    with store.transactions.readers.begin() as connection:
+    with store.transactions.reading() as connection:
         key = None
         if person is not None:
             key = connection.execute(

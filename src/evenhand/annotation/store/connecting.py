@@ -4,19 +4,28 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, exc, make_url
 
 from evenhand.annotation.store.failures import StoreBusy
-from evenhand.schema import DataError, UsageError, WriteError
+from evenhand.annotation.store.sqlite_files import (
+    BUSY_SECONDS,
+    WAYS,
+    Counting,
+    Journal,
+    Way,
+    cannot_be_used,
+    is_about_the_disk,
+    opened,
+)
+from evenhand.schema import DataError, EvenhandError, UsageError, WriteError
 
 T = TypeVar("T")
 ATTEMPTS = 4
-BUSY_SECONDS = 5
-"""How long one attempt waits for others that write."""
 TRANSIENT = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 """SQLSTATE of PostgreSQL: serialisation, deadlock, lock timeout, and a server that stops or starts."""
 
@@ -31,6 +40,8 @@ class Transactions:
         one_state = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
         self.readers = engine.execution_options(**one_state)
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
+        self.journal = Journal(engine) if engine.dialect.name == "sqlite" else None
+        """What is beside a file of SQLite."""
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, once what it wrote is on the disk; it may be called several times.
@@ -43,6 +54,19 @@ class Transactions:
     def read(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, from one state of the database. Raises as `write`."""
         return self._tried(lambda: self._read(work))
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read from for as long as need be, once. Raises as `write`."""
+        try:
+            with self.readers.begin() as connection:
+                yield connection
+        except (exc.DBAPIError, sqlite3.Error) as error:
+            if (plain := _plainly(error, self.engine)) is not None:
+                raise plain from error
+            if _transient(error):
+                raise StoreBusy("The database is busy.", "Try again in a moment.") from error
+            raise
 
     def _written(self, work: Callable[[Connection], T]) -> T:
         if self._turn is None:
@@ -67,40 +91,79 @@ class Transactions:
                 # so that those who met do not meet again
                 time.sleep(random.uniform(0.5, 1.0) * 0.02 * 4**number)
             try:
-                return attempt()
+                done = attempt()
             except (exc.DBAPIError, sqlite3.Error, UnicodeEncodeError) as error:
-                if (plain := _plainly(error)) is not None:
+                if (plain := _plainly(error, self.engine)) is not None:
                     raise plain from error
                 if not _transient(error):
                     raise
                 met = error
             except (exc.TimeoutError, TimeoutError) as error:  # all connections, or the turn, are taken
                 met = error
+            else:
+                if self.journal is not None:
+                    self.journal.empty_if_due()
+                return done
         raise StoreBusy("The database is busy, and nothing was saved.", "Try again in a moment.") from met
 
 
-def connect(address: str | Path) -> Engine:
+def connect(address: str | Path, way: Way = "shared") -> Engine:
     """An engine for a file or postgresql://USER@HOST/NAME.
 
-    Raises UsageError for another kind of address, or where psycopg is not installed.
+    way: of opening a file. Raises UsageError for another kind of address, or where psycopg is not installed.
     """
     url = url_of(address)
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, pool_size=10, max_overflow=50)
-        event.listen(engine, "connect", _prepare_sqlite)
+        file = Path(str(url.database))
+        several = (
+            {"pool_size": 1, "max_overflow": 0} if way == "alone" else {"pool_size": 10, "max_overflow": 50}
+        )
+        engine = create_engine(url, creator=lambda: opened(file, way), hide_parameters=True, **several)
         event.listen(engine, "begin", _begin_sqlite)
+        event.listen(engine, "before_cursor_execute", _count_anew)
         return engine
     try:
-        return create_engine(
+        engine = create_engine(
             url,
             pool_size=10,
             max_overflow=20,
             pool_pre_ping=True,
             isolation_level="READ COMMITTED",  # rows are locked where it matters
             connect_args={"options": f"-c lock_timeout={BUSY_SECONDS}s -c timezone=UTC"},
+            hide_parameters=True,  # messages end in logs
         )
     except ImportError as error:
         raise UsageError("PostgreSQL needs psycopg.", "pip install 'evenhand[postgres]'") from error
+    event.listen(engine, "handle_error", _say_no_values)
+    return engine
+
+
+def reached(address: str | Path) -> Engine:
+    """An engine for a database that is there, a file opened as its disk allows.
+
+    Raises DataError for what is no database or does not answer, WriteError for a disk that allows no way.
+    """
+    met: exc.DBAPIError | None = None
+    for way in WAYS:
+        engine = connect(address, way)
+        file = Path(str(engine.url.database))
+        if way == "still" and any(_has_content(Path(f"{file}{ending}")) for ending in ("-wal", "-journal")):
+            break  # not all that was stored is in the file itself
+        try:
+            with engine.connect() as connection:
+                connection.exec_driver_sql("SELECT 1")
+            return engine
+        except exc.DBAPIError as error:
+            engine.dispose()
+            met = met or error
+            if not isinstance(error.orig, sqlite3.Error) or not is_about_the_disk(met.orig):
+                break
+    assert met is not None
+    raise unreachable(address, met) from met
+
+
+def _has_content(file: Path) -> bool:
+    return file.exists() and file.stat().st_size > 0
 
 
 def url_of(address: str | Path) -> URL:
@@ -121,9 +184,9 @@ def url_of(address: str | Path) -> URL:
 _EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
 
 
-def shown(address: str | Path) -> str:
+def shown(address: str | Path | URL) -> str:
     """An address for messages, without a password."""
-    url = url_of(address)
+    url = address if isinstance(address, URL) else url_of(address)
     return str(url.database) if url.get_backend_name() == "sqlite" else _without_password(url)
 
 
@@ -131,22 +194,33 @@ def _without_password(url: URL) -> str:
     return url.set(drivername="postgresql").difference_update_query(["password"]).render_as_string()
 
 
-def unreachable(address: str | Path, error: exc.DBAPIError) -> DataError:
+def unreachable(address: str | Path, error: exc.DBAPIError) -> EvenhandError:
     """What to say of a database that is none, or does not answer."""
+    if isinstance(error.orig, sqlite3.Error):
+        plain = cannot_be_used(error.orig, Path(shown(address)))
+        if plain is not None:
+            return plain
     reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     return DataError(f"{shown(address)} cannot be opened as a database: {reason}", _EXPECTED)
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # SQLAlchemy begins and ends transactions, sqlite3 does not
-    for setting in (
-        "journal_mode=WAL",
-        "synchronous=FULL",  # an acknowledged vote survives a loss of power
-        "foreign_keys=ON",
-        "secure_delete=ON",  # what is withdrawn is overwritten
-        "cache_size=-4000",
-    ):
-        connection.execute(f"PRAGMA {setting}")
+def _count_anew(connection: Connection, *_: object) -> None:
+    raw: Any = connection.connection.dbapi_connection
+    if isinstance(raw, Counting):
+        raw.count_anew()
+
+
+def _say_no_values(context: ExceptionContext) -> None:
+    """PostgreSQL tells the whole row that it refuses: only what it says of the kind of refusal is kept."""
+    original: Any = context.original_exception
+    state = getattr(original, "sqlstate", None)
+    if state is None:
+        return
+    # of class 22, data exceptions, the first line repeats the value
+    said = "" if state.startswith("22") else f": {original.diag.message_primary}"
+    original.args = (f"{type(original).__name__}, SQLSTATE {state}{said}",)
+    if context.sqlalchemy_exception is not None:
+        context.sqlalchemy_exception.args = original.args
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -170,18 +244,15 @@ def _transient(error: Exception) -> bool:
     return state in TRANSIENT or (state is None and isinstance(error, exc.OperationalError))
 
 
-def _plainly(error: Exception) -> UsageError | WriteError | None:
+def _plainly(error: Exception, engine: Engine) -> EvenhandError | None:
     """What is no matter of chance, in words."""
     original = _original(error)
     if isinstance(original, UnicodeEncodeError) or isinstance(error, exc.DataError):
         return UsageError(
             "This text holds characters that no database keeps.", "Leave out control characters."
         )
-    code = getattr(original, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return WriteError(
-            f"The database cannot be written: {original}.", "Is the disk full, or the file not yours?"
-        )
+    if isinstance(original, sqlite3.Error):
+        return cannot_be_used(original, Path(str(engine.url.database)))
     if getattr(original, "sqlstate", None) == "53100":
         return WriteError("The database cannot be written: its disk is full.", "Make room on its machine.")
     return None

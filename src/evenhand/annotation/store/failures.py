@@ -1,6 +1,9 @@
 """What can go wrong between a person and the database."""
 
-from evenhand.schema import ServiceUnavailable, UsageError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evenhand.schema import DataError, ServiceUnavailable, UsageError
 
 
 class LeaseLost(UsageError):
@@ -13,3 +16,18 @@ class InviteRefused(UsageError):
 
 class StoreBusy(ServiceUnavailable):
     """The database did not take a change although it was tried several times; nothing was changed: try again."""
+
+
+@contextmanager
+def sound(where: str) -> Iterator[None]:
+    """What is read within is as evenhand writes it. Raises DataError where it is not.
+
+    where: which database, for the message; what stands in it is not repeated, since it may be what somebody wrote.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise DataError(
+            f"{where} holds what evenhand does not write ({type(error).__name__}).",
+            "Somebody changed it, or it is damaged: go back to a backup.",
+        ) from error

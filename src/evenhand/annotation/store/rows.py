@@ -3,6 +3,7 @@
 import heapq
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, select
@@ -18,6 +19,8 @@ from evenhand.annotation.definition import (
     Scale,
     Study,
 )
+from evenhand.annotation.store.connecting import shown
+from evenhand.annotation.store.failures import sound
 from evenhand.annotation.store.steps import Side
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
@@ -54,7 +57,14 @@ def is_correct(item: Item, question: str, answer: str | None) -> bool | None:
 def rows_of(connection: Connection, store: Store, *, person: int | None = None) -> Iterator[dict[str, Any]]:
     """Rows of one person or of all, in the order given; read as they are asked for."""
     both = _of_items(connection, store, person), _of_surveys(connection, store, person)
-    yield from heapq.merge(*both, key=lambda row: row["answered_at"])
+    with sound(shown(store.engine.url)):
+        yield from heapq.merge(*both, key=lambda row: row["answered_at"])
+
+
+def seconds_between(first: datetime, last: datetime) -> float | None:
+    """Seconds from one moment to another; None where the clock was set back in between, so that nobody knows."""
+    seconds = (last - first).total_seconds()
+    return seconds if seconds >= 0 else None
 
 
 def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Record]:
@@ -128,7 +138,7 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
                 "correct": is_correct(item, row.question, row.answer) if judged else None,
                 "shown_at": row.shown_at,
                 "answered_at": row.answered_at,
-                "seconds": row.seconds,
+                "seconds": None if row.seconds is not None and row.seconds < 0 else row.seconds,
                 "review": row.review,
                 "excluded": _uncounted(row),
             }
@@ -170,7 +180,6 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
     asked = _survey_questions(store.study)
     for row in _streamed(connection, query):
         question = asked.get((row.block, row.question))
-        shown = row.shown_at
         yield _EMPTY | {
             "study": store.study.name,
             "person": row.pseudonym,
@@ -183,9 +192,9 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
             "answer": row.answer,
             "value": _value(None if question is None else _values(question), row.answer, None),
             "reason": row.reason,
-            "shown_at": shown,
+            "shown_at": row.shown_at,
             "answered_at": row.answered_at,
-            "seconds": (row.answered_at - shown).total_seconds(),
+            "seconds": seconds_between(row.shown_at, row.answered_at),
             "review": row.review,
             "excluded": "blocked" if row.blocked == "admin" else None,
         }

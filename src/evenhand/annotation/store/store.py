@@ -1,7 +1,6 @@
 """A database of annotation: SQLite (WAL) in a file, or PostgreSQL by its address; one study of it at a time."""
 
 import json
-import os
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -14,11 +13,15 @@ from sqlalchemy import Connection, Engine, delete, exc, func, insert, select, te
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
 from evenhand.annotation.store.allocation import tie_break
-from evenhand.annotation.store.connecting import Transactions, connect, shown, unreachable
+from evenhand.annotation.store.connecting import Transactions, connect, reached, shown, unreachable, url_of
+from evenhand.annotation.store.failures import sound
 from evenhand.annotation.store.migrations import upgrading
+from evenhand.annotation.store.sqlite_files import APPLICATION, look, make_private
 from evenhand.annotation.store.steps import Role
 from evenhand.annotation.store.tables import Record
-from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError, unknown_name
+from evenhand.schema import DataError, ResumeRefused, UsageError, parse_json, unknown_name
+
+SECRET_BYTES = 32
 
 AFTERWARDS = ("text", "code", "address")
 """Of `completion`: what people read when they have judged, which may change although some have."""
@@ -57,6 +60,8 @@ class Store:
 
     def close(self) -> None:
         """Give the connections back."""
+        if (journal := self.transactions.journal) is not None and journal.due:
+            journal.empty()
         self.engine.dispose()
 
 
@@ -66,18 +71,25 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
     address: a file, or postgresql://USER@HOST/NAME (psycopg). study: the name of one; needed where there are several.
     Raises DataError for what is no such database, is of another version (and says how to upgrade), or lacks the study.
     """
-    engine = connect(address)
-    if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).is_file():
-        raise DataError(
-            f"There is no database {shown(address)}.",
-            "`evenhand annotate STUDY.yaml` makes the database of a study.",
-        )
-    transactions = _reached(engine, address)
+    url = url_of(address)
+    if url.get_backend_name() == "sqlite":
+        file = Path(str(url.database))
+        if not file.is_file():
+            raise DataError(
+                f"There is no database {shown(address)}.",
+                "`evenhand annotate STUDY.yaml` makes the database of a study.",
+            )
+        look(file, shown(address))
+    engine = reached(address)
+    transactions = Transactions(engine)
 
     def read(connection: Connection) -> tuple[Record, Study]:
         upgrading.refuse_other_version(connection, shown(address))
-        row = _study_row(connection, study, shown(address))
-        return row, _stored_study(connection, row)
+        with sound(shown(address)):
+            row = _study_row(connection, study, shown(address))
+            if not isinstance(row.secret, bytes) or len(row.secret) != SECRET_BYTES:
+                raise ValueError("its secret is none")
+            return row, _stored_study(connection, row)
 
     try:
         row, stored = transactions.read(read)
@@ -96,7 +108,9 @@ def begin_study(address: str | Path, study: Study) -> Store:
     """
     engine = connect(address)
     if engine.dialect.name == "sqlite":
-        _make_private(Path(str(engine.url.database)))
+        file = Path(str(engine.url.database))
+        look(file, shown(address), new=True)  # before anything of it is changed
+        make_private(file)
     transactions = _reached(engine, address)
 
     def begin(connection: Connection) -> tuple[Record, Study]:
@@ -104,6 +118,8 @@ def begin_study(address: str | Path, study: Study) -> Store:
             # so that of two that begin at once one finds what the other made
             connection.execute(text("SELECT pg_advisory_xact_lock(8273645091827364)"))
         upgrading.upgrade(connection, shown(address))
+        if connection.dialect.name == "sqlite":
+            _sign(connection)
         named = select(tables.studies).where(tables.studies.c.name == study.name).with_for_update()
         row = connection.execute(named).one_or_none()
         if row is None:
@@ -118,6 +134,8 @@ def begin_study(address: str | Path, study: Study) -> Store:
     except BaseException:
         engine.dispose()
         raise
+    if transactions.journal is not None:
+        transactions.journal.empty()  # an earlier process may have had to leave it
     return Store(transactions, stored, row.id, row.secret, row.begun_at)
 
 
@@ -132,15 +150,10 @@ def _reached(engine: Engine, address: str | Path) -> Transactions:
     return Transactions(engine)
 
 
-def _make_private(file: Path) -> None:
-    """The file, readable by its owner alone: it holds the secret that signs links."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise WriteError(
-            f"{file} cannot be written: {error.strerror}.", "Name a file in a folder of yours."
-        ) from error
+def _sign(connection: Connection) -> None:
+    """Databases begun before there was a signature get it."""
+    if connection.exec_driver_sql("PRAGMA application_id").scalar() != APPLICATION:
+        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION}")
 
 
 def _study_row(connection: Connection, name: str | None, where: str) -> Record:
@@ -160,13 +173,13 @@ def _study_row(connection: Connection, name: str | None, where: str) -> Record:
 
 
 def _stored_study(connection: Connection, row: Record) -> Study:
-    definition = json.loads(row.definition)
+    definition = parse_json(row.definition)
     contents: dict[str, list[Any]] = {"real": [], "onboarding": [], "gold": []}
     items = tables.items
     for role, content in connection.execute(
         select(items.c.role, items.c.content).where(items.c.study_id == row.id).order_by(items.c.place)
     ):
-        contents[role].append(json.loads(content))
+        contents[role].append(parse_json(content))
     definition["items"] = contents["real"]
     if definition.get("onboarding"):
         definition["onboarding"]["items"] = contents["onboarding"]
@@ -204,7 +217,7 @@ def _write_study(connection: Connection, study: Study) -> None:
         tables.studies,
         name=study.name,
         definition=_as_text(_definition(study)),
-        secret=secrets.token_bytes(32),
+        secret=secrets.token_bytes(SECRET_BYTES),
         paused=False,
         arrived=0,
         withdrawn=0,

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 from evenhand.annotation.definition import Answer, Item, Marks
 from evenhand.annotation.store import finishing
 from evenhand.annotation.store.failures import LeaseLost
-from evenhand.annotation.store.rows import NO_MARK, is_correct
+from evenhand.annotation.store.rows import NO_MARK, is_correct, seconds_between
 from evenhand.annotation.store.tables import (
     Record,
     items,
@@ -65,7 +65,7 @@ def take_answer(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
             state="answered",
             shown_at=first,
             answered_at=at.now,
-            seconds=(at.now - first).total_seconds(),
+            seconds=seconds_between(first, at.now),
             wrong=wrong,
         )
     )

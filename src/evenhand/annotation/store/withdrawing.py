@@ -1,7 +1,5 @@
 """Taking a person out of the database."""
 
-from typing import Any
-
 from sqlalchemy import delete, insert, or_, select, update
 
 from evenhand.annotation.store import slots
@@ -54,8 +52,10 @@ def take_out(at: Visit) -> None:
 
 
 def empty_journal(store: Store) -> None:
-    """Overwrite the journal beside a SQLite file, which holds old pages until then; where somebody reads, later."""
-    if store.engine.dialect.name == "sqlite":
-        with store.engine.connect() as connection:
-            raw: Any = connection.connection.dbapi_connection
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    """Empty the journal beside a SQLite file, which holds old pages until then.
+
+    Where another process reads, it is tried again after whatever is read or written next, and when the store is closed
+    or the study begun again.
+    """
+    if (journal := store.transactions.journal) is not None:
+        journal.empty(patience=1.0)

@@ -57,14 +57,14 @@ def refuse_other_version(connection: Connection, where: str) -> None:
             f"{where} is of an older version ({version}) than this evenhand expects ({newest()}).",
             "Back it up, then start the study once with `evenhand annotate STUDY.yaml`, which upgrades it.",
         )
-    raise _too_new(where, version)
+    raise too_new(where, version)
 
 
 def upgrade(connection: Connection, where: str, to: str = "head") -> None:
     """Make the tables, or bring them to a version, within the transaction that is open. Raises DataError."""
     version = version_of(connection)
     if version is not None and not is_known(version):
-        raise _too_new(where, version)
+        raise too_new(where, version)
     if version is None and (
         foreign := sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
     ):
@@ -86,7 +86,8 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(str(SCRIPTS))
 
 
-def _too_new(where: str, version: str) -> DataError:
+def too_new(where: str, version: str) -> DataError:
+    """What to say of a database that a newer evenhand wrote."""
     return DataError(
         f"{where} is of version {version}, which this evenhand does not know: a newer one wrote it.",
         "Install the newer evenhand: pip install --upgrade evenhand.",

@@ -1,0 +1,47 @@
+"""The journal beside a file (-wal), which keeps what was deleted until it is emptied."""
+
+import sqlite3
+import time
+from typing import Any
+
+from sqlalchemy import Engine, exc
+
+from evenhand.annotation.store.sqlite_files.opening import BUSY_SECONDS
+
+REST = 1.0
+"""Seconds between attempts to empty it."""
+
+
+class Journal:
+    """Emptied now, or as soon as nobody reads what it holds."""
+
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        self.due = False
+        """Whether it still holds what somebody took back."""
+        self._last = 0.0
+
+    def empty(self, patience: float = 0.0) -> bool:
+        """Write it into the file and cut it to nothing; False, and due from then on, where somebody reads from it.
+
+        patience: seconds to wait for them.
+        """
+        self.due = True
+        self._last = time.monotonic()
+        try:
+            with self.engine.connect() as connection:
+                raw: Any = connection.connection.dbapi_connection
+                raw.execute(f"PRAGMA busy_timeout={int(1000 * patience)}")
+                try:
+                    busy, *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                finally:
+                    raw.execute(f"PRAGMA busy_timeout={1000 * BUSY_SECONDS}")
+        except (exc.SQLAlchemyError, sqlite3.Error):  # no room, no connection: later
+            return False
+        self.due = bool(busy)
+        return not busy
+
+    def empty_if_due(self) -> None:
+        """After whatever else was done: at once if it is due and was not tried a moment ago."""
+        if self.due and time.monotonic() - self._last >= REST:
+            self.empty()

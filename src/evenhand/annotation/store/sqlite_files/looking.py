@@ -1,0 +1,162 @@
+"""Is a file a database of evenhand's? Found out without changing it, since it may be anybody's and made by anybody."""
+
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine
+
+from evenhand.annotation.store.migrations import upgrading
+from evenhand.annotation.store.sqlite_files.opening import COUNTED, Counting, opened
+from evenhand.annotation.store.sqlite_files.private import APPLICATION
+from evenhand.annotation.store.sqlite_files.trouble import cannot_be_used, is_about_the_disk
+from evenhand.schema import DataError
+
+MAGIC = b"SQLite format 3\0"
+MOST_OBJECTS = 500
+MOST_STEPS = 100_000_000
+BEGIN = "`evenhand annotate STUDY.yaml` makes the database of a study."
+OWN = "Give a database of its own."
+Schema = Mapping[tuple[str, str], Any]
+
+
+def look(file: Path, where: str, *, new: bool = False) -> None:
+    """Raise DataError for a file that is no database of evenhand's, or whose tables are not as evenhand makes them.
+
+    where: what messages call it. new: a study is to be begun in it, so that it may be absent or empty.
+    """
+    if not file.exists() and new:
+        return
+    if not file.is_file():
+        raise DataError(f"{where} is no file.", OWN)
+    try:
+        with file.open("rb") as handle:
+            header = handle.read(100)
+    except OSError as error:
+        raise DataError(f"{where} cannot be read: {error.strerror}.", OWN) from error
+    if not header:
+        if new:
+            return
+        raise DataError(f"{where} is empty.", BEGIN)
+    signed = int.from_bytes(header[68:72])
+    if not header.startswith(MAGIC):
+        raise DataError(
+            f"{where} is not a database.", "Give a file (SQLite), or postgresql://USER@HOST/NAME."
+        )
+    if signed not in (0, APPLICATION):
+        raise DataError(f"{where} is the database of another program.", OWN)
+    try:
+        with closing(_quietly(file, ours=signed == APPLICATION)) as connection:
+            _check(connection, where, new)
+    except sqlite3.Error as error:
+        if (plain := cannot_be_used(error, file)) is not None:
+            raise plain from error
+        raise DataError(f"{where} is no database that can be read: {error}.", OWN) from error
+
+
+def _quietly(file: Path, *, ours: bool) -> sqlite3.Connection:
+    """A connection that changes nothing, and makes no files beside where there are none."""
+    if not any(Path(f"{file}{ending}").exists() for ending in ("-wal", "-shm")):
+        return opened(file, "still")
+    connection: Counting = sqlite3.connect(
+        f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, factory=Counting
+    )
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except BaseException as error:
+        connection.close()
+        if ours and isinstance(error, sqlite3.Error) and is_about_the_disk(error):
+            return opened(file, "alone")
+        raise
+    connection.set_progress_handler(connection.count, COUNTED)
+    return connection
+
+
+def _check(connection: sqlite3.Connection, where: str, new: bool) -> None:
+    if isinstance(connection, Counting):
+        connection.count_anew(MOST_STEPS)
+    there = _objects(connection)
+    if ("table", upgrading.VERSIONS) not in there:
+        if not new:
+            raise DataError(f"{where} holds no study of evenhand's.", BEGIN)
+        if there:
+            raise DataError(f"{where} holds tables that are not evenhand's: {_told(there)}.", OWN)
+        return
+    if there["table", upgrading.VERSIONS] is not None:
+        raise _changed(where, [upgrading.VERSIONS])
+    versions = connection.execute(f"SELECT version_num FROM {upgrading.VERSIONS}").fetchmany(2)
+    if len(versions) != 1 or not isinstance(versions[0][0], str):
+        raise _changed(where, [upgrading.VERSIONS])
+    version = versions[0][0]
+    if not upgrading.is_known(version):
+        raise upgrading.too_new(where, version)
+    found, wanted = _schema(connection, there), _made(upgrading.SCRIPTS, version)
+    differing = [name for name in {**wanted, **found} if found.get(name, ...) != wanted.get(name, ...)]
+    if differing:
+        raise _changed(where, [name for _, name in differing])
+
+
+def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str | None]:
+    """Kind and name of what a database defines; of tables that are none but in name, and of all else, how."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(MOST_OBJECTS)
+    return {
+        (str(kind), str(name)): None
+        if kind == "table" and _plain(sql).startswith(("createtable", "createtemptable"))
+        else _plain(sql)
+        for kind, name, sql in rows
+        # sqlite_stat: what ANALYZE leaves
+        if not str(name).startswith("sqlite_stat")
+    }
+
+
+def _plain(sql: Any) -> str:
+    return re.sub(r"""[\s"`\[\]]+""", "", str(sql or "")).lower()
+
+
+def _schema(connection: sqlite3.Connection, there: Mapping[tuple[str, str], str | None]) -> Schema:
+    """What matters of each: not its wording, which differs between versions of SQLAlchemy."""
+    described: dict[tuple[str, str], Any] = {}
+    for (kind, name), sql in there.items():
+        if kind == "table" and sql is None:
+            columns = connection.execute(
+                'SELECT name, "notnull", pk, hidden FROM pragma_table_xinfo(?)', (name,)
+            )
+            indexes = connection.execute('SELECT name, "unique", partial FROM pragma_index_list(?)', (name,))
+            described[kind, name] = (columns.fetchall(), sorted(indexes.fetchall()))
+        elif kind == "index":
+            described[kind, name] = connection.execute(
+                "SELECT name, cid FROM pragma_index_info(?)", (name,)
+            ).fetchall()
+        else:
+            described[kind, name] = sql
+    return described
+
+
+@lru_cache
+def _made(scripts: Path, version: str) -> Schema:
+    """What a database of a version has when it was just made. scripts: where its migrations are."""
+    engine = create_engine("sqlite://")
+    try:
+        with engine.begin() as connection:
+            upgrading.upgrade(connection, "memory", to=version)
+            raw: Any = connection.connection.dbapi_connection
+            return _schema(raw, _objects(raw))
+    finally:
+        engine.dispose()
+
+
+def _changed(where: str, names: Sequence[str]) -> DataError:
+    return DataError(
+        f"{where} is not as evenhand makes its databases: {_told([('', name) for name in names])}.",
+        "Somebody changed it, or it is damaged: go back to a backup.",
+    )
+
+
+def _told(names: Any) -> str:
+    found = sorted({ascii(name)[1:-1][:60] for _, name in names})
+    return ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")

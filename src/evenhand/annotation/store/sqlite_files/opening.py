@@ -1,0 +1,66 @@
+"""Connections to a file: shared with others, alone where the disk has no room for what is shared, or reading only."""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, get_args
+
+Way = Literal["shared", "alone", "still"]
+"""shared: with other processes, by a small file beside it (-shm). alone: that file is kept in memory, which needs no
+room on the disk and keeps others out. still: only read, and nobody may write meanwhile: without a journal alone."""
+WAYS: tuple[Way, ...] = get_args(Way)
+BUSY_SECONDS = 5
+"""How long one attempt waits for others that write."""
+MODES: Mapping[Way, str] = {"shared": "mode=rw", "alone": "mode=rw", "still": "mode=ro&immutable=1"}
+FIRST: Mapping[Way, tuple[str, ...]] = {
+    "shared": ("journal_mode=WAL",),
+    "alone": ("locking_mode=EXCLUSIVE", "journal_mode=WAL"),
+    "still": (),
+}
+SETTINGS = (
+    "trusted_schema=OFF",  # what somebody wrote into the tables' definitions calls nothing that acts
+    "cell_size_check=ON",
+    "synchronous=FULL",  # an acknowledged vote survives a loss of power
+    "foreign_keys=ON",
+    "secure_delete=ON",  # what is withdrawn is overwritten
+    "cache_size=-4000",
+)
+MOST_STEPS = 5_000_000_000
+"""Of SQLite's machine, for one statement: minutes. A million answers are exported in a fiftieth of them."""
+COUNTED = 1_000_000
+
+
+class Counting(sqlite3.Connection):
+    """A connection on which no statement runs for ever."""
+
+    _left = MOST_STEPS
+
+    def count_anew(self, most: int = MOST_STEPS) -> None:
+        """Before each statement."""
+        self._left = most
+
+    def count(self) -> bool:
+        """Called by SQLite every COUNTED steps; True stops the statement."""
+        self._left -= COUNTED
+        return self._left < 0
+
+
+def opened(file: Path, way: Way) -> Counting:
+    """A connection to a file that is there. Raises sqlite3.Error."""
+    connection: Counting = sqlite3.connect(
+        f"{file.absolute().as_uri()}?{MODES[way]}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,  # SQLAlchemy begins and ends transactions, sqlite3 does not
+        check_same_thread=False,
+        factory=Counting,
+    )
+    try:
+        for setting in (*FIRST[way], *SETTINGS):
+            connection.execute(f"PRAGMA {setting}").fetchall()
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    connection.set_progress_handler(connection.count, COUNTED)
+    return connection

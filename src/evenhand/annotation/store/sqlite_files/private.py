@@ -1,0 +1,43 @@
+"""A file that is evenhand's by its header, and whose owner alone reads it."""
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+from evenhand.annotation.store.sqlite_files.trouble import cannot_be_used
+from evenhand.schema import WriteError
+
+APPLICATION = int.from_bytes(b"Evnh")
+"""SQLite's application_id of every database that evenhand begins."""
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+BESIDE = ("", "-wal", "-shm")
+
+
+def make_private(file: Path) -> None:
+    """Make the file if need be, and let its owner alone read it: it holds the secret that signs links.
+
+    Raises WriteError where it cannot be written or is somebody else's and others can read it.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        for part in (Path(f"{file}{ending}") for ending in BESIDE):
+            if part.exists() and (mode := part.stat().st_mode) & OTHERS:
+                part.chmod(stat.S_IMODE(mode) & ~OTHERS)
+        if not file.stat().st_size:
+            _sign(file)
+    except OSError as error:
+        raise WriteError(
+            f"{file} cannot be written, or not be kept from others: {error.strerror}.",
+            "Name a file in a folder of yours.",
+        ) from error
+    except sqlite3.Error as error:
+        raise (cannot_be_used(error, file) or error) from error
+
+
+def _sign(file: Path) -> None:
+    # before there is a journal: the header of the file itself says so from then on
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA application_id={APPLICATION}")
