@@ -54,9 +54,10 @@ class Screen:
         self.page.on("dialog", lambda dialog: (self.heard.append(dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.asked.append(request.url))
 
-    def come(self):
-        invite = people.make_invites(self.store, 1, Clock()())[0].id
-        self.page.goto(invite_link(self.store, self.address, invite))
+    def come(self, uses=1):
+        invite = people.make_invites(self.store, 1, Clock()(), uses=uses)[0].id
+        self.link = invite_link(self.store, self.address, invite)
+        self.page.goto(self.link)
         self.click("button")
 
     @property
@@ -179,8 +180,13 @@ def test_axe_finds_nothing_on_any_page(chromium, served, width, scheme):
     store, address = served(pair_study())
     screen = Screen(chromium, store, address, width=width, scheme=scheme)
     look(screen, "/", "/study", "/nothing", "/left", "/withdrawn", "/i/wrong")
-    screen.come()
-    look(screen, "/study", "/study/leave", "/study/withdraw")
+    screen.come(uses=None)
+    look(screen, "/study", "/study/leave", "/study/withdraw", screen.link.removeprefix(address))
+    screen.page.goto(address + "/study/leave")
+    screen.click("main form button >> nth=0")
+    found.extend(screen.violations())
+    look(screen, screen.link.removeprefix(address))
+    screen.click("main button >> nth=0")
     while screen.page.goto(address + "/study") and screen.page.query_selector("main form"):
         found.extend(screen.violations())
         if screen.page.query_selector("form[action='/study/answer']"):
@@ -195,7 +201,10 @@ def test_axe_finds_nothing_on_any_page(chromium, served, width, scheme):
     person = administration.persons(store)[1][0].person
     administration.block(store, person, True, "admin", Clock()())
     look(screen, "/study")
-    for study in (text_study(["She is a nurse."], language="de"), marks_study()):
+    marks = [question.model_dump() for question in marks_study().questions]
+    number = {"kind": "likert", "id": "odd_at_all", "text": "How odd?"}
+    marks_last = marks_study(name="last", questions=[number, marks[0] | {"required": True}])
+    for study in (text_study(["She is a nurse."], language="de"), marks_study(), marks_last):
         other = Screen(chromium, *served(study), width=width, scheme=scheme)
         other.come()
         other.click("main form button")
@@ -223,3 +232,39 @@ def test_no_payload_runs_asks_or_leads_anywhere(chromium, served):
     assert screen.page.title() != "run" and screen.page.evaluate("document.scripts.length") == 0
     assert {url.split("/")[2] for url in screen.asked} == {address.split("/")[2]}
     assert [text for text in screen.heard if "422" not in text] == []
+
+
+def test_going_back_after_a_mistake_shows_the_page_again(chromium, served):
+    store, address = served(pair_study(onboarding=None, rules=[]))
+    screen = Screen(chromium, store, address)
+    screen.come()
+    screen.click("main form button")
+    for reason in ("no", "nay"):
+        screen.page.fill("textarea", reason)
+        screen.click("main form button")
+        assert screen.page.input_value("textarea") == reason
+    screen.click("footer button")
+    assert screen.h1 == "Stop for now?"
+    screen.page.go_back()
+    assert screen.h1 == "1 of 2" and screen.page.input_value("textarea") == "nay"
+    assert screen.page.query_selector(".problems") is None  # put aside, not sent
+    screen.page.go_back()
+    assert screen.h1 == "1 of 2"
+    screen.page.go_forward()
+    assert screen.page.input_value("textarea") == "nay"
+
+
+def test_the_line_beside_what_is_wrong_is_as_high_as_its_question(chromium, served):
+    screen = Screen(chromium, *served(pair_study(onboarding=None, rules=[])))
+    screen.come()
+    screen.click("main form button")
+    screen.click("main form button")
+    beside = screen.page.eval_on_selector_all(
+        ".wrong",
+        """all => all.map(wrong => {
+            const asked = wrong.querySelector("legend").getBoundingClientRect();
+            return [getComputedStyle(wrong).borderLeftStyle, wrong.tagName,
+                    Math.abs(wrong.getBoundingClientRect().top - asked.top) < 2];
+        })""",
+    )
+    assert beside == [["solid", "DIV", True]] * 2
