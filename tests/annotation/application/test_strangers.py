@@ -162,8 +162,9 @@ def test_sql_in_every_field_is_text(stored, sent):
     invite = people.make_invites(somebody.store, 1, somebody.clock(), uses=None)[0].id
     stranger.come(invite)
     stranger.open(stranger.link)
-    stranger.post(stranger.link, dict(stranger.page.form.fields) | {"PROLIFIC_PID": sent, "another": sent})
-    assert stranger.open("/study").h1 == "Before you begin"
+    fields = dict(stranger.page.form.fields)
+    assert stranger.post(stranger.link, fields | {"PROLIFIC_PID": sent}).h1 == "This link is not filled in"
+    assert stranger.post(stranger.link, fields | {"page": sent, "another": sent}).h1 == "Before you begin"
     assert administration.progress(somebody.store, somebody.clock()).persons == 3
     assert len(votes(somebody)) == 4
 

@@ -99,9 +99,10 @@ def revoke(store: Store, invite: str) -> None:
 def arrive(store: Store, invite: str, now: datetime, *, external: str | None = None) -> str:
     """The pseudonym of the person who comes by an invite, made now if they are new.
 
-    An invite of one use is a personal link: whoever comes by it again is the same person. external: what Prolific or
-    MTurk calls the person (PROLIFIC_PID, workerId); the same comes back as the same person, and is stored as a keyed
-    hash alone. Raises InviteRefused for one that is unknown, revoked, expired or used up.
+    An invite of one use is a personal link: whoever comes by it again is the same person, whatever they are called.
+    external: what Prolific or MTurk calls the person (PROLIFIC_PID, workerId), stored as a keyed hash alone; who comes
+    by the same invite and is called the same is the same person, by another invite another one.
+    Raises InviteRefused for one that is unknown, revoked, expired or used up.
     """
     pseudonym = "p-" + "".join(secrets.choice(_LETTERS) for _ in range(10))
     return store.transactions.write(
@@ -125,15 +126,25 @@ def _arrive(
     ).one_or_none()
     if invite is None:
         raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
-    keyed = None if external is None else _keyed(study.secret, external)
-    if keyed is not None and (known := _known(connection, store.key, keyed)):
-        return str(known.pseudonym)
     if invite.revoked:
         raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
     if invite.expires_at is not None and invite.expires_at <= now:
         raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
-    if invite.uses == 1 and (own := _came_by(connection, invite.id)) is not None:
-        return own
+    if invite.uses == 1 and (theirs := _came_by(connection, invite.id)) is not None:
+        return theirs
+    keyed = None
+    if external is not None:
+        # a name is no secret: of two who came by two links and are called the same, the second has a key of its own
+        keyed, own = (
+            _keyed(study.secret, external),
+            _keyed(study.secret, json.dumps([invite.token, external])),
+        )
+        first, second = (_known(connection, store.key, key) for key in (keyed, own))
+        for named in (first, second):
+            if named is not None and named.invite_id == invite.id:
+                return str(named.pseudonym)
+        if first is not None:
+            keyed = own
     if invite.uses is not None and invite.used >= invite.uses:
         raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
     connection.execute(
@@ -160,6 +171,21 @@ def _arrive(
     if external is not None:
         _find_kin(connection, study, every.values(), key, external)
     return pseudonym
+
+
+def came_by(store: Store, person: str, invite: str) -> bool:
+    """Whether somebody came by this invite."""
+    query = (
+        select(persons.c.id)
+        .join(invites_table, invites_table.c.id == persons.c.invite_id)
+        .where(
+            persons.c.study_id == store.key,
+            persons.c.pseudonym == person,
+            invites_table.c.token == invite,
+            invites_table.c.revoked.is_(False),
+        )
+    )
+    return store.transactions.read(lambda connection: connection.execute(query).first() is not None)
 
 
 def _came_by(connection: Connection, invite: int) -> str | None:
@@ -193,7 +219,7 @@ def _keyed(secret: bytes, external: str) -> str:
 
 def _known(connection: Connection, study: int, keyed: str) -> Record | None:
     return connection.execute(
-        select(persons.c.id, persons.c.pseudonym).where(
+        select(persons.c.id, persons.c.pseudonym, persons.c.invite_id).where(
             persons.c.study_id == study, persons.c.external == keyed
         )
     ).one_or_none()
