@@ -1,6 +1,9 @@
 """A real process on a real port: what uvicorn and the sockets do."""
 
+import contextlib
 import os
+import re
+import select
 import signal
 import socket
 import subprocess
@@ -24,21 +27,22 @@ from evenhand.annotation.application import patience, serve
 from evenhand.annotation.store import open_store
 patience.SECONDS = 0.5
 store = open_store(sys.argv[1])
-serve(store, address="http://127.0.0.1:" + sys.argv[2], host="127.0.0.1", port=int(sys.argv[2]))
+proxied = sys.argv[3:] == ["proxied"]
+serve(store, address="http://127.0.0.1:" + sys.argv[2], host="127.0.0.1", port=int(sys.argv[2]), proxied=proxied)
 print("ended", flush=True)
 """
 
 
-@pytest.fixture
-def process(stored, tmp_path):
-    """The study, served by a process of its own: the process and its port."""
+@pytest.fixture(params=["bare"])
+def process(stored, tmp_path, request):
+    """The study, served by a process of its own, behind a proxy where asked: the process and its port."""
     store = stored(marks_study())
     file = store.engine.url.database
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     running = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", SERVE, file, str(port)],
+        [sys.executable, "-W", "error", "-c", SERVE, file, str(port), request.param],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -105,6 +109,86 @@ def test_who_does_not_say_what_they_want_is_let_go(process):
             while connection.recv(65536):
                 pass
         assert time.monotonic() - begun < 8
+
+
+def get(port, path):
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def style_of(port):
+    """The largest file that is served, as a raw request for it, and its length."""
+    path = re.search(r'href="(/static/style[^"]+)"', get(port, "/")[1]).group(1)
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode(), len(get(port, path)[1])
+
+
+@pytest.fixture
+def connect():
+    """A connection with a small buffer, closed at the end."""
+    with contextlib.ExitStack() as all_of_them:
+
+        def connected(port):
+            connection = all_of_them.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2304)
+            connection.connect(("127.0.0.1", port))
+            connection.setblocking(False)
+            return connection
+
+        yield connected
+
+
+def still_open(connections):
+    """How many the other side has not let go; nothing is read but what says so."""
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, select.POLLRDHUP)
+    return len(connections) - len(poll.poll(0))
+
+
+def test_who_asks_again_and_again_and_reads_nothing_is_let_go(process, connect):
+    _, port = process
+    request, _ = style_of(port)
+    mute = [connect(port) for _ in range(10)]
+    for connection in mute:
+        with contextlib.suppress(BlockingIOError):
+            connection.send(request * 700)
+    assert still_open(mute) == 10
+    until = time.monotonic() + 10
+    while still_open(mute) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert still_open(mute) == 0
+
+
+def test_who_reads_slowly_gets_all_of_it(process):
+    _, port = process
+    request, length = style_of(port)
+    times = 6_000_000 // length
+    begun, got = time.monotonic(), 0
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        sender = threading.Thread(target=connection.sendall, args=(request * times,))
+        sender.start()
+        while got < times * length:  # in more than three looks of half a second
+            piece = connection.recv(64 * 1024)
+            assert piece, got
+            got += len(piece)
+            time.sleep(0.02)
+        sender.join()
+    assert time.monotonic() - begun > 1.6
+
+
+@pytest.mark.parametrize("process", ["bare", "proxied"], indirect=True)
+def test_one_address_does_not_take_all_connections(process, connect, request):
+    _, port = process
+    held = [connect(port) for _ in range(160)]
+    for connection in held:
+        with contextlib.suppress(OSError):
+            connection.sendall(b"GET / HTTP/1.1\r\nHost:")
+    assert get(port, "/health") == (200, "ok\n")
+    assert still_open(held) == (160 if "proxied" in request.node.name else 99)
 
 
 def test_a_port_that_is_taken_is_said(stored):

@@ -73,6 +73,8 @@ def test_forged_form_tokens_do_nothing(stored, token):
         {"origin": "null"},
         {"origin": ADDRESS + "0"},
         {"origin": ADDRESS + ".evil.example"},
+        {"origin": ADDRESS + "#"},
+        {"origin": ADDRESS + "/"},
         {"origin": "", "referer": ""},
         {"origin": "", "referer": "https://evil.example/?" + ADDRESS},
         {"origin": "", "referer": ADDRESS + "@evil.example/"},
@@ -160,8 +162,9 @@ def test_sql_in_every_field_is_text(stored, sent):
     invite = people.make_invites(somebody.store, 1, somebody.clock(), uses=None)[0].id
     stranger.come(invite)
     stranger.open(stranger.link)
-    stranger.post(stranger.link, dict(stranger.page.form.fields) | {"PROLIFIC_PID": sent, "another": sent})
-    assert stranger.open("/study").h1 == "Before you begin"
+    fields = dict(stranger.page.form.fields)
+    assert stranger.post(stranger.link, fields | {"PROLIFIC_PID": sent}).h1 == "This link is not filled in"
+    assert stranger.post(stranger.link, fields | {"page": sent, "another": sent}).h1 == "Before you begin"
     assert administration.progress(somebody.store, somebody.clock()).persons == 3
     assert len(votes(somebody)) == 4
 
@@ -374,3 +377,18 @@ def test_behind_a_proxy_people_are_counted_by_what_the_proxy_says_last(stored):
     assert [guess(behind, number, "192.0.2.1") for number in range(4)] == [403, 403, 429, 429]
     assert guess(behind, 9, "192.0.2.2") == 403
     assert [guess(bare, number, f"192.0.2.{number}") for number in range(4)] == [403, 403, 429, 429]
+
+
+def test_behind_a_proxy_the_last_of_several_lines_is_believed(stored):
+    """A proxy may add its word as a line of its own, behind those that the asker sent."""
+    behind = Visitor(stored(pair_study()), proxied=True, limits=Limits(wrong_invites=Rate(2, 0.001)))
+
+    def guess(number, last):
+        lines = [("x-forwarded-for", f"198.51.100.{number}"), ("x-forwarded-for", last)]
+        return behind.client.get("/i/guess", headers=lines).status_code
+
+    assert [guess(number, "192.0.2.1") for number in range(4)] == [403, 403, 429, 429]
+    assert guess(9, "192.0.2.2") == 403
+    hosts = [("x-forwarded-host", "127.0.0.1:8000"), ("x-forwarded-host", "evil.example")]
+    assert behind.client.get("/", headers=hosts).status_code == 421
+    assert behind.client.get("/", headers=hosts[::-1]).status_code == 200

@@ -64,12 +64,35 @@ def test_a_link_may_be_unknown_too_old_or_taken_back(store: Store) -> None:
 def test_an_external_name_comes_back_as_the_same_person_and_is_stored_nowhere(store: Store) -> None:
     invite = people.make_invites(store, 1, START, uses=None)[0].id
     person = people.arrive(store, invite, START, external="5f1e-PROLIFIC")
-    people.revoke(store, invite)
     assert people.arrive(store, invite, START + HOUR, external="5f1e-PROLIFIC") == person
-    with pytest.raises(InviteRefused):
-        people.arrive(store, invite, START, external="somebody else")
+    people.revoke(store, invite)
+    for name in ("5f1e-PROLIFIC", "somebody else"):
+        with pytest.raises(InviteRefused, match="taken back"):
+            people.arrive(store, invite, START, external=name)
+    old = people.make_invites(store, 1, START, uses=None, lasts=HOUR)[0].id
+    people.arrive(store, old, START, external="early")
+    with pytest.raises(InviteRefused, match="too old"):
+        people.arrive(store, old, START + HOUR, external="early")
     for table in inspect(store.engine).get_table_names():
         assert "5f1e" not in repr(rows(store, f"SELECT * FROM {table}"))
+
+
+def test_a_name_leads_to_nobody_who_came_by_another_link(store: Store) -> None:
+    shared, other = (people.make_invites(store, 1, START, uses=None)[0].id for _ in range(2))
+    (mine,) = people.make_invites(store, 1, START)
+    victim = people.arrive(store, shared, START, external="5f1e")
+    thief = people.arrive(store, mine.id, START, external="5f1e")
+    same = people.arrive(store, other, START, external="5f1e")
+    assert len({victim, thief, same}) == 3
+    for invite, person in ((shared, victim), (mine.id, thief), (other, same)):
+        assert people.arrive(store, invite, START + HOUR, external="5f1e") == person
+        assert people.came_by(store, person, invite) and not people.came_by(store, "p-nobody", invite)
+    assert people.arrive(store, mine.id, START, external="another name") == thief
+    assert not people.came_by(store, thief, shared)
+    sittings.withdraw(store, victim, START)
+    assert people.arrive(store, other, START, external="5f1e") == same
+    people.revoke(store, other)
+    assert not people.came_by(store, same, other)
 
 
 def test_sessions_say_whose_a_token_is_until_they_end(store: Store) -> None:

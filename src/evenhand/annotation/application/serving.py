@@ -18,7 +18,7 @@ except ImportError as error:
 
 from evenhand.annotation.application import admin, pages
 from evenhand.annotation.application.context import Context, context_of, templates
-from evenhand.annotation.application.patience import PatientProtocol
+from evenhand.annotation.application.patience import PatientProtocol, SharingProtocol
 from evenhand.annotation.application.protection import (
     Address,
     Gate,
@@ -103,7 +103,7 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            http=PatientProtocol,
+            http=PatientProtocol if proxied else SharingProtocol,  # a proxy has all connections
             ws="none",
             log_level="warning",
             access_log=False,  # it would keep addresses of people, and the links that let them in

@@ -125,18 +125,17 @@ def form_token(request: Request, owner: Session | str) -> str:
 def form_of(request: Request, owner: Session | str) -> Form:
     """What a form sent, without its token; raises Refused unless a page made for this session or visitor sent it."""
     context = context_of(request)
-    if not isinstance(owner, Session):
-        within(request, "posts_of_address")
-    else:
-        _within(context, "posts_of_session", owner.token, context.limits.posts_of_session)
-    form = dict(read_form(request.headers, request.scope[BODY]))
     secret = owner.token if isinstance(owner, Session) else owner
+    _within(context, "posts_of_session", secret, context.limits.posts_of_session)
+    form = dict(read_form(request.headers, request.scope[BODY]))
     tokens = form.pop(TOKEN, ())
     if (
         not sent_from_here(request.headers, context.address)
         or len(tokens) != 1
         or not context.signatures.is_form_token(secret, tokens[0])
     ):
+        if not isinstance(owner, Session):
+            within(request, "posts_of_address")
         raise Refused(
             403,
             "This form does not belong to this page",
@@ -145,10 +144,17 @@ def form_of(request: Request, owner: Session | str) -> Form:
     return form
 
 
-def within(request: Request, what: str, *, counts: bool = True) -> None:
+def within(request: Request, what: str) -> None:
     """Count a try of this network (`what` is a field of Limits); raises Refused where it is one too many."""
     context = context_of(request)
-    _within(context, what, client_of(request), getattr(context.limits, what), counts=counts)
+    _within(context, what, client_of(request), getattr(context.limits, what))
+
+
+def spent(request: Request, invite: str, *, counts: bool = True) -> None:
+    """Count that this network tried a link of ours that lets nobody in any more; raises Refused, of that link alone."""
+    context = context_of(request)
+    who = f"{client_of(request)} {invite}"
+    _within(context, "spent_invites", who, context.limits.spent_invites, counts=counts)
 
 
 def client_of(request: Request) -> str:

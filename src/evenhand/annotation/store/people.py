@@ -99,9 +99,10 @@ def revoke(store: Store, invite: str) -> None:
 def arrive(store: Store, invite: str, now: datetime, *, external: str | None = None) -> str:
     """The pseudonym of the person who comes by an invite, made now if they are new.
 
-    An invite of one use is a personal link: whoever comes by it again is the same person. external: what Prolific or
-    MTurk calls the person (PROLIFIC_PID, workerId); the same comes back as the same person, and is stored as a keyed
-    hash alone. Raises InviteRefused for one that is unknown, revoked, expired or used up.
+    An invite of one use is a personal link: whoever comes by it again is the same person, whatever they are called.
+    external: what Prolific or MTurk calls the person (PROLIFIC_PID, workerId), stored as a keyed hash alone; who comes
+    by the same invite and is called the same is the same person, by another invite another one.
+    Raises InviteRefused for one that is unknown, revoked, expired or used up.
     """
     pseudonym = "p-" + "".join(secrets.choice(_LETTERS) for _ in range(10))
     return store.transactions.write(
@@ -130,23 +131,38 @@ def _look(connection: Connection, store: Store, token: str, now: datetime, exter
     ).one_or_none()
     if invite is None:
         raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
-    personal = invite.uses == 1
-    if external is not None and (known := _known(connection, store.key, _keyed(store.secret, external))):
-        return Door(personal, str(known.pseudonym))
-    return Door(personal, _admit(connection, invite, now))
+    return Door(invite.uses == 1, _admit(connection, store, invite, now, external)[0])
 
 
-def _admit(connection: Connection, invite: Record, now: datetime) -> str | None:
-    """Whose an invite is; None where it has room for somebody new. Raises InviteRefused."""
+def _admit(
+    connection: Connection, store: Store, invite: Record, now: datetime, external: str | None
+) -> tuple[str | None, str | None]:
+    """Who comes back by an invite, None where it has room for somebody new; and the hash that a name is stored as.
+
+    Raises InviteRefused.
+    """
     if invite.revoked:
         raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
     if invite.expires_at is not None and invite.expires_at <= now:
         raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
-    if invite.uses == 1 and (own := _came_by(connection, invite.id)) is not None:
-        return own
+    if invite.uses == 1 and (theirs := _came_by(connection, invite.id)) is not None:
+        return theirs, None
+    keyed = None
+    if external is not None:
+        # a name is no secret: of two who came by two links and are called the same, the second has a key of its own
+        keyed, own = (
+            _keyed(store.secret, external),
+            _keyed(store.secret, json.dumps([invite.token, external])),
+        )
+        first, second = (_known(connection, store.key, key) for key in (keyed, own))
+        for named in (first, second):
+            if named is not None and named.invite_id == invite.id:
+                return str(named.pseudonym), keyed
+        if first is not None:
+            keyed = own
     if invite.uses is not None and invite.used >= invite.uses:
         raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
-    return None
+    return None, keyed
 
 
 def _arrive(
@@ -166,11 +182,9 @@ def _arrive(
     ).one_or_none()
     if invite is None:
         raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
-    keyed = None if external is None else _keyed(study.secret, external)
-    if keyed is not None and (known := _known(connection, store.key, keyed)):
-        return str(known.pseudonym)
-    if (own := _admit(connection, invite, now)) is not None:
-        return own
+    back, keyed = _admit(connection, store, invite, now, external)
+    if back is not None:
+        return back
     connection.execute(
         update(invites_table).where(invites_table.c.id == invite.id).values(used=invites_table.c.used + 1)
     )
@@ -195,6 +209,21 @@ def _arrive(
     if external is not None:
         _find_kin(connection, study, every.values(), key, external)
     return pseudonym
+
+
+def came_by(store: Store, person: str, invite: str) -> bool:
+    """Whether somebody came by this invite."""
+    query = (
+        select(persons.c.id)
+        .join(invites_table, invites_table.c.id == persons.c.invite_id)
+        .where(
+            persons.c.study_id == store.key,
+            persons.c.pseudonym == person,
+            invites_table.c.token == invite,
+            invites_table.c.revoked.is_(False),
+        )
+    )
+    return store.transactions.read(lambda connection: connection.execute(query).first() is not None)
 
 
 def _came_by(connection: Connection, invite: int) -> str | None:
@@ -228,7 +257,7 @@ def _keyed(secret: bytes, external: str) -> str:
 
 def _known(connection: Connection, study: int, keyed: str) -> Record | None:
     return connection.execute(
-        select(persons.c.id, persons.c.pseudonym).where(
+        select(persons.c.id, persons.c.pseudonym, persons.c.invite_id).where(
             persons.c.study_id == study, persons.c.external == keyed
         )
     ).one_or_none()

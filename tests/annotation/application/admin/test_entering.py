@@ -1,8 +1,9 @@
 """Who gets in: the login, its waits, its ends, and what a session of somebody else's is worth."""
 
+import random
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from evenhand.annotation import Store
 from evenhand.annotation.application import first_account, set_password
 from evenhand.annotation.application.admin import router
 from evenhand.annotation.application.admin.sessions import IDLE, LASTS
+from evenhand.annotation.application.admin.slowing import Slowing
 from evenhand.annotation.store import administration, people
 from evenhand.schema import UsageError
 from tests.annotation.application.admin.conftest import ADDRESS, NAME, PASSWORD, Browser, Clock
@@ -113,7 +115,7 @@ def test_cookies_are_kept_from_scripts_and_over_https_from_the_network(
             follow_redirects=False,
         )
         cookies = answer.headers.get_list("set-cookie")
-        assert len(cookies) == 2
+        assert len(cookies) == 3
         for cookie in cookies:
             assert cookie.startswith("__Host-") and "Secure" in cookie
 
@@ -151,16 +153,123 @@ def test_guessing_is_slowed_by_account_from_wherever_it_comes(
 ) -> None:
     answers = [new_browser(f"198.51.100.{n}").log_in(NAME, f"guess {n}").status_code for n in range(12)]
     assert answers[:5] == [403] * 5 and set(answers[5:]) == {429}
-    assert new_browser("203.0.113.5").log_in().status_code == 429  # its owner waits, too,
+    assert new_browser("198.51.7.5").log_in().status_code == 429  # its owner waits, too, if they are near,
     clock.later(seconds=61)
-    assert new_browser("203.0.113.5").log_in().status_code == 303  # for a minute at most
+    assert new_browser("198.51.7.5").log_in().status_code == 303  # for a minute at most
+
+
+def test_the_owner_gets_in_while_somebody_guesses_from_changing_networks(
+    new_browser: Callable[..., Browser], clock: Clock
+) -> None:
+    """Six guesses a second for a minute, each from another /64 of one provider."""
+    draw = random.Random(1)
+    home = new_browser("192.0.2.1")
+    assert home.log_in().status_code == 303
+    home.post("/admin/logout", "/admin")
+    guessing = new_browser("2001:db8::1")
+    token, statuses = guessing.token("/admin/login"), []
+    guess = {"form_token": token, "name": NAME, "password": "wrongwrongwrong"}
+    for n in range(360):
+        network = f"2001:db8:{draw.randrange(60_000):x}:{draw.randrange(60_000):x}::1"
+        guessing.client._transport.client = (network, 50_000)  # type: ignore[attr-defined]
+        statuses.append(guessing.send("/admin/login", guess).status_code)
+        clock.later(seconds=1 / 6)
+        if n % 45 == 44:  # eight times
+            assert new_browser(f"203.0.113.{n % 250}").log_in().status_code == 303
+            assert home.log_in().status_code == 303
+            home.post("/admin/logout", "/admin")
+    assert statuses.count(403) + statuses.count(429) == 360 and statuses.count(403) < 40
+
+
+def test_a_known_browser_has_a_counter_of_its_own_which_ends(
+    new_browser: Callable[..., Browser], clock: Clock, store: Store
+) -> None:
+    set_password(store, "ben", OTHER, "test", clock())
+    home, guesser = new_browser("192.0.2.1"), new_browser("192.0.2.1")
+    home.log_in()
+    home.post("/admin/logout", "/admin")
+    for n in range(8):  # the account has to wait, and so has the network
+        guesser.log_in(NAME, f"guess {n}")
+    assert guesser.log_in().status_code == 429
+    assert [home.log_in(NAME, f"typo {n}").status_code for n in range(7)] == [403] * 5 + [429] * 2
+    assert home.log_in("ben", OTHER).status_code == 429  # known for one account, not for another
+    known = home.client.cookies["evenhand-known-tiny"]
+    clock.later(seconds=2)
+    assert home.log_in().status_code == 303
+    clock.later(days=91)
+    for n in range(6):
+        guesser.log_in(NAME, f"guess {n}")
+    for forged in (known, known[:-1], "", "x.y", f"{known}x", "W10.x", "é"):
+        late = new_browser("192.0.2.1")
+        late.client.cookies.set("evenhand-known-tiny", forged.encode("latin-1").decode("ascii", "ignore"))
+        assert late.log_in().status_code == 429
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        lambda draw: f"2001:db8:{draw.randrange(65_536):x}:{draw.randrange(65_536):x}::/64",
+        lambda draw: f"{draw.randrange(1, 224)}.{draw.randrange(256)}.{draw.randrange(256)}.1",
+        lambda draw: f"{draw.randrange(8193, 16_384):x}:{draw.randrange(65_536):x}:1:2::/64",
+    ],
+)
+def test_all_networks_together_try_an_account_less_than_250_times_an_hour(
+    network: Callable[[random.Random], str],
+) -> None:
+    slowing, draw, now = Slowing(), random.Random(3), datetime(2026, 3, 2, tzinfo=UTC)
+    looked_at = []
+    for second in range(3 * 3600):
+        waits = [slowing.begin(NAME, network(draw), now) for _ in range(6)]
+        looked_at += [second] * waits.count(0)
+        now += timedelta(seconds=1)
+    hours = [sum(start <= second < start + 3600 for second in looked_at) for start in range(0, 7201, 100)]
+    assert 60 < max(hours) < 250
+
+
+def test_the_right_password_gives_others_no_more_guesses() -> None:
+    """Its owner logs in each minute, which once let those who guess begin anew."""
+    slowing, now, looked_at = Slowing(), datetime(2026, 3, 2, tzinfo=UTC), 0
+    for second in range(3600):
+        looked_at += slowing.begin(NAME, f"2001:db8:0:{second:x}::/64", now) == 0
+        if second % 60 == 0 and slowing.begin(NAME, "192.0.2.1", now) == 0:
+            slowing.succeeded(NAME, "192.0.2.1")
+        now += timedelta(seconds=1)
+    assert looked_at < 250
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_waiting() -> None:
+    slowing, now = Slowing(), datetime(2026, 3, 2, tzinfo=UTC)
+    for _ in range(5):
+        slowing.begin(NAME, "192.0.2.1", now)
+    assert slowing.begin(NAME, "192.0.2.1", now - timedelta(hours=5)) <= 1
+
+
+def test_the_log_names_accounts_alone(stranger: Browser, store: Store, clock: Clock) -> None:
+    administration.set_account(store, "command line", administration.account(store, NAME) or "")
+    for name in ("my secret passphrase", "command line", NAME):
+        stranger.log_in(name, "a wrong one")
+    assert stranger.log_in("command line", PASSWORD).status_code == 403  # made before such names were refused
+    lines = administration.audit_log(store, limit=4)
+    assert [line["actor"] for line in lines] == [
+        "an unknown name",
+        NAME,
+        "an unknown name",
+        "an unknown name",
+    ]
+    assert "passphrase" not in repr(administration.audit_log(store))
+
+
+@pytest.mark.parametrize(
+    "name", ["command line", "Command Line", "command  line", "ｃommand line", "An unknown name", "evenhand"]
+)
+def test_names_that_are_no_accounts_in_the_log_are_reserved(store: Store, clock: Clock, name: str) -> None:
+    with pytest.raises(UsageError, match="stands in the log"):
+        set_password(store, name, OTHER, "test", clock())
 
 
 def test_an_account_can_be_tried_less_than_a_hundred_times_an_hour(
     new_browser: Callable[..., Browser], clock: Clock
 ) -> None:
-    from evenhand.annotation.application.admin.slowing import Slowing
-
     slowing, looked_at, until = Slowing(), 0, clock() + timedelta(hours=1)
     while clock() < until:
         wait = slowing.begin(NAME, f"198.51.100.{looked_at % 250}", clock())
@@ -261,7 +370,22 @@ def test_a_password_is_not_changed_where_something_is_wrong(
 
 
 @pytest.mark.parametrize(
-    "weak", ["password1234", "passwordpassword", "abcdefghijkl", "aaaaaaaaaaaa", "123456789012", "tiny"]
+    "weak",
+    [
+        "password1234",
+        "passwordpassword",
+        "abcdefghijkl",
+        "aaaaaaaaaaaa",
+        "123456789012",
+        "tiny",
+        "Summer2026!!",
+        "!!Summer-2026",
+        "rosemary1998?",
+        "Password2026!!",
+        "p@ssw0rd1234",
+        "ben2026ben2026",
+        "!!2026$$1999%%",
+    ],
 )
 def test_passwords_that_are_tried_first_are_refused(store: Store, clock: Clock, weak: str) -> None:
     with pytest.raises(UsageError):

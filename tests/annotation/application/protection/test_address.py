@@ -21,7 +21,7 @@ def test_read(text, origin, netloc):
     assert (
         address.is_host(netloc)
         and address.is_origin(origin)
-        and address.is_origin(origin + "/study?x=http://y")
+        and address.is_referer(origin + "/study?x=http://y")
     )
     assert not address.is_host("evil.org") and not address.is_origin(origin + ".evil.org")
 
@@ -40,6 +40,13 @@ def test_default_ports_are_the_same_host():
     address = Address.read("https://x.org")
     assert address.is_host("x.org:443") and address.is_host("X.ORG") and not address.is_host("x.org:80")
     assert not address.is_origin("http://x.org") and address.is_origin("https://x.org:443")
+
+
+@pytest.mark.parametrize("more", ["#", "?", "/", "/x", "#/", " ", "\t", "@evil.org", ".", ":", ":443#", "\n"])
+def test_an_origin_is_held_against_the_address_letter_by_letter(more):
+    address = Address.read("https://x.org")
+    assert not address.is_origin("https://x.org" + more)
+    assert not address.is_origin("http:" + more) and not address.is_referer("https://x.org#" + more)
 
 
 @pytest.mark.parametrize(

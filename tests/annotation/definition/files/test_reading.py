@@ -267,6 +267,8 @@ def test_items_come_from_files_beside(tmp_path: Path) -> None:
         ("t.jsonl", '{"id": 1, "text": "a", "judgements": {"c": {"score": NaN}}}',
          "score: is nan; expected a number"),
         ("t.jsonl", "", "items: has 0 entries; expected at least 1"),
+        ("t.jsonl", '{"id": "%s", "text": "a"}' % ("x" * 1234), "items[0].id: has 1,234 characters; expected at most 200"),
+        ("t.jsonl", '{"id": "", "text": "a"}', "items[0].id: has 0 characters; expected at least 1"),
         ("t.csv", "texts,id\na,b\n", "t.csv:1: has the columns texts, id; expected `text`; did you mean 'texts'?"),
         ("t.csv", 'text,id\n"a\nb",1\nc,1\n', "t.csv:4: items[1].id: the name '1' stands there already"),
         ("t.csv", "text,id\na,1,2\n", "t.csv:2: has 3 values; expected 2, as the heading"),

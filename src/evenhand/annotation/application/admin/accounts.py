@@ -1,5 +1,6 @@
 """Accounts of admins: passwords as Argon2id hashes, the first of which only opens the page where another is chosen."""
 
+import re
 import secrets
 import threading
 import unicodedata
@@ -10,6 +11,7 @@ from itertools import pairwise
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from evenhand.annotation.application.admin.served import COMMAND_LINE
 from evenhand.annotation.store import Store, administration
 from evenhand.schema import UsageError
 
@@ -18,6 +20,9 @@ MINIMUM, MAXIMUM = 12, 128
 FIRST_LASTS = timedelta(days=7)
 """After which a password that was printed opens nothing."""
 FIRST_NAME = "admin"
+UNKNOWN = "an unknown name"
+RESERVED = (COMMAND_LINE, UNKNOWN, "evenhand", "system", "unknown", "nobody", "anonymous")
+"""Actors of the log that are no accounts, and names that would be read as such."""
 LONGEST_NAME = 60
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Of passwords made here: none that is read for another."""
@@ -32,8 +37,14 @@ COMMON = (
     "iloveyou",
     "evenhand",
     "administrator",
+    "welcome",
+    "changeme",
 )
 """A password that is one of these, repeated, or with little around it, is among the first that are tried."""
+ONE_WORD = 10
+"""Letters of a word; one with numbers and signs around it is tried early, however many there are."""
+LOOKALIKES = str.maketrans("@4301!$57", "aaeoiisst")
+YEAR = re.compile(r"(?:19|20)\d\d")
 
 # 19 MiB and two passes, the least that OWASP's password storage cheat sheet names; a login takes some 30 ms.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
@@ -59,11 +70,33 @@ def check_password(password: str, name: str) -> None:
         raise UsageError(f"A password has {MINIMUM} characters or more.", "A sentence of four words will do.")
     if len(normal) > MAXIMUM:
         raise UsageError(f"A password has {MAXIMUM} characters at most.", "Choose a shorter one.")
-    rest = normal.casefold()
-    for common in (*COMMON, name.casefold()):
-        rest = rest.replace(common, "")
-    if len(set(normal)) < 5 or len(rest) < 5 or _is_a_row(normal.casefold()):
-        raise UsageError("This password is among the first that somebody would try.", "Choose another.")
+    plain = normal.casefold()
+    tried_first = (
+        len(set(normal)) < 5
+        or _is_a_row(plain)
+        or _is_one_word(plain)
+        or any(len(_beside_the_common(text, name)) < 5 for text in (plain, plain.translate(LOOKALIKES)))
+    )
+    if tried_first:
+        raise UsageError(
+            "This password is among the first that somebody would try.",
+            "Choose another: four words that have nothing to do with each other, say.",
+        )
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name stands in the log for something else than an account, or looks as if it did.
+
+    >>> is_reserved("Command  Line"), is_reserved("commander")
+    (True, False)
+    """
+    return " ".join(_normal(name).casefold().split()) in RESERVED
+
+
+def logged_name(store: Store, name: str) -> str:
+    """An account's name as the log has it; what is no account's may be a password in the wrong field."""
+    known = len(name) <= LONGEST_NAME and administration.account(store, name) is not None
+    return name if known and not is_reserved(name) else UNKNOWN
 
 
 def set_password(store: Store, name: str, password: str, actor: str, now: datetime) -> None:
@@ -75,6 +108,8 @@ def set_password(store: Store, name: str, password: str, actor: str, now: dateti
         raise UsageError(
             f"{name[:LONGEST_NAME]!r} is no name for an account.", f"1 to {LONGEST_NAME} letters and digits."
         )
+    if is_reserved(name):
+        raise UsageError(f"{name!r} stands in the log for what is no account.", "Choose another name.")
     check_password(password, name)
     administration.set_account(store, name, _hash(password))
     administration.record(store, actor, "password set", name, now)
@@ -87,13 +122,14 @@ def first_account(store: Store, now: datetime) -> str | None:
     password = "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(4))
     ends = (now + FIRST_LASTS).isoformat()
     administration.set_account(store, FIRST_NAME, f"{FIRST}{ends} {_hash(password)}")
-    administration.record(store, "command line", "first account", FIRST_NAME, now)
+    administration.record(store, COMMAND_LINE, "first account", FIRST_NAME, now)
     return password
 
 
 def check_login(store: Store, name: str, password: str, now: datetime) -> Login | None:
     """Whose name and password these are; None, after the same time, if the name is unknown or the password wrong."""
-    stored = administration.account(store, name) if len(name) <= LONGEST_NAME else None
+    known = len(name) <= LONGEST_NAME and not is_reserved(name)
+    stored = administration.account(store, name) if known else None
     first, ends, hashed = _parts(stored)
     right = _verified(hashed, password)
     if not right or (ends is not None and now >= ends):
@@ -132,6 +168,19 @@ def _verified(hashed: str, password: str) -> bool:
 def _normal(password: str) -> str:
     # the same letters typed on another keyboard may be other code points
     return unicodedata.normalize("NFKC", password)
+
+
+def _beside_the_common(password: str, name: str) -> str:
+    """What is left without common words, the account's name, years and signs."""
+    for common in (*COMMON, name.casefold()):
+        password = password.replace(common, "")
+    return "".join(filter(str.isalnum, YEAR.sub("", password)))
+
+
+def _is_one_word(password: str) -> bool:
+    """Summer2026!!, !!rosemary1998: letters stand in one place, and are those of a word or of none."""
+    words = re.findall(r"[^\W\d_]+", password)
+    return len(words) <= 1 and len("".join(words)) <= ONE_WORD
 
 
 def _is_a_row(password: str) -> bool:

@@ -5,7 +5,14 @@ from math import ceil
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.admin.accounts import Login, check_login, must_choose, set_password
+from evenhand.annotation.application.admin.accounts import (
+    Login,
+    check_login,
+    logged_name,
+    must_choose,
+    set_password,
+)
+from evenhand.annotation.application.admin.devices import device_of, remember_device
 from evenhand.annotation.application.admin.memory import memory_of
 from evenhand.annotation.application.admin.sessions import ACCOUNT, LOGIN, admin_of, log_in, log_out
 from evenhand.annotation.application.context import context_of
@@ -40,6 +47,7 @@ def enter(request: Request) -> Response:
         return _login_page(request, WRONG, 403)
     response = RedirectResponse(ACCOUNT if login.must_choose else "/admin", 303)
     log_in(request, response, login.name)
+    remember_device(request, response, login.name)
     return response
 
 
@@ -81,11 +89,12 @@ def change_password(request: Request, session: Session) -> Response:
 def checked_login(request: Request, name: str, password: str, why: str) -> Login | None:
     """Whose name and password these are, with a line in the audit log; None if they do not belong together.
 
-    why: the password is asked for, as the log says it. Raises Refused (429) while name or network have to wait.
+    why: the password is asked for, as the log says it. Raises Refused (429) while it has to wait.
     """
     context = context_of(request)
     slowing, now, client = memory_of(request).slowing, context.clock(), client_of(request)
-    wait = slowing.begin(name, client, now)
+    device = device_of(request, name)
+    wait = slowing.begin(name, client, now, device=device)
     if wait > 0:
         raise Refused(
             429,
@@ -95,9 +104,9 @@ def checked_login(request: Request, name: str, password: str, why: str) -> Login
         )
     login = check_login(context.store, name, password, now)
     what = "password wrong" if login is None else "password right"
-    administration.record(context.store, name[:60], what, why, now, client)
+    administration.record(context.store, logged_name(context.store, name), what, why, now, client)
     if login is not None:
-        slowing.succeeded(name, client)
+        slowing.succeeded(name, client, device=device)
     return login
 
 

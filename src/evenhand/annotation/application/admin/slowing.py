@@ -4,16 +4,23 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from ipaddress import IPv4Network, ip_network
 
 FREE = 5
 """Failures without a wait."""
+CLEAN = 3
+"""Tries of a neighbourhood that are let through though the account has to wait."""
 FORGOTTEN = timedelta(hours=2)
 """After so long without a failure, failures are forgotten."""
-MOST_REMEMBERED = 20_000
-"""Names and addresses; beyond, those that failed longest ago are forgotten."""
+MOST_REMEMBERED = 100_000
+"""Of a kind; beyond, those that failed longest ago are forgotten."""
+RESERVE, REFILL = 20.0, 120.0
+"""Tries from clean neighbourhoods that an account keeps while it has to wait, and how many it gains an hour."""
+LONGEST = {"account": 60.0, "network": 900.0, "device": 60.0}
+"""Longest wait in seconds, by whom it is counted for."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Failures:
     """How often something failed in a row, and when last."""
 
@@ -21,50 +28,112 @@ class Failures:
     last: datetime
 
 
+@dataclass(slots=True)
+class Reserve:
+    """What is left for clean neighbourhoods, and since when."""
+
+    left: float
+    since: datetime
+
+
 @dataclass
 class Slowing:
-    """Failures by account and by network, held in the memory of this process.
+    """Failures by account, by network, by neighbourhood and by known browser, held in the memory of this process.
 
-    Of an account the wait ends at one minute: whoever knows its name could else lock its owner out for long; that is
-    some 60 tries an hour. Of a network (an address, or the /64 of IPv6) it ends at 15 minutes.
+    A browser that logged in to the account before has a counter of its own, and waits for nobody else. From all other
+    browsers a network (an address, or the /64 of IPv6) waits up to 15 minutes and an account up to one: some 70 tries
+    an hour. Whoever knows the account's name could so keep its owner out; therefore a neighbourhood (a /16, of IPv6 a
+    /32) from which less than 3 tries came is let through all the same, as long as the account's reserve lasts: at most
+    20 and 120 an hour. Together less than 250 an hour, from however many networks.
     """
 
-    most: dict[str, float] = field(default_factory=lambda: {"account": 60.0, "network": 900.0})
-    """Longest wait in seconds, by kind."""
-    _failures: OrderedDict[tuple[str, str], Failures] = field(default_factory=OrderedDict)
+    _failures: dict[str, OrderedDict[str, Failures]] = field(default_factory=dict)
+    _reserves: OrderedDict[str, Reserve] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, account: str, network: str, now: datetime) -> float:
+    def begin(self, account: str, network: str, now: datetime, *, device: str | None = None) -> float:
         """Count a try as failed before its password is looked at, so that many at once gain nothing.
 
-        Returns the seconds to wait, in which case nothing is counted, or 0: the password may be looked at.
+        device: which known browser of this account it is. Returns the seconds to wait, in which case nothing is
+        counted, or 0: the password may be looked at.
         """
         with self._lock:
-            keys = _keys(account, network)
-            wait = max(self._wait(kind, key, now) for kind, key in keys)
-            if wait > 0:
+            if device is not None:
+                wait = self._wait("device", device, now)
+                if wait == 0:
+                    self._count("device", device, now)
                 return wait
-            for key in keys:
-                before = self._failures.pop(key, None)
-                fresh = before is None or now - before.last > FORGOTTEN
-                self._failures[key] = Failures(1 if before is None or fresh else before.count + 1, now)
-            while len(self._failures) > MOST_REMEMBERED:
-                self._failures.popitem(last=False)
+            account, network = account[:100], network[:100]
+            if (wait := self._wait("network", network, now)) > 0:
+                return wait
+            if (wait := self._wait("account", account, now)) > 0:
+                if not (self._is_clean(network, now) and self._reserved(account, now)):
+                    return wait
+            else:
+                self._count("account", account, now)
+            self._count("network", network, now)
+            self._count("neighbourhood", neighbourhood(network), now)
         return 0.0
 
-    def succeeded(self, account: str, network: str) -> None:
-        """The right password ends the waits of both."""
+    def succeeded(self, account: str, network: str, *, device: str | None = None) -> None:
+        """The right password ends the waits of the browser or network; of what others may have tried it undoes one."""
         with self._lock:
-            for key in _keys(account, network):
-                self._failures.pop(key, None)
+            if device is not None:
+                self._of("device").pop(device, None)
+                return
+            self._of("network").pop(network[:100], None)
+            for kind, key in (("account", account[:100]), ("neighbourhood", neighbourhood(network[:100]))):
+                if (found := self._of(kind).get(key)) is not None:
+                    found.count -= 1
+
+    def _of(self, kind: str) -> OrderedDict[str, Failures]:
+        return self._failures.setdefault(kind, OrderedDict())
+
+    def _found(self, kind: str, key: str, now: datetime) -> Failures | None:
+        found = self._of(kind).get(key)
+        if found is None or now - found.last > FORGOTTEN:
+            return None
+        found.last = min(found.last, now)  # clocks are set back
+        return found
 
     def _wait(self, kind: str, key: str, now: datetime) -> float:
-        found = self._failures.get((kind, key))
-        if found is None or found.count < FREE or now - found.last > FORGOTTEN:
+        found = self._found(kind, key, now)
+        if found is None or found.count < FREE:
             return 0.0
-        wait = min(2.0 ** (found.count - FREE), self.most[kind])
+        wait = min(2.0 ** min(found.count - FREE, 20), LONGEST[kind])
         return max(0.0, wait - (now - found.last).total_seconds())
 
+    def _count(self, kind: str, key: str, now: datetime) -> None:
+        before = self._found(kind, key, now)
+        counts = self._of(kind)
+        counts.pop(key, None)  # the order is that of the last failure
+        counts[key] = Failures(1 if before is None else before.count + 1, now)
+        while len(counts) > MOST_REMEMBERED:
+            counts.popitem(last=False)
 
-def _keys(account: str, network: str) -> list[tuple[str, str]]:
-    return [("account", account[:100]), ("network", network[:100])]
+    def _is_clean(self, network: str, now: datetime) -> bool:
+        found = self._found("neighbourhood", neighbourhood(network), now)
+        return found is None or found.count < CLEAN
+
+    def _reserved(self, account: str, now: datetime) -> bool:
+        """Take one of the account's reserve, if there is one."""
+        reserve = self._reserves.pop(account, None) or Reserve(RESERVE, now)
+        gained = max(0.0, (now - reserve.since).total_seconds()) * REFILL / 3600
+        left = min(RESERVE, reserve.left + gained)
+        self._reserves[account] = Reserve(left - 1 if left >= 1 else left, now)
+        while len(self._reserves) > MOST_REMEMBERED:
+            self._reserves.popitem(last=False)
+        return left >= 1
+
+
+def neighbourhood(network: str) -> str:
+    """What one who has many networks has of them, as a rule: a /16, of IPv6 a /32.
+
+    >>> neighbourhood("192.0.2.7"), neighbourhood("2001:db8:5:6::/64"), neighbourhood("unknown")
+    ('192.0.0.0/16', '2001:db8::/32', 'unknown')
+    """
+    try:
+        known = ip_network(network)
+    except ValueError:
+        return network
+    return str(known.supernet(new_prefix=16 if isinstance(known, IPv4Network) else 32))

@@ -1,7 +1,8 @@
 """Coming by a personal link: a page with a button, so that what only looks at links uses up none."""
 
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -9,11 +10,14 @@ from fastapi.responses import RedirectResponse
 from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.protection import Refused
 from evenhand.annotation.application.sessions import (
+    client_of,
     form_of,
     form_token,
     keep_place,
     returning_of,
     session_of,
+    single,
+    spent,
     start_session,
     visitor_of,
     within,
@@ -22,7 +26,8 @@ from evenhand.annotation.store import InviteRefused, people
 
 EXTERNAL = {"PROLIFIC_PID": "prolific", "workerId": "mturk"}
 """How services name a person in the address, and whose name it is."""
-LONGEST_NAME = 200
+NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
+"""Prolific sends 24 hexadecimal digits, MTurk an A and more letters and digits; others stay within this."""
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 NOT_VALID = (
     "This link does not let anybody in",
@@ -37,16 +42,14 @@ def knock(request: Request, token: str) -> Response:
     invite = _invite(request, token)
     if request.query_params.get("assignmentId") == PREVIEW:
         raise Refused(200, "This is a preview", "Accept the task first; then this page lets you in.")
+    external = _external({name: request.query_params.getlist(name) for name in EXTERNAL})
     page = Response()
     visitor = visitor_of(request, page)
-    named = {
-        name: request.query_params[name][:LONGEST_NAME] for name in EXTERNAL if name in request.query_params
-    }
     session = session_of(request, "person")
     here = session.subject if session else None
-    returning = None if named else returning_of(request)
+    returning = None if external else returning_of(request)
     try:
-        door = people.look(context.store, invite, context.clock(), external=_name_elsewhere(named))
+        door = people.look(context.store, invite, context.clock(), external=_called(external))
     except InviteRefused:
         if here is None and returning is None:
             raise Refused(403, *NOT_VALID) from None
@@ -57,9 +60,9 @@ def knock(request: Request, token: str) -> Response:
         known=here is not None,
         returning=returning is not None and here is None and (door is None or not door.personal),
         others=door is not None,
-        shared=door is not None and not door.personal and not named,
-        another=secrets.token_urlsafe(16),
-        external=named,
+        shared=door is not None and not door.personal and not external,
+        page=secrets.token_urlsafe(16),
+        external=external,
     )
     for cookie in page.headers.getlist("set-cookie"):
         shown.headers.append("set-cookie", cookie)
@@ -68,18 +71,27 @@ def knock(request: Request, token: str) -> Response:
 
 def arrive(request: Request, token: str) -> Response:
     """Let the person in."""
+    context = context_of(request)
     visitor = visitor_of(request)
     form = form_of(request, visitor)
     invite = _invite(request, token)
+    spent(request, invite, counts=False)
     within(request, "arrivals")
-    named = _name_elsewhere({name: form[name][0][:LONGEST_NAME] for name in EXTERNAL if form.get(name)})
-    again = form.get("another", ("",))[0][:LONGEST_NAME]
-    # without a name from elsewhere the browser is one: a button pressed twice lets one person in, not two
-    external = named or f"browser:{invite}:{visitor}:{again}"
+    external = _external(form)
+    session = session_of(request, "person")
+    begun = session is not None and people.came_by(context.store, session.subject, invite)
+    if begun and not external and "another" not in form:
+        return RedirectResponse("/study", 303)  # from a page that was opened before somebody began on another
+    # without a name from elsewhere a page is one: its button pressed twice lets one person in, not two. The visitor's
+    # cookie alone is not: whoever put it into the browser would be the same person
+    page = f"browser:{invite}:{visitor}:{single(form, 'page')}:{client_of(request)}"
+    called = _called(external)
     try:
-        person, shared = _let_in(request, invite, external, by_name=named is not None, anew=bool(again))
+        person, shared = _let_in(
+            request, invite, called or page, by_name=called is not None, anew="another" in form
+        )
     except InviteRefused:
-        within(request, "wrong_invites")
+        spent(request, invite)
         raise Refused(403, *NOT_VALID) from None
     response = RedirectResponse("/study", 303)
     start_session(request, response, "person", person)
@@ -104,13 +116,27 @@ def _let_in(request: Request, invite: str, external: str, *, by_name: bool, anew
     return person, not (personal or by_name)
 
 
-def _name_elsewhere(named: Mapping[str, str]) -> str | None:
+def _called(external: Mapping[str, str]) -> str | None:
     """What a recruiting service calls the person; None where it does not."""
-    return next((f"{whose}:{named[name]}" for name, whose in EXTERNAL.items() if named.get(name)), None)
+    return next((f"{EXTERNAL[name]}:{value}" for name, value in external.items()), None)
+
+
+def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The name from elsewhere, if there is one; raises Refused for what cannot be one, and never cuts it."""
+    found = [(name, value) for name in EXTERNAL for value in given.get(name, ())]
+    if len(found) > 1 or not all(NAME.fullmatch(value) for _, value in found):
+        raise Refused(
+            400,
+            "This link is not filled in",
+            f"Behind {found[0][0]}= should stand the one ID by which the platform that sent you knows you: up to 200 "
+            "letters and digits. Please open the study from the platform's own page; if you did, tell those who run "
+            "the study.",
+        )
+    return dict(found)
 
 
 def _invite(request: Request, token: str) -> str:
-    within(request, "wrong_invites", counts=False)
+    """The invite of a link; only links that nobody here has signed count as guesses."""
     invite = context_of(request).signatures.invite(token)
     if invite is None:
         within(request, "wrong_invites")

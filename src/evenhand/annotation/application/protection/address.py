@@ -47,8 +47,7 @@ class Address:
     @property
     def netloc(self) -> str:
         """What stands in the Host header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+        return self._name if self.port == PORTS[self.scheme] else self._with_port
 
     @property
     def origin(self) -> str:
@@ -58,14 +57,23 @@ class Address:
     def is_host(self, header: str) -> bool:
         """Whether a Host header names this address, its default port said or not."""
         name = header.strip().lower()
-        return name in (self.netloc, f"{self.netloc}:{self.port}")
+        return name in (self.netloc, self._with_port)
 
     def is_origin(self, header: str) -> bool:
-        """Whether an Origin header, or the beginning of a Referer, names this address."""
-        try:
-            return Address.read("/".join(header.split("/", 3)[:3])) == self
-        except UsageError:
-            return False
+        """Whether an Origin header names this address, letter by letter, its default port said or not."""
+        return header in (self.origin, f"{self.scheme}://{self._with_port}")
+
+    def is_referer(self, header: str) -> bool:
+        """Whether a Referer header names this address or a page of it."""
+        return self.is_origin("/".join(header.split("/", 3)[:3]))
+
+    @property
+    def _name(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def _with_port(self) -> str:
+        return f"{self._name}:{self.port}"
 
 
 def _unreadable(text: str) -> UsageError:

@@ -22,8 +22,9 @@ def sent_from_here(headers: Mapping[str, str], address: Address) -> bool:
     """
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
-    said = headers.get("origin") or headers.get("referer")
-    return said is not None and address.is_origin(said)
+    if origin := headers.get("origin"):
+        return address.is_origin(origin)
+    return address.is_referer(headers.get("referer", ""))
 
 
 def read_form(headers: Mapping[str, str], body: bytes) -> Form:

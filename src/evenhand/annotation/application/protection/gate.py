@@ -73,7 +73,7 @@ class Gate:
 
         host = headers.get("host", "")
         if self.proxied:
-            host = headers.get("x-forwarded-host", host).rpartition(",")[2]
+            host = _last(headers, "x-forwarded-host") or host
         if not self.address.is_host(host) and scope["path"] not in ANY_HOST:
             return await self.refusal(self._elsewhere())(scope, receive, with_headers)
         try:
@@ -97,9 +97,12 @@ class Gate:
 
 
 def _forwarded(headers: Headers, client: object) -> object:
-    """The last address of X-Forwarded-For: what stands before it, anybody may have written."""
-    name = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
     try:
-        return (str(ip_address(name)), 0)
+        return (str(ip_address(_last(headers, "x-forwarded-for"))), 0)
     except ValueError:
         return client
+
+
+def _last(headers: Headers, name: str) -> str:
+    """What the proxy itself said: the last value of the last line; anybody may have written what stands before it."""
+    return ",".join(headers.getlist(name)).rpartition(",")[2].strip()

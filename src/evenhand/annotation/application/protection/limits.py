@@ -20,13 +20,15 @@ class Limits:
     """The rates of one application. A whole class behind one address is let in; a thousand guesses are not."""
 
     wrong_invites: Rate = Rate(20, 1 / 15)
-    """Links that let nobody in, per address."""
+    """Links that nobody here has signed, per address; one that was signed is never refused because of them."""
+    spent_invites: Rate = Rate(60, 1.0)
+    """One link that has ended, was taken back or used up, per address."""
     arrivals: Rate = Rate(300, 2.0)
     """People who come in, per address."""
     posts_of_session: Rate = Rate(60, 2.0)
-    """Forms sent by one person."""
+    """Forms sent by one person, or by one browser before there is a session."""
     posts_of_address: Rate = Rate(120, 2.0)
-    """Forms sent without a session, per address."""
+    """Forms without a session that no page of ours was made for, per address."""
 
 
 @dataclass

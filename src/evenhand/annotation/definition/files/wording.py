@@ -1,6 +1,6 @@
 """What pydantic finds in a study file, in words: what is there, what was expected, and which word was meant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -102,16 +102,16 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
             return f"is {given}; expected keys with values (`key: value`)"
         case "tuple_type":
             return f"is {given}; expected a list"
+        case "too_short" | "too_long" if isinstance(error["input"], str | int):
+            return _characters(len(str(error["input"])), context)
         case "too_short":
             return f"has {_entries(context['actual_length'])}; expected at least {context['min_length']}"
         case "too_long":
-            return (
-                f"has {context['actual_length']} entries or more; expected at most {context['max_length']:,}"
-            )
+            return f"has more than {context['max_length']:,} entries, the most there may be"
         case "string_too_short":
             return f"is {given}; expected at least {context['min_length']} character"
         case "string_too_long":
-            return f"has {len(error['input']):,} characters; expected at most {context['max_length']:,}"
+            return _characters(len(error["input"]), context)
         case "value_error":
             return str(context["error"])
         case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":
@@ -123,6 +123,12 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
             return f"is {given}; expected {_limit(error['type'], context)}"
     return f"is {given}; {error['msg'][:1].lower()}{error['msg'][1:]}"
+
+
+def _characters(number: int, context: Mapping[str, Any]) -> str:
+    if "max_length" in context:
+        return f"has {number:,} characters; expected at most {context['max_length']:,}"
+    return f"has {number:,} characters; expected at least {context['min_length']}"
 
 
 def _entries(number: int) -> str:

@@ -1,0 +1,51 @@
+"""Browsers in which an account was logged in to before: they do not wait because others guess its password."""
+
+import hashlib
+import secrets
+from datetime import UTC, datetime, timedelta
+
+from fastapi import Request, Response
+from itsdangerous import BadData, URLSafeSerializer
+
+from evenhand.annotation.application.context import Context, context_of
+
+KNOWN_FOR = timedelta(days=90)
+"""After the last login."""
+LONGEST = 500
+
+
+def device_of(request: Request, account: str) -> str | None:
+    """Which browser asks, if this account was logged in to in it; None otherwise."""
+    context = context_of(request)
+    cookie = request.cookies.get(_name(context), "")
+    try:
+        whose, device, moment = _signed(context).loads(cookie[:LONGEST])
+    except (BadData, ValueError, TypeError):
+        return None
+    known = whose == account and context.clock() - datetime.fromtimestamp(moment, UTC) < KNOWN_FOR
+    return str(device) if known else None
+
+
+def remember_device(request: Request, response: Response, account: str) -> None:
+    """From now on this browser is known; one that was keeps its counter. The cookie opens nothing by itself."""
+    context = context_of(request)
+    device = device_of(request, account) or secrets.token_urlsafe(16)
+    response.set_cookie(
+        _name(context),
+        str(_signed(context).dumps([account, device, int(context.clock().timestamp())])),
+        max_age=int(KNOWN_FOR.total_seconds()),
+        path="/",
+        secure=context.address.secure,
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def _signed(context: Context) -> URLSafeSerializer:
+    return URLSafeSerializer(
+        context.store.secret, salt="evenhand.admin.device", signer_kwargs={"digest_method": hashlib.sha256}
+    )
+
+
+def _name(context: Context) -> str:
+    return f"{'__Host-' if context.address.secure else ''}evenhand-known-{context.store.study.name}"
