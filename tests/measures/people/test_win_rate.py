@@ -152,3 +152,15 @@ def test_what_is_no_vote() -> None:
         win_rates(table(rows), "human")
     with pytest.raises(DataError, match="shown_left"):
         win_rates(table(rows).drop("shown_left"))
+
+
+def test_raw_is_the_share_of_all_votes() -> None:
+    votes = table(
+        [pair(0, item, "b") for item in range(30)]
+        + [pair(person, item, "a") for person in range(1, 11) for item in range(2)]
+        + [pair(11, 3, "tie")]
+    )
+    ours, published = win_rates(votes).to_dicts()
+    assert ours["raw"] == pytest.approx(30.5 / 51)
+    assert ours["estimate"] < ours["raw"]
+    assert published["raw"] == published["estimate"] == pytest.approx(30 / 50)

@@ -18,7 +18,7 @@ from evenhand.stats.votes import binomial_p, crossed_share, published_agreement,
 
 WIN_RATES = (
     typed(pl.String, "measure question model against")
-    | typed(pl.Float64, "estimate low high null p q minimum_detectable tie_share agreement")
+    | typed(pl.Float64, "raw estimate low high null p q minimum_detectable tie_share agreement")
     | typed(pl.Int64, "n n_missing n_ties n_persons n_items n_units")
     | typed(pl.Float64, "design_effect person_icc item_icc")
     | typed(pl.String, "stars verdict obstacle")
@@ -39,7 +39,8 @@ def win_rates(
     Returns two rows per question and pair, columns WIN_RATES. `win_rate`: ties count half, persons, items and
     conversations that stand in several items are drawn at random, limits and p as `crossed_share` gives them; p and q
     of 0.5; verdict preferred (the model is), not preferred (the other is), not detected, not measurable (an obstacle
-    says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs.
+    says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs. raw
+    is the share of all votes; estimate is the same with many votes of one person or item weighing less.
     `win_rate_published`: ties left out, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval; it has no
     interval and no verdict. Raises DataError for absent columns, an unknown question, answers that are none.
 
@@ -84,6 +85,7 @@ def _row(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, o
     return {
         **counted(keys, part),
         "measure": "win_rate",
+        "raw": float(used["value"].mean()) if used.height else None,  # type: ignore[arg-type]  # a number, of floats
         "estimate": found.estimate,
         "low": found.low,
         "high": found.high,
@@ -105,6 +107,7 @@ def _published_row(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, objec
     return {
         **counted(keys, part.filter(pl.col("value").is_null() | (pl.col("value") != 0.5))),
         "measure": "win_rate_published",
+        "raw": wins / n if n else None,
         "estimate": wins / n if n else None,
         "p": p,
         "stars": stars(p),
