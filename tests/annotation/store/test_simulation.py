@@ -4,11 +4,28 @@ from collections.abc import Callable
 from datetime import timedelta
 from random import Random
 
+import polars as pl
 import pytest
 
-from evenhand.annotation.store import Ended, LeaseLost, Store, administration, begin_study, sittings
-from evenhand.schema import UsageError
-from tests.annotation.store.persons import START, act, check, come, pair, rows, study
+from evenhand.annotation.definition import Item, template
+from evenhand.annotation.quality import excluded
+from evenhand.annotation.simulating import Population, simulate
+from evenhand.annotation.store import (
+    Ended,
+    LeaseLost,
+    Store,
+    UnitDone,
+    administration,
+    begin_study,
+    sittings,
+)
+from evenhand.schema import VOTES, UsageError
+from tests.annotation.store.persons import START, act, check, come, pair, rows, show, study, work
+
+HELD_BY_OTHERS = (
+    "SELECT i.name FROM presentations p JOIN items i ON i.id = p.item_id JOIN persons q ON q.id = p.person_id "
+    "WHERE p.slot IS NOT NULL AND q.pseudonym <> :person"
+)
 
 
 class Crowd:
@@ -139,3 +156,72 @@ def test_the_same_arrivals_get_the_same_items_on_the_same_sides(new_address: Cal
         seen.append([tuple(row) for row in rows(store, order)])
         store.close()
     assert seen[0] == seen[1] != seen[2]
+
+
+def test_votes_that_count_fill_every_quota_though_rules_exclude_people_who_go_on(store_address: str) -> None:
+    """The two rules of ACUTE-Eval, three in ten answering without a look: as the export counts, nothing lacks."""
+    rules = template("acute")["rules"]
+    assert [(rule["mark"], rule["action"]) for rule in rules] == [(0.75, "block"), (1.0, "exclude")]
+    onboarding = {"items": [pair(f"o{n}", expected={"who": "ab"[n % 2]}) for n in range(4)]}
+    store = begin_study(
+        store_address,
+        study(
+            16,
+            rules=rules,
+            onboarding=onboarding,
+            assignment={"annotations_per_item": 3, "items_per_unit": 4},
+        ),
+    )
+    sat = simulate(store, 40, Population(spammers=0.3, attention=0.93, seed=5))
+    check(store)
+    export = excluded(pl.DataFrame(list(administration.votes(store)), schema=VOTES), store.study.rules)
+    real = export.filter(pl.col("role") == "real")
+    out = real.filter(pl.col("excluded").is_not_null())
+    # some were excluded and went on, as unaware as the others
+    assert out["excluded"].unique().to_list() == ["onboarding_below"] and out["person"].n_unique() >= 3
+    assert {one.end.why for one in sat if one.person in set(out["person"])} <= {"enough", "nothing left"}
+    counts = real.filter(pl.col("excluded").is_null()).group_by("item").len()
+    assert counts["len"].to_list() == [3] * 16
+    progress = administration.progress(store, START)
+    assert (progress.votes, progress.leased, progress.items_complete) == (48, 0, 16)
+    # under no rules the votes that were given back stand there again
+    assert excluded(export, ())["excluded"].null_count() == export.height
+    store.close()
+
+
+def test_votes_count_again_where_there_is_room_when_a_rule_holds_no_more(store_address: str) -> None:
+    """One of two hidden answers wrong is too many, one of four is not."""
+    golds = [pair(f"g{n}", expected={"who": "a"}) for n in range(4)]
+    store = begin_study(
+        store_address,
+        study(
+            8,
+            hidden={"gold": golds, "gold_per_unit": 2},
+            rules=[{"rule": "gold_below", "mark": 0.75, "least": 2, "action": "exclude"}],
+            assignment={"annotations_per_item": 1, "items_per_unit": 4, "units_per_person": 2},
+        ),
+    )
+    person, wrong = come(store), []
+
+    def errs_once(item: Item, question: str) -> str:
+        if item.expected and not wrong:
+            wrong.append(item.id)
+        return "b" if wrong == [item.id] else "a"
+
+    assert isinstance(there := work(store, person, judge=errs_once, most=6), UnitDone) and there.more
+    check(store)
+    assert administration.progress(store, START).votes == 0
+    # somebody else gets one of the places, and the first person goes on with what is left
+    other = show(store, come(store))
+    mine = {row["item"] for row in administration.votes(store, person=person) if row["role"] == "real"}
+    work(store, person, judge=errs_once)
+    check(store)
+    export = excluded(pl.DataFrame(list(administration.votes(store)), schema=VOTES), store.study.rules)
+    real = export.filter(pl.col("role") == "real")
+    taken = mine & {row.name for row in rows(store, HELD_BY_OTHERS, person=person)}
+    assert other.item.id in {row.name for row in rows(store, HELD_BY_OTHERS, person=person)}
+    assert set(real.filter(pl.col("excluded") == "place_taken")["item"]) == taken
+    assert (
+        real.filter(pl.col("excluded").is_null()).height == administration.progress(store, START).votes == 4
+    )
+    store.close()

@@ -23,6 +23,8 @@ RULES: Mapping[str, Callable[[pl.DataFrame, Any], dict[str, str]]] = {
 """What each rule says of VOTES: a sentence for each person who breaks it."""
 REJECTED = "rejected"
 """The name in `excluded` of what the review took out."""
+PLACE_TAKEN = "place_taken"
+"""That a vote's place in the quota was given back, since a rule or the review left its person out at that time."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
     """VOTES with `excluded` filled in: the names of the rules that block or exclude the person, and "rejected".
 
     votes: of everybody. A name that stands there and is no rule's (somebody blocked by hand) stays, in front; names
-    of rules that do not hold any more go. Null: the row counts.
+    of rules that do not hold any more go. "place_taken" stays where no rule holds: the place may be another's by now.
+    Null: the row counts.
     """
     by_person: dict[str, list[str]] = {}
     for broken in broken_rules(votes, [rule for rule in rules if rule.action != "flag"]):
@@ -67,7 +70,11 @@ def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
         schema={"person": pl.String, "_rules": pl.String},
     )
     ours = [*RULES, REJECTED]
-    others = pl.col("excluded").str.split(",").list.eval(pl.element().filter(~pl.element().is_in(ours)))
+    named = pl.col("excluded").str.split(",")
+    named = (
+        pl.when(pl.col("_rules").is_null()).then(named).otherwise(named.list.set_difference([PLACE_TAKEN]))
+    )
+    others = named.list.eval(pl.element().filter(~pl.element().is_in(ours)))
     parts = (
         pl.when(others.list.len() > 0).then(others.list.join(",")),
         pl.col("_rules"),

@@ -23,7 +23,7 @@ from evenhand.annotation.store.tables import (
     studies,
     units,
 )
-from evenhand.annotation.store.visits import Visit, lock_study, visit
+from evenhand.annotation.store.visits import Visit, lock_study, open_unit, visit
 from evenhand.schema import UsageError
 
 Review = Literal["accepted", "rejected"]
@@ -231,7 +231,8 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
 
     Whoever is blocked may finish the unit they are in and gets no other; their votes do not count and their places
     open again. Let go on, their votes count again where the place is still open, rules do not block them any more
-    (in the analysis they hold as for all), and a person who did not pass onboarding is let through.
+    (in the analysis they hold as for all; whom one with `exclude` leaves out holds no places), and a person who did not
+    pass onboarding is let through.
     """
 
     def write(connection: Connection) -> None:
@@ -273,7 +274,11 @@ def _count_or_not(before: Visit, after: Visit) -> None:
     if before.counts and not after.counts:
         slots.give_back(after)
     elif after.counts and not before.counts:
-        slots.take_back(after)
+        unit = open_unit(after)
+        if not after.person.left_out:
+            slots.take_back(after)
+        elif unit is not None:
+            slots.take_back(after, unit=unit.id)
 
 
 def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:

@@ -37,13 +37,17 @@ def finish(at: Visit, unit: Record) -> Visit:
         return at
     at = _close(at, unit)
     at = at.set(units=at.person.units + 1)
-    broken = _broken(at)
-    at = at.set(broken=_names(broken))
+    before = at.person.left_out
+    at, broken = _judged(at)
     if at.counts and not at.person.exempt and any(one.action == "block" for one in broken):
         at = at.set(state="blocked", blocked="rule")
         slots.give_back(at)
     elif at.counts and units_done(at) >= at.study.assignment.units_per_person:
         at = at.set(state="done")
+    if at.person.left_out:
+        slots.give_back(at)
+    elif before and at.counts:
+        slots.take_back(at)
     return at
 
 
@@ -60,8 +64,7 @@ def _close(at: Visit, unit: Record) -> Visit:
 
 
 def _judge_onboarding(at: Visit, unit: Record) -> Visit:
-    broken = _broken(at)
-    at = at.set(broken=_names(broken))
+    at, broken = _judged(at)
     failed = [
         one
         for one in broken
@@ -75,15 +78,18 @@ def _judge_onboarding(at: Visit, unit: Record) -> Visit:
     return at.set(passed_at=at.now, state="working" if at.counts else at.person.state)
 
 
+def _judged(at: Visit) -> tuple[Visit, list[Broken]]:
+    """Hold a person against the rules. Whom one excludes goes on and keeps no place beyond the unit they are in."""
+    broken = _broken(at)
+    left_out = any(one.action == "exclude" for one in broken)
+    return at.set(broken=list(dict.fromkeys(one.rule for one in broken)), left_out=left_out), broken
+
+
 def _broken(at: Visit) -> list[Broken]:
     if not at.study.rules:
         return []
     rows = rows_of(at.connection, at.store, person=at.person.id)
     return broken_rules(pl.DataFrame(list(rows), schema=dict(VOTES), orient="row"), at.study.rules)
-
-
-def _names(broken: list[Broken]) -> list[str]:
-    return list(dict.fromkeys(one.rule for one in broken))
 
 
 def _draw_surveys(at: Visit, unit: Record) -> None:

@@ -199,6 +199,7 @@ def _arrive(
         number=study.arrived + 1,
         state="invited",
         exempt=False,
+        left_out=False,
         came_at=now,
         seen_at=now,
         units=0,

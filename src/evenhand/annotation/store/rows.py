@@ -146,7 +146,10 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
 
 
 def _uncounted(row: Record) -> str | None:
-    """What rules and reviews do not say: that the admin blocked the person, or that the place has gone to another."""
+    """What rules and reviews do not say: that the admin blocked the person, or that the place was given back.
+
+    Of somebody whom a rule leaves out `quality.excluded` says the rule instead, as long as it holds.
+    """
     if row.blocked == "admin":
         return "blocked"
     if row.role == "real" and row.slot is None and row.blocked is None and row.review != "rejected":

@@ -209,11 +209,12 @@ def give_back(at: Visit) -> None:
     release(at.connection, at.store, at.connection.execute(lock_held).all())
 
 
-def take_back(at: Visit) -> None:
+def take_back(at: Visit, *, unit: int | None = None) -> None:
     """Let a person's votes count again where their places are still open and the sides stay balanced.
 
-    What they have not answered yet and has no place any more is lost to them.
+    What they have not answered yet and has no place any more is lost to them. unit: only what is in that one.
     """
+    where = [] if unit is None else [presentations.c.unit_id == unit]
     rows = at.connection.execute(
         select(presentations, items.c.second, items.c.wanted, items.c.left_a, items.c.left_b)
         .join(items, items.c.id == presentations.c.item_id)
@@ -222,6 +223,7 @@ def take_back(at: Visit) -> None:
             presentations.c.role == "real",
             presentations.c.slot.is_(None),
             presentations.c.state != "lost",
+            *where,
         )
         .order_by(presentations.c.id)
     ).all()

@@ -160,6 +160,9 @@ persons = Table(
     _text("state"),
     _text("blocked", optional=True),  # rule, admin
     Column("exempt", Boolean, nullable=False),  # let go on by the admin: rules do not block them
+    Column(
+        "left_out", Boolean, nullable=False
+    ),  # by a rule, when last judged: holds places within a unit only
     _moment("came_at", optional=False),
     _moment("seen_at"),
     _moment("agreed_at"),

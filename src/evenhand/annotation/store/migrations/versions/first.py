@@ -108,6 +108,7 @@ def upgrade() -> None:
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("blocked", sa.Text(), nullable=True),
         sa.Column("exempt", sa.Boolean(), nullable=False),
+        sa.Column("left_out", sa.Boolean(), nullable=False),
         sa.Column("came_at", MOMENT, nullable=False),
         sa.Column("seen_at", MOMENT, nullable=True),
         sa.Column("agreed_at", MOMENT, nullable=True),
