@@ -140,9 +140,9 @@ def test_an_unknown_name_takes_as_long_as_a_wrong_password(store: Store, clock: 
     def fastest(name: str) -> float:
         took = []
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             assert check_login(store, name, "some wrong password", clock()) is None
-            took.append(time.perf_counter() - start)
+            took.append(time.process_time() - start)
         return min(took)
 
     assert 0.5 < fastest("nobody") / fastest(NAME) < 2

@@ -52,6 +52,7 @@ def knock(request: Request, token: str) -> Response:
         door = people.look(context.store, invite, context.clock(), external=_called(external))
     except InviteRefused:
         if here is None and returning is None:
+            spent(request, invite)
             raise Refused(403, *NOT_VALID) from None
         door = None  # who began here goes on, whatever became of the link
     shown = context.page(
