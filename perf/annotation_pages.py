@@ -206,7 +206,11 @@ def judging(link: str, sets: int) -> Asked:
             return  # nothing is left
         said = {"better": "left", "better-reason": SAID, "clear": "4", "presentation": shown[1]}
         form = {"form_token": token(page), **said}
-        yield "person: answer" + (", last of a set" if LAST in page.text else "") + " (POST)", "/study/answer", form
+        yield (
+            "person: answer" + (", last of a set" if LAST in page.text else "") + " (POST)",
+            "/study/answer",
+            form,
+        )
 
 
 def looking(rounds: int, downloads: int) -> Asked:
