@@ -1,35 +1,47 @@
 """How long the pages of the annotation application take with 10,000 items of which each was judged three times.
 
-    python perf/annotation_pages.py [--items 10000] [--requests 100] [--people 0] [--database postgresql://...]
+    python perf/annotation_pages.py [--items 10000] [--requests 100] [--arrivals 200] [--database postgresql://...]
+    python perf/annotation_pages.py --people 20 [--think 2] [--seconds 60]
 
-The application runs in this process and is asked through ASGI, so that what is measured is the application and its
-database and not a network. A part of the items is left open, so that people can judge. --people: how many judge at
-the same time while the admin looks.
+One after another (the first line) the application runs in this process and is asked through ASGI, so that what is
+measured is the application and its database and not a network; beside each time stands the CPU time that the whole
+process took for it, this script's own share included. --arrivals: so many people come, agree, judge a whole set, take
+another and see its first item.
+
+--people: that many browsers, a thread and an address each, ask a server in a process of its own through a socket, for
+--seconds; meanwhile the admin looks at every page and downloads exports. --think: the mean of the pause before each
+answer, drawn from an exponential; 0 asks as fast as the server answers, which no people do: then times say how long
+the queue was, and what counts is how many pages a second were answered.
 """
 
 import argparse
 import asyncio
 import json
+import multiprocessing
 import random
 import re
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import numpy as np
+import uvicorn
 from sqlalchemy import insert, select, update
 
-from evenhand.annotation import Store, begin_study
+from evenhand.annotation import Store, begin_study, open_store
 from evenhand.annotation.application import application, invite_link, set_password
+from evenhand.annotation.application.protection import Limits, Rate
+from evenhand.annotation.application.serving import listen
 from evenhand.annotation.definition import Study
 from evenhand.annotation.store import people, tables
 
 ADDRESS = "http://judge.test"
-EACH, PER_UNIT, OPEN = 3, 10, 0.02
+EACH, PER_UNIT = 3, 10
 PASSWORD = "violets on a windowsill"
 SAID = "I have a dog and two cats, and on Sundays we all walk to the lake. What do you do when it rains for a week? "
 
@@ -64,8 +76,8 @@ def study(items: int) -> Study:
     )
 
 
-def filled(store: Store, begun: datetime) -> None:
-    """Write what people said straight into the tables: all but a part of the items have their votes."""
+def filled(store: Store, begun: datetime, left_open: float) -> None:
+    """Write what people said straight into the tables. left_open: the share of items that have no votes."""
     draw = random.Random(0)
     invite = people.make_invites(store, 1, begun, uses=None)[0]
 
@@ -77,7 +89,7 @@ def filled(store: Store, begun: datetime) -> None:
             .scalars()
             .all()
         )
-        done = every[: int(len(every) * (1 - OPEN))]
+        done = every[: int(len(every) * (1 - left_open))]
         shown = [(item, slot) for slot in range(EACH) for item in done]
         who = len(shown) // (3 * PER_UNIT) + 1  # three units each
         rows = [
@@ -162,53 +174,52 @@ def filled(store: Store, begun: datetime) -> None:
     store.transactions.write(write)
 
 
-class Browser:
-    """Asks, and keeps how long each answer took, by page."""
-
-    def __init__(self, app: object, took: dict[str, list[float]], address: str):
-        transport = httpx.ASGITransport(app=app, client=(address, 1))
-        self.client = httpx.AsyncClient(transport=transport, base_url=ADDRESS, headers={"Origin": ADDRESS})
-        self.took = took
-
-    async def ask(self, page: str, path: str, /, **fields: str) -> httpx.Response:
-        start = time.perf_counter()
-        answer = await (self.client.post(path, data=fields) if fields else self.client.get(path))
-        self.took.setdefault(page, []).append(time.perf_counter() - start)
-        if answer.status_code not in (200, 303):
-            sys.exit(f"{page}: {answer.status_code}\n{answer.text}")
-        return answer
+LAST = f"<h1>{PER_UNIT} of {PER_UNIT}</h1>"
+OFTEN = Rate(10**6, 10**6)
+UNLIMITED = Limits(posts_of_session=OFTEN, posts_of_address=OFTEN, arrivals=OFTEN)
+Asked = Iterator[tuple[str, str, dict[str, str]]]
+"""A page's name, its path, and the fields of a form; what comes back is sent into the generator."""
 
 
 def token(page: httpx.Response) -> str:
     return re.search(r'name="form_token" value="([^"]+)"', page.text)[1]
 
 
-async def judging(browser: Browser, link: str, until: Callable[[], bool]) -> None:
-    """One person: comes, agrees, judges, and goes on with another unit until told to stop."""
-    path = link.removeprefix(ADDRESS)
-    page = await browser.ask("person: link", path)
-    await browser.ask("person: arrive (POST)", path, form_token=token(page))
-    page = await browser.ask("person: consent", "/study")
-    await browser.ask("person: consent (POST)", "/study/consent", form_token=token(page))
-    while not until():
-        page = await browser.ask("person: item", "/study")
-        if shown := re.search(r'name="presentation" value="([^"]+)"', page.text):
-            said = {"better": "left", "better-reason": SAID, "clear": "4", "presentation": shown[1]}
-            await browser.ask("person: answer (POST)", "/study/answer", form_token=token(page), **said)
-        elif "Take another set" in page.text:
-            await browser.ask("person: next (POST)", "/study/next", form_token=token(page))
-        else:
-            return
+def judging(link: str, sets: int) -> Asked:
+    """One person: comes, agrees, judges so many sets, and looks at the first item of another."""
+    page = yield "person: link", link, {}
+    yield "person: arrive (POST)", link, {"form_token": token(page)}
+    page = yield "person: consent", "/study", {}
+    yield "person: consent (POST)", "/study/consent", {"form_token": token(page)}
+    done, name = 0, "person: first item"
+    while True:
+        page = yield name, "/study", {}
+        name = "person: item"
+        if "Take another set" in page.text:
+            yield "person: next set (POST)", "/study/next", {"form_token": token(page)}
+            page = yield "person: first item of next set", "/study", {}
+            done += 1
+            if done == sets:
+                return
+        shown = re.search(r'name="presentation" value="([^"]+)"', page.text)
+        if not shown:
+            return  # nothing is left
+        said = {"better": "left", "better-reason": SAID, "clear": "4", "presentation": shown[1]}
+        form = {"form_token": token(page), **said}
+        yield (
+            "person: answer" + (", last of a set" if LAST in page.text else "") + " (POST)",
+            "/study/answer",
+            form,
+        )
 
 
-async def looking(browser: Browser, requests: int) -> None:
+def looking(rounds: int, downloads: int) -> Asked:
     """The admin: logs in and looks at every page again and again."""
-    page = await browser.ask("admin: login", "/admin/login")
-    entered = dict(form_token=token(page), name="rosa", password=PASSWORD)
-    await browser.ask("admin: login (POST)", "/admin/login", **entered)
-    names = re.findall(
-        r'href="/admin/people/([^"?]+)"', (await browser.ask("admin: people", "/admin/people")).text
-    )
+    page = yield "admin: login", "/admin/login", {}
+    entered = {"form_token": token(page), "name": "rosa", "password": PASSWORD}
+    yield "admin: login (POST)", "/admin/login", entered
+    page = yield "admin: people", "/admin/people", {}
+    names = re.findall(r'href="/admin/people/([^"?]+)"', page.text)
     pages = {
         "admin: overview": "/admin",
         "admin: people": "/admin/people",
@@ -221,39 +232,148 @@ async def looking(browser: Browser, requests: int) -> None:
         "admin: export": "/admin/export",
         "admin: account": "/admin/account",
     }
-    for _ in range(requests):
+    for _ in range(rounds):
         for name, path in pages.items():
-            await browser.ask(name, path)
-    for kind in ("jsonl", "csv"):
-        page = await browser.ask("admin: export", "/admin/export")
-        await browser.ask(f"download, {kind} (POST)", "/admin/export", form_token=token(page), kind=kind)
+            yield name, path, {}
+    for kind in ("jsonl", "csv") * downloads:
+        page = yield "admin: export", "/admin/export", {}
+        yield f"download, {kind} (POST)", "/admin/export", {"form_token": token(page), "kind": kind}
 
 
-async def measured(store: Store, requests: int, together: int) -> dict[str, list[float]]:
-    from evenhand.annotation.application.protection import Limits, Rate
+class Times:
+    """Seconds and CPU seconds of each page, from any thread."""
 
-    often = Rate(10**6, 10**6)
-    app = application(store, address=ADDRESS, limits=Limits(posts_of_session=often, posts_of_address=often))
-    invite = people.make_invites(store, 1, datetime.now(UTC), uses=None)[0]
-    link = invite_link(store, ADDRESS, invite.id)
-    took: dict[str, list[float]] = {}
-    if together:
-        over = False
-        crowd = [
-            asyncio.create_task(judging(Browser(app, took, f"192.0.2.{n}"), link, lambda: over))
-            for n in range(together)
-        ]
-        await looking(Browser(app, took, "198.51.100.1"), requests)
-        over = True
-        await asyncio.gather(*crowd)
-    else:
-        await looking(Browser(app, took, "198.51.100.1"), requests)
-        for n in range(max(1, requests // 20)):
-            left = iter(range(12))
-            await judging(
-                Browser(app, took, f"192.0.2.{n}"), link, lambda left=left: next(left, None) is None
+    def __init__(self) -> None:
+        self.took: dict[str, list[tuple[float, float]]] = {}
+        self.lock = threading.Lock()
+
+    def add(self, page: str, seconds: float, cpu: float) -> None:
+        with self.lock:
+            self.took.setdefault(page, []).append((seconds, cpu))
+
+    def table(self) -> dict[str, dict[str, float]]:
+        rows = {}
+        print(
+            f"{'page':32} {'asked':>6} {'p50 ms':>8} {'p95 ms':>8} {'most ms':>8} {'CPU p50':>8} {'CPU p95':>8}"
+        )
+        for name, both in sorted(self.took.items()):
+            wall, cpu = 1000 * np.array(both).T
+            p50, p95, most = np.quantile(wall, (0.5, 0.95, 1))
+            low, high = np.quantile(cpu, (0.5, 0.95))
+            rows[name] = dict(
+                asked=len(both), p50_ms=p50, p95_ms=p95, most_ms=most, cpu_p50_ms=low, cpu_p95_ms=high
             )
-    return took
+            print(f"{name:32} {len(both):6} {p50:8.1f} {p95:8.1f} {most:8.1f} {low:8.1f} {high:8.1f}")
+        return rows
+
+
+def refused(page: str, answer: httpx.Response) -> bool:
+    if answer.status_code in (200, 303):
+        return False
+    if answer.status_code == 503:
+        return True
+    sys.exit(f"{page}: {answer.status_code}\n{answer.text}")
+
+
+async def in_turn(app: object, asked: Asked, times: Times, address: str) -> None:
+    """Ask through ASGI, one page after another."""
+    transport = httpx.ASGITransport(app=app, client=(address, 1))
+    async with httpx.AsyncClient(
+        transport=transport, base_url=ADDRESS, headers={"Origin": ADDRESS}
+    ) as client:
+        answer = None
+        while True:
+            try:
+                page, path, fields = asked.send(answer)
+            except StopIteration:
+                return
+            start, cpu = time.perf_counter(), time.process_time()
+            answer = await (client.post(path, data=fields) if fields else client.get(path))
+            times.add(page, time.perf_counter() - start, time.process_time() - cpu)
+            if refused(page, answer):
+                sys.exit(f"{page}: busy, though nobody else asks")
+
+
+async def one_after_another(store: Store, rounds: int, arrivals: int) -> Times:
+    app, times = application(store, address=ADDRESS, limits=UNLIMITED), Times()
+    link = a_link(store, ADDRESS)
+    await in_turn(app, looking(rounds, 1), times, "198.51.100.1")
+    for number in range(arrivals):
+        await in_turn(app, judging(link, 1), times, f"192.0.{number // 250}.{number % 250}")
+    return times
+
+
+def a_link(store: Store, address: str) -> str:
+    invite = people.make_invites(store, 1, datetime.now(UTC), uses=None)[0]
+    return invite_link(store, address, invite.id).removeprefix(address)
+
+
+def served(database: str, port: multiprocessing.Queue) -> None:
+    """A server as `evenhand annotate` starts it, but for the limits."""
+    listening = listen("127.0.0.1", 0)
+    number = listening.getsockname()[1]
+    app = application(
+        open_store(database), address=f"http://127.0.0.1:{number}", proxied=True, limits=UNLIMITED
+    )
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, ws="none"))
+    port.put(number)
+    server.run(sockets=[listening])
+
+
+def at_once(database: str, store: Store, persons: int, think: float, seconds: float) -> tuple[Times, float]:
+    """Threads that ask a server through sockets; times, and pages answered a second."""
+    times, over, failed = Times(), threading.Event(), []
+    starting = multiprocessing.get_context("spawn")
+    port = starting.Queue()
+    server = starting.Process(target=served, args=(database, port), daemon=True)
+    server.start()
+    address = f"http://127.0.0.1:{port.get(timeout=60)}"
+    link = a_link(store, address)
+
+    def browse(asked_of: Callable[[], Asked], name: str, pause: float) -> None:
+        draw = random.Random(name)
+        headers = {"Origin": address, "X-Forwarded-For": name}
+        try:
+            while not over.is_set():
+                with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
+                    asked, answer = asked_of(), None
+                    while not over.is_set():
+                        try:
+                            page, path, fields = asked.send(answer)
+                        except StopIteration:
+                            break
+                        over.wait(draw.expovariate(1 / pause) if pause and fields else 0)
+                        start = time.perf_counter()
+                        while True:
+                            answer = client.post(path, data=fields) if fields else client.get(path)
+                            if not refused(page, answer):
+                                break
+                            times.add("refused: busy (503)", time.perf_counter() - start, 0.0)
+                            over.wait(0.5)
+                        times.add(page, time.perf_counter() - start, 0.0)
+        except (SystemExit, httpx.HTTPError) as error:
+            failed.append(f"{name}: {error!r}")
+
+    threads = [
+        threading.Thread(target=browse, args=(lambda: judging(link, 3), f"192.0.{n // 250}.{n % 250}", think))
+        for n in range(persons)
+    ]
+    threads.append(
+        threading.Thread(target=browse, args=(lambda: looking(3, 1), "198.51.100.1", think and 0.5))
+    )
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds)
+    over.set()
+    for thread in threads:
+        thread.join(60)
+    lasted = time.perf_counter() - start
+    server.terminate()
+    server.join(10)
+    if failed:
+        sys.exit("\n".join(failed[:5]))
+    return times, sum(map(len, times.took.values())) / lasted
 
 
 def main() -> None:
@@ -262,32 +382,35 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--items", type=int, default=10_000)
-    parser.add_argument("--requests", type=int, default=100)
+    parser.add_argument("--open", type=float, default=0.2, help="share of items without votes")
+    parser.add_argument("--requests", type=int, default=100, help="of each of the admin's pages")
+    parser.add_argument("--arrivals", type=int, default=200)
     parser.add_argument("--people", type=int, default=0)
+    parser.add_argument("--think", type=float, default=0.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--database")
     parser.add_argument("--output", type=Path)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        store = begin_study(asked.database or Path(folder) / "large.sqlite", study(asked.items))
+        database = asked.database or str(Path(folder) / "large.sqlite")
+        store = begin_study(database, study(asked.items))
         begun = time.perf_counter() - start
-        filled(store, datetime.now(UTC) - timedelta(days=2))
+        filled(store, datetime.now(UTC) - timedelta(days=2), asked.open)
         set_password(store, "rosa", PASSWORD, "perf", datetime.now(UTC))
         print(
             f"{asked.items:,} items written in {begun:.1f} s; with votes in {time.perf_counter() - start:.1f} s"
         )
-        took = asyncio.run(measured(store, asked.requests, asked.people))
+        if asked.people:
+            times, each_second = at_once(database, store, asked.people, asked.think, asked.seconds)
+            print(f"{asked.people} people at once: {each_second:.0f} pages a second")
+        else:
+            times = asyncio.run(one_after_another(store, asked.requests, asked.arrivals))
         store.close()
-    rows = {}
-    print(f"{'page':32} {'asked':>6} {'p50 ms':>8} {'p95 ms':>8} {'most ms':>8}")
-    for name, seconds in sorted(took.items()):
-        p50, p95, most = (1000 * float(np.quantile(seconds, share)) for share in (0.5, 0.95, 1))
-        rows[name] = {"asked": len(seconds), "p50_ms": p50, "p95_ms": p95, "most_ms": most}
-        print(f"{name:32} {len(seconds):6} {p50:8.1f} {p95:8.1f} {most:8.1f}")
+    rows = times.table()
     if asked.output:
-        asked.output.write_text(
-            json.dumps({"items": asked.items, "people": asked.people, "pages": rows}, indent=1)
-        )
+        settings = {"items": asked.items, "open": asked.open, "people": asked.people, "think": asked.think}
+        asked.output.write_text(json.dumps(settings | {"pages": rows}, indent=1))
 
 
 if __name__ == "__main__":

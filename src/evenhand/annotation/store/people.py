@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Literal
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from evenhand.annotation.store.failures import InviteRefused
 from evenhand.annotation.store.store import Store
@@ -39,6 +39,8 @@ class Invite:
     note: str
     expires: datetime | None
     revoked: bool
+    withdrawn: int = 0
+    """Of those it let in, how many have withdrawn."""
 
 
 def make_invites(
@@ -80,9 +82,17 @@ def make_invites(
 
 def invites(store: Store) -> list[Invite]:
     """All, in the order made."""
-    query = select(invites_table).where(invites_table.c.study_id == store.key).order_by(invites_table.c.id)
+    there = select(func.count()).where(persons.c.invite_id == invites_table.c.id).scalar_subquery()
+    query = (
+        select(invites_table, there.label("there"))
+        .where(invites_table.c.study_id == store.key)
+        .order_by(invites_table.c.id)
+    )
     rows = store.transactions.read(lambda connection: connection.execute(query).all())
-    return [Invite(row.token, row.uses, row.used, row.note, row.expires_at, row.revoked) for row in rows]
+    return [
+        Invite(row.token, row.uses, row.used, row.note, row.expires_at, row.revoked, row.used - row.there)
+        for row in rows
+    ]
 
 
 def revoke(store: Store, invite: str) -> None:

@@ -91,13 +91,15 @@ def next_unit(store: Store, person: str, now: datetime) -> None:
     store.transactions.write(write)
 
 
-def withdraw(store: Store, person: str, now: datetime) -> None:
+def withdraw(store: Store, person: str, now: datetime, *, actor: str = "") -> None:
     """Take a person and everything they said out of the database; their places go to others.
+
+    actor: the admin who does it, as the audit log names them; "": the person.
 
     What stays: that somebody withdrew (audit log, without the pseudonym) and that the invite was used. SQLite
     overwrites what was there; PostgreSQL does so when it next vacuums. Backups made before are not reached.
     """
-    store.transactions.write(lambda connection: take_out(visit(connection, store, person, now)))
+    store.transactions.write(lambda connection: take_out(visit(connection, store, person, now), actor))
     empty_journal(store)
 
 

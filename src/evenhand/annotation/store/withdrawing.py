@@ -19,7 +19,7 @@ from evenhand.annotation.store.tables import (
 from evenhand.annotation.store.visits import Visit, lock_study
 
 
-def take_out(at: Visit) -> None:
+def take_out(at: Visit, actor: str) -> None:
     """Everything of a person, in the transaction that is open; their slots open again."""
     lock_study(at)
     slots.give_back(at)
@@ -46,7 +46,7 @@ def take_out(at: Visit) -> None:
     )
     connection.execute(
         insert(audit).values(
-            study_id=at.store.key, at=at.now, actor="", action="withdraw", subject="", detail=""
+            study_id=at.store.key, at=at.now, actor=actor, action="withdraw", subject="", detail=""
         )
     )
 

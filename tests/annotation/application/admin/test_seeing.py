@@ -1,6 +1,7 @@
 """What the admin is shown: progress, agreement, people, answers, links, the log, downloads; all of it escaped."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -118,6 +119,11 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
+def showing_of(page: str, item: str) -> str:
+    """What a person's page says of one item."""
+    return next(part for part in map(text_of, page.split("<article")) if f" {item} " in part)
+
+
 def test_progress_and_sides_are_what_people_did(store: Store, clock: Clock, admin: Browser) -> None:
     lefts = []
 
@@ -128,7 +134,7 @@ def test_progress_and_sides_are_what_people_did(store: Store, clock: Clock, admi
     for _ in range(3):
         judge(store, clock, answers)
     page = text_of(admin.get("/admin").text)
-    assert "18 of 18 votes" in page
+    assert "18 of 18 votes" in page and "36 answers" in text_of(admin.get("/admin").text)
     assert "Items complete 6 of 6" in page
     assert "People 3" in page
     assert "Seconds an item (median) 9.0" in page
@@ -262,7 +268,12 @@ def test_a_persons_page_shows_texts_answers_times_and_what_was_expected(tmp_path
         browser = Browser(client)
         browser.log_in()
         page = text_of(browser.get(f"/admin/people/{person}").text)
-        assert "wrong, expected: b" in page
+        right = showing_of(browser.get(f"/admin/people/{person}").text, "gold 0")
+        sides = re.search(r"What they read Left (gold conversation \d)", right)
+        assert sides, right
+        chosen, expected = ("left", "right") if sides[1].endswith("0") else ("right", "left")
+        assert f"Which is better? {chosen} (model model a)" in right
+        assert f"wrong, expected: {expected} (model model b)" in right
         assert "gold below" in page and "0 of 1" in page
         assert "Said a3." in page and "model b" in page and "9.0 seconds" in page
         assert "It answers what was asked." in page
@@ -425,3 +436,56 @@ def test_alpha_of_the_page_is_that_of_the_votes(store: Store, clock: Clock) -> N
     found, _ = Memory.of(store, clock).live.look(10)
     assert found is not None and found.agreements[1].alpha is not None
     assert found.agreements[1].alpha.estimate == pytest.approx(krippendorff_alpha(table, "interval").estimate)
+
+
+def test_choices_are_shown_by_side_and_model(store: Store, clock: Clock, admin: Browser) -> None:
+    chosen = {}
+
+    def answers(shown: Shown) -> dict[str, Answer]:
+        number = int(shown.item.id.split()[1])
+        answer = "ab"[number % 2]
+        chosen[shown.item.id] = f"{'left' if answer == shown.left else 'right'} (model model {answer})"
+        return {"better": Answer(answer), "good": Answer("4")}
+
+    page = admin.get(f"/admin/people/{judge(store, clock, answers)}").text
+    for item, words in chosen.items():
+        assert f" Which is better? {words} How good is it? 4 " in showing_of(page, item)
+    assert len({words.split()[0] for words in chosen.values()}) == 2
+
+
+def test_a_withdrawal_is_the_persons_in_the_log_and_on_their_link(
+    store: Store, clock: Clock, admin: Browser
+) -> None:
+    person, other = judge(store, clock, first_better), judge(store, clock, first_better)
+    many = people.make_invites(store, 1, clock(), uses=3, note="many")[0]
+    two = [people.arrive(store, many.id, clock(), external=name) for name in ("x", "y")]
+    for gone in (person, two[0]):
+        sittings.withdraw(store, gone, clock())
+    log = text_of(admin.get("/admin/log").text)
+    assert "the person withdraw –" in log
+    states = [
+        text_of(row).split("Revoke")[0]
+        for row in admin.get("/admin/links").text.split("<tbody")[1].split("<tr")
+        if "somebody" in row or "many" in row
+    ]
+    assert "2 of 3 1 withdrew" in states[0] and "open" in states[0]
+    assert "used up" in states[1] and "withdr" not in states[1]
+    assert "withdrawn" in states[2] and "used up" not in states[2]
+    assert [one.withdrawn for one in people.invites(store)] == [1, 0, 1]
+    page = f"/admin/people/{other}"
+    admin.post(f"{page}/withdraw", page, password=PASSWORD)
+    assert f"{NAME} withdraw –" in text_of(admin.get("/admin/log").text)
+
+
+def test_what_was_typed_stays_where_a_number_is_wrong(admin: Browser) -> None:
+    typed = {"number": "5000", "uses": "3", "days": "14", "note": 'first "term"'}
+    answer = admin.post("/admin/links", "/admin/links", **typed)
+    assert answer.status_code == 422
+    fields = dict(re.findall(r'<input id="(\w+)"[^>]* value="([^"]*)"', answer.text))
+    assert {name: html.unescape(text) for name, text in fields.items()} == typed
+
+
+def test_a_pause_ends_by_a_button_that_says_so(admin: Browser) -> None:
+    assert "Pause the study" in admin.get("/admin").text
+    admin.post("/admin/pause", "/admin", paused="yes")
+    assert "Give out items again" in admin.get("/admin").text

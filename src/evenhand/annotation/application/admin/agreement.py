@@ -45,7 +45,8 @@ class Live:
 
     agreements: tuple[Agreement, ...]
     sides: tuple[Sides, ...]
-    votes: int
+    answers: int
+    """To single questions; a vote is all answers of one person to one item."""
 
 
 def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:

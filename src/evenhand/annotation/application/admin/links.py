@@ -1,5 +1,6 @@
 """Links that let people in: made, seen, revoked."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from fastapi import Request, Response
@@ -14,11 +15,15 @@ from evenhand.annotation.store import administration, people
 EACH = 50
 MOST_MADE, MOST_USES, MOST_DAYS = 1000, 100_000, 3650
 LONGEST_NOTE = 200
+OFFERED = {"number": "20", "uses": "1", "days": "", "note": ""}
+"""What stands in the form before anything was typed."""
+MOST_TYPED = 2_000
+"""Characters of what was typed wrongly and is shown again."""
 
 
 def links(request: Request, session: Session) -> Response:
     """All links, the last made first."""
-    return _page(request, session, asked_part(request), None, 200)
+    return _page(request, session, asked_part(request), OFFERED, None, 200)
 
 
 def make(request: Request, session: Session) -> Response:
@@ -34,7 +39,8 @@ def make(request: Request, session: Session) -> Response:
             f"Nothing was made. 1 to {MOST_MADE:,} links; 0 (any number) to {MOST_USES:,} people each; up to "
             f"{MOST_DAYS:,} days; a note of up to {LONGEST_NOTE} characters."
         )
-        return _page(request, session, 1, wrong, 422)
+        typed = {name: single(form, name)[:MOST_TYPED] for name in OFFERED}
+        return _page(request, session, 1, typed, wrong, 422)
     now = context.clock()
     lasts = timedelta(days=days) if days else None
     people.make_invites(context.store, number, now, uses=uses or None, note=note, lasts=lasts)
@@ -51,7 +57,14 @@ def revoke(request: Request, session: Session) -> Response:
     return RedirectResponse("/admin/links", 303)
 
 
-def _page(request: Request, session: Session, number: int, wrong: str | None, status: int) -> Response:
+def _page(
+    request: Request,
+    session: Session,
+    number: int,
+    typed: Mapping[str, str],
+    wrong: str | None,
+    status: int,
+) -> Response:
     context = context_of(request)
     made = people.invites(context.store)[::-1]
     shown = made[(number - 1) * EACH : number * EACH]
@@ -61,6 +74,7 @@ def _page(request: Request, session: Session, number: int, wrong: str | None, st
         session,
         "admin_links.html.j2",
         status=status,
+        typed=typed,
         wrong=wrong,
         now=context.clock(),
         total=len(made),

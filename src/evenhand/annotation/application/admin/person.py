@@ -14,7 +14,7 @@ from evenhand.annotation.application.admin.showing import admin_page, asked_part
 from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.protection import Form, Refused
 from evenhand.annotation.application.sessions import Session, form_of, single
-from evenhand.annotation.definition import Item
+from evenhand.annotation.definition import Choice, Conversation, Item, Marks, PairChoice, Question
 from evenhand.annotation.quality import broken_rules
 from evenhand.annotation.store import PersonRow, Review, administration, sittings
 from evenhand.schema import VOTES
@@ -26,6 +26,18 @@ DECISIONS: Mapping[str, Review | None] = {"accept": "accepted", "reject": "rejec
 
 
 @dataclass(frozen=True)
+class Said:
+    """One answer, in words."""
+
+    asked: str
+    turn: int | None
+    answer: str
+    correct: bool | None
+    expected: str
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class Showing:
     """One item as it was shown, or one block of the survey, with all answers to it."""
 
@@ -34,8 +46,15 @@ class Showing:
     left: str | None
     seconds: float | None
     answered: Any
-    answers: tuple[dict[str, Any], ...]
-    """Rows of VOTES."""
+    answers: tuple[Said, ...]
+
+    @property
+    def sides(self) -> tuple[tuple[str, Conversation], ...]:
+        """Both conversations of a pair as they stood before the person."""
+        if self.item is None or self.item.pair is None:
+            return ()
+        pair = self.item.pair if self.left == "a" else self.item.pair[::-1]
+        return tuple(zip(("Left", "Right"), pair, strict=True))
 
 
 def person(request: Request, session: Session) -> Response:
@@ -44,7 +63,8 @@ def person(request: Request, session: Session) -> Response:
     who = _known(request)
     rows = list(administration.votes(context.store, person=who.person))
     frame = pl.DataFrame(rows, schema=dict(VOTES))
-    showings = _showings(rows, memory_of(request).items)
+    questions = {question.id: question for question in context.store.study.questions}
+    showings = _showings(rows, memory_of(request).items, questions)
     number = asked_part(request)
     return admin_page(
         request,
@@ -52,7 +72,6 @@ def person(request: Request, session: Session) -> Response:
         "admin_person.html.j2",
         person=who,
         broken=broken_rules(frame, context.store.study.rules),
-        questions={question.id: question for question in context.store.study.questions},
         total=len(showings),
         showings=showings[(number - 1) * EACH : number * EACH],
         first=(number - 1) * EACH + 1,
@@ -91,9 +110,7 @@ def withdraw(request: Request, session: Session) -> Response:
     context = context_of(request)
     who, form = _known(request), form_of(request, session)
     confirmed(request, session, form)
-    now = context.clock()
-    sittings.withdraw(context.store, who.person, now)
-    administration.record(context.store, session.subject, "withdrew somebody", "", now)
+    sittings.withdraw(context.store, who.person, context.clock(), actor=session.subject)
     return RedirectResponse("/admin/people", 303)
 
 
@@ -119,7 +136,9 @@ def _yes_or_no(form: Form, name: str) -> bool:
     return said == "yes"
 
 
-def _showings(rows: Iterable[dict[str, Any]], items: Mapping[str, Item]) -> list[Showing]:
+def _showings(
+    rows: Iterable[dict[str, Any]], items: Mapping[str, Item], questions: Mapping[str, Question]
+) -> list[Showing]:
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["presentation"], []).append(row)
@@ -130,8 +149,36 @@ def _showings(rows: Iterable[dict[str, Any]], items: Mapping[str, Item]) -> list
             first["shown_left"],
             first["seconds"],
             first["answered_at"],
-            tuple(answers),
+            tuple(
+                _said(row, questions.get(row["question"]), items.get(first["item"] or "")) for row in answers
+            ),
         )
         for answers in found.values()
         for first in answers[:1]
     ]
+
+
+def _said(row: Mapping[str, Any], question: Question | None, item: Item | None) -> Said:
+    return Said(
+        row["question"] if question is None else question.text,
+        row["turn"],
+        "(left out)"
+        if row["answer"] is None
+        else _in_words(row["answer"], question, item, row["shown_left"]),
+        row["correct"],
+        _in_words(row["expected"] or "", question, item, row["shown_left"]),
+        row["reason"],
+    )
+
+
+def _in_words(answer: str, question: Question | None, item: Item | None, left: str | None) -> str:
+    """An answer as its label, and a side of a pair with who spoke there."""
+    if isinstance(question, Choice | Marks):
+        return next((option.label for option in question.options if option.id == answer), answer)
+    if not isinstance(question, PairChoice) or item is None or item.pair is None:
+        return answer
+    if answer not in ("a", "b"):
+        return question.tie or answer
+    conversation = item.pair["ab".index(answer)]
+    who = f"model {conversation.model}" if conversation.model else f"conversation {conversation.id}"
+    return f"{'left' if answer == left else 'right'} ({who})"
