@@ -132,7 +132,7 @@ CHANGES = {
     "an item that is none": ("UPDATE items SET content = '{'",),
     "an item that is a number": ("UPDATE items SET content = '5'",),
     "a date": ("UPDATE presentations SET answered_at = 'x'",),
-    "no date": ("UPDATE presentations SET answered_at = NULL WHERE id = 1",),
+    "bytes that are no text": ("UPDATE votes SET answer = CAST(x'ff00ff' AS TEXT)",),
     "seconds of text": ("UPDATE presentations SET seconds = 'abc'",),
     "endless seconds": ("UPDATE presentations SET seconds = 9e999",),
     "a role of none": ("UPDATE presentations SET role = 'zzz'",),

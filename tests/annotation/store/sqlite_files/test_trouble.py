@@ -33,13 +33,15 @@ if not child:  # a server that dies: its answers are in the journal alone
 os.waitpid(child, 0)
 (disk / "study.db-shm").unlink()
 assert (disk / "study.db-wal").stat().st_size > 50_000
-with (disk / "filling").open("wb", buffering=0) as filling:
-    try:
-        while True:
-            filling.write(bytes(4096))
-    except OSError:
-        pass
-assert shutil.disk_usage(disk).free == 0
+
+def fill():
+    with (disk / "filling").open("ab", buffering=0) as filling:
+        try:
+            while True:
+                filling.write(bytes(4096))
+        except OSError:
+            pass
+    assert shutil.disk_usage(disk).free == 0
 
 def refused(what):
     try:
@@ -50,12 +52,14 @@ def refused(what):
     else:
         raise AssertionError(what)
 
+fill()
 store = open_store(disk / "study.db")
 assert read_export(write_export(store, elsewhere / "x.jsonl")).votes.height == 4
 administration.backup(store, str(elsewhere / "copy.db"))
 refused(lambda: people.make_invites(store, 100_000, START))
 refused(lambda: administration.backup(store, str(disk / "copy.db")))
 store.close()
+fill()  # closing wrote the journal into the file
 refused(lambda: begin_study(disk / "new.db", study(4)))
 refused(lambda: begin_study(disk / "study.db", study(4)))
 copy = open_store(elsewhere / "copy.db")
