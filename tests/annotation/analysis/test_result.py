@@ -302,7 +302,8 @@ def strange() -> dict[str, pl.DataFrame]:
 def test_designs_that_carry_nothing_reach_no_verdict(
     tmp_path: Path, strange: dict[str, pl.DataFrame], case: str
 ) -> None:
-    study = analyse(written(tmp_path / "v.jsonl", strange[case]))
+    questions = [{**STUDY["questions"][0], "tie": "Both the same"}]
+    study = analyse(written(tmp_path / "v.jsonl", strange[case], {**STUDY, "questions": questions}))
     found = [verdict for verdict, _ in study.headlines]
     assert set(found) <= {"not measurable", "not detected"}, study.headlines
     if case.startswith("one"):

@@ -136,3 +136,62 @@ def test_other_files_and_templates_are_refused(pairings: Path, tmp_path: Path) -
     broken.write_text(json.dumps(line("a", "b", 1)) + "\n{]\n")
     with pytest.raises(DataError, match="line 2: not valid JSON"):
         build_study([broken], "acute")
+
+
+def with_text(text: str) -> dict[str, Any]:
+    row = line("a", "b", 2)
+    row["dialogue_dicts"][1]["dialogue"][0]["text"] = text
+    return row
+
+
+def named(name: str) -> dict[str, Any]:
+    return line(name, "b", 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (with_text("half of \ud800"), "line 2: holds the character U+D800"),
+        (with_text("zero \x00"), "line 2: holds the character U+0000"),
+        (with_text("x" * 10_000_000), "line 2, dialogue 2: an utterance has 10,000,000 letters"),
+        (named("n" * 201), "line 2, dialogue 1: the name of a speaker has 201 letters"),
+        (named(""), "line 2, dialogue 1: the name of a speaker has 0 letters"),
+        (line("a", "b", 2, is_onboarding=float("nan")), "line 2: is_onboarding is nan, not true or false"),
+        (line("a", "b", 2, is_onboarding="yes"), "line 2: is_onboarding is 'yes', not true or false"),
+        (line("a", "b", 2, tags=["\udfff"]), "line 2: holds the character U+DFFF"),
+    ],
+)
+def test_what_no_study_can_hold_is_refused_with_its_line(
+    tmp_path: Path, row: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(DataError) as refused:
+        build_study([write(tmp_path / "p.jsonl", line("a", "b", 1), row)], "acute")
+    assert said in refused.value.message
+    with pytest.raises(DataError) as refused:
+        build_study([write(tmp_path / "p.jsonl", row)], "acute")
+    assert said.replace("line 2", "line 1") in refused.value.message
+
+
+def test_too_many_utterances_are_refused(tmp_path: Path) -> None:
+    row = line("a", "b", 1)
+    row["dialogue_dicts"][0]["dialogue"] *= 501
+    with pytest.raises(DataError, match="line 1, dialogue 1: 1,002 utterances; at most 1,000"):
+        build_study([write(tmp_path / "p.jsonl", row)], "acute")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (bytes(range(255, 0, -1)) * 12, "line 1: no text"),
+        (json.dumps(line("a", "b", 1)).encode() + b"\n\xff\xfe\n", "line 2: no text"),
+        (json.dumps(line("a", "b", 1)).encode() + b"\n" + b"[" * 100_000, "line 2: not valid JSON"),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "no pairs and no self-chats"),
+        (json.dumps(line("a", "b", 1)).encode()[:-9], "line 1: not valid JSON"),
+    ],
+)
+def test_what_is_no_text_or_no_json_is_refused_with_its_line(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
+    (tmp_path / "p.jsonl").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        build_study([tmp_path / "p.jsonl"], "acute")

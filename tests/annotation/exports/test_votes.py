@@ -231,7 +231,10 @@ def test_a_wrong_first_line_is_refused(tmp_path: Path, changes: dict[str, object
         ({"kind": "choice", "options": [{"id": "yes"}, {"id": "no"}]}, "no", None),
         ({"kind": "marks", "options": [{"id": "rude"}]}, "none", None),
         ({"kind": "marks", "options": [{"id": "rude"}]}, "kind", "does not offer (rude, none)"),
-        *(({"kind": "likert", "low": 1, "high": 5}, word, "no whole number from 1 to 5") for word in ("6", "x", "NaN", "1.5")),
+        *(
+            ({"kind": "likert", "low": 1, "high": 5}, word, "no whole number from 1 to 5")
+            for word in ("6", "x", "NaN", "1.5")
+        ),
         ({"kind": "likert", "low": 1, "high": 5}, "5", None),
         ({"kind": "text"}, "anything", None),
     ],

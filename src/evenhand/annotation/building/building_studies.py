@@ -176,7 +176,7 @@ def _pairs(
             continue
         if is_folder(path):
             raise DataError(f"{path} holds no run.", "Give the folder that `evenhand audit` printed.")
-        kind = kind_of(path)
+        kind = kind_of(path, expected=True)
         if kind == "pairs":
             pairs = read_pairs(path, notes, questions)
             items += pairs.items

@@ -1,14 +1,14 @@
 """ParlAI's files: pairs that were made for ACUTE-Eval, and logs of self-chats."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from evenhand.annotation.building.built import Chat, Notes, Wanted
 from evenhand.annotation.building.pairing import conversation, pair_of
-from evenhand.annotation.definition import Item
+from evenhand.annotation.definition import Item, unfit_character
 from evenhand.schema import DataError, parse_json
 
 CONTEXT = "context"
@@ -25,6 +25,10 @@ CHATS_FORMAT = (
 )
 
 
+MOST_LETTERS, MOST_TURNS, MOST_OF_A_NAME = 100_000, 1_000, 200
+"""What a study takes of an utterance, a conversation and a name; more is a file of something else."""
+
+
 @dataclass(frozen=True)
 class Pairs:
     """What a file of pairs holds."""
@@ -33,23 +37,24 @@ class Pairs:
     onboarding: list[Item]
 
 
-def kind_of(path: Path) -> str | None:
-    """ "pairs" or "chats" of ParlAI, or None for other files."""
+def kind_of(path: Path, *, expected: bool = False) -> str | None:
+    """ "pairs" or "chats" of ParlAI, or None for other files.
+
+    expected: it can be nothing else: raise DataError for what cannot be read, with the line.
+    """
     if path.suffix.lower() not in (".jsonl", ".json", ".ndjson", ".txt"):
         return None
     try:
-        first = next(_objects(path), None)
+        first = next(_contents(path), None)
     except DataError:
+        if expected:
+            raise
         return None
-    if first is None:
+    if first is None or not isinstance(first[1], dict):
         return None
-    return (
-        "pairs"
-        if "dialogue_dicts" in first[1]
-        else "chats"
-        if isinstance(first[1].get("dialog"), list)
-        else None
-    )
+    if "dialogue_dicts" in first[1]:
+        return "pairs"
+    return "chats" if isinstance(first[1].get("dialog"), list) else None
 
 
 def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
@@ -71,6 +76,9 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
             conversation(_dialogue(dialogue, str(who), f"{where}, dialogue {place}"))
             for place, (who, dialogue) in enumerate(zip(judged, dialogues, strict=True), 1)
         ]
+        trains = content.get("is_onboarding")
+        if trains is not None and not isinstance(trains, bool):
+            raise DataError(f"{where}: is_onboarding is {trains!r:.40}, not true or false.", PAIRS_FORMAT)
         groups: dict[str, Any] = {}
         if _is_two(content.get("dialogue_ids")):
             groups |= {
@@ -79,7 +87,7 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
             }
         if content.get("tags"):
             groups["tags"] = ", ".join(map(str, content["tags"]))
-        if content.get("is_onboarding") is True:
+        if trains:
             answer = content.get("correct_answer")
             if answer not in judged or judged[0] == judged[1]:
                 raise DataError(
@@ -145,6 +153,8 @@ def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
 
 
 def _turns(acts: list[Any], where: str, expected: str) -> Iterator[tuple[str, str]]:
+    if len(acts) > MOST_TURNS:
+        raise DataError(f"{where}: {len(acts):,} utterances; at most {MOST_TURNS:,} are shown.", expected)
     for act in acts:
         name = act.get("id", act.get("speaker")) if isinstance(act, dict) else None
         text = act.get("text") if isinstance(act, dict) else None
@@ -152,39 +162,60 @@ def _turns(acts: list[Any], where: str, expected: str) -> Iterator[tuple[str, st
             raise DataError(f"{where}: an utterance has no id or no text.", expected)
         if act.get("image_src"):
             raise DataError(f"{where}: an utterance is an image.", "Studies of images cannot be shown yet.")
+        if not 0 < len(name) <= MOST_OF_A_NAME:
+            raise DataError(
+                f"{where}: the name of a speaker has {len(name):,} letters; 1 to {MOST_OF_A_NAME} were expected.",
+                expected,
+            )
+        if len(text) > MOST_LETTERS:
+            raise DataError(
+                f"{where}: an utterance has {len(text):,} letters; at most {MOST_LETTERS:,} are shown.",
+                expected,
+            )
         yield name, text.strip()
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line and content of every object of a file: one a line, or one alone over many lines."""
-    with path.open(encoding="utf-8-sig") as handle:
-        first = handle.readline()
-        rest = handle
-        if first.strip() in ("{", "["):  # written for people, as the onboarding that ParlAI ships
-            try:
-                whole = parse_json(first + handle.read())
-            except ValueError as error:
-                raise DataError(f"{path} is not valid JSON: {error}.", PAIRS_FORMAT) from error
-            yield from ((1, _object(one, path, 1)) for one in (whole if isinstance(whole, list) else [whole]))
-            return
-        for number, line in enumerate([first], 1):
-            if line.strip():
-                yield number, _parsed(line, path, number)
-        for number, line in enumerate(rest, 2):
-            if line.strip():
-                yield number, _parsed(line, path, number)
+    return ((line, _object(content, path, line)) for line, content in _contents(path))
 
 
-def _parsed(line: str, path: Path, number: int) -> dict[str, Any]:
+def _contents(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        return _object(parse_json(line), path, number)
-    except json.JSONDecodeError as error:
+        with path.open("rb") as handle:
+            first = handle.readline().removeprefix(b"\xef\xbb\xbf")
+            if first.strip() in (b"{", b"["):  # written for people, as the onboarding that ParlAI ships
+                whole = _parsed(first + handle.read(), path, 1)
+                yield from ((1, one) for one in (whole if isinstance(whole, list) else [whole]))
+                return
+            for number, line in enumerate(chain([first], handle), 1):
+                if line.strip():
+                    yield number, _parsed(line, path, number)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", PAIRS_FORMAT) from error
+
+
+def _parsed(line: bytes, path: Path, number: int) -> Any:
+    try:
+        return parse_json(line.decode())
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}, line {number}: no text (UTF-8).", PAIRS_FORMAT) from error
+    except ValueError as error:
         raise DataError(f"{path}, line {number}: not valid JSON: {error}.", PAIRS_FORMAT) from error
 
 
 def _object(content: Any, path: Path, number: int) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DataError(f"{path}, line {number}: expected an object.", PAIRS_FORMAT)
+    try:
+        unfit = unfit_character(content)
+    except RecursionError as error:
+        raise DataError(f"{path}, line {number}: nested too deeply.", PAIRS_FORMAT) from error
+    if unfit:
+        raise DataError(
+            f"{path}, line {number}: holds the character {unfit}, which pages and databases do not take.",
+            "Remove it.",
+        )
     return content
 
 

@@ -33,6 +33,7 @@ from .parts import (
     Statement as Statement,
 )
 from .plain_text import (
+    unfit_character as unfit_character,
     without_controls as without_controls,
 )
 from .questions import (

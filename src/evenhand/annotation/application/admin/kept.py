@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from evenhand.annotation.application.protection import without_values
+
 T = TypeVar("T")
 REST = 30.0
 """So many times as long as computing took, numbers are kept at least: looking again and again costs little."""
@@ -56,8 +58,8 @@ class Kept(Generic[T]):
             found = self.compute()
             with self._lock:
                 self._last = began, time.monotonic() - start, found
-        except Exception:
-            log.exception("numbers of the overview could not be computed")
+        except Exception as error:
+            log.error("numbers of the overview could not be computed\n%s", without_values(error))
         finally:
             with self._lock:
                 self._under_way = None

@@ -14,6 +14,10 @@ from .limits import (
 )
 from .refusals import Refused as Refused
 from .signing import Signatures as Signatures
+from .untold import (
+    in_one_line as in_one_line,
+    without_values as without_values,
+)
 from .whole_bodies import (
     BODY as BODY,
     WholeBodies as WholeBodies,

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.annotation.application.protection.address import Address
 from evenhand.annotation.application.protection.refusals import Refused
+from evenhand.annotation.application.protection.untold import in_one_line, without_values
 
 log = logging.getLogger("evenhand.annotation")
 
@@ -78,11 +79,16 @@ class Gate:
             return await self.refusal(self._elsewhere())(scope, receive, with_headers)
         try:
             await self.app(scope, receive, with_headers)
-        except Exception:
+        except Exception as error:
             # by its pattern: the path itself may be a link that lets somebody in
-            log.exception("%s %s", scope["method"], getattr(scope.get("route"), "path", "an unknown page"))
+            page = getattr(scope.get("route"), "path", "an unknown page")
+            if (line := in_one_line(error)) is not None:
+                log.error("%s %s: %s", scope["method"], page, line)
+            else:
+                log.error("%s %s\n%s", scope["method"], page, without_values(error))
             if begun:
-                raise
+                # ends the connection; the server logs what is raised, and must not log what was raised first
+                raise RuntimeError("an answer broke off") from None
             await self.refusal(FAILED)(scope, receive, with_headers)
 
     def _add(self, headers: MutableHeaders) -> None:

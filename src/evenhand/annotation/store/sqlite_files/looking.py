@@ -56,6 +56,10 @@ def look(file: Path, where: str, *, new: bool = False) -> None:
         if (plain := cannot_be_used(error, file)) is not None:
             raise plain from error
         raise DataError(f"{where} is no database that can be read: {error}.", OWN) from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{where} is damaged: its tables have no readable names.", "Go back to a backup."
+        ) from error
 
 
 def _quietly(file: Path, *, ours: bool) -> sqlite3.Connection:

@@ -25,6 +25,8 @@ def is_about_the_disk(error: sqlite3.Error) -> bool:
 def cannot_be_used(error: sqlite3.Error, file: Path) -> EvenhandError | None:
     """What to say of a file that SQLite cannot use as it is; None for errors of other kinds."""
     code = code_of(error)
+    if str(error).startswith("Could not decode"):  # and then the text
+        return DataError(f"{file} is damaged: it holds bytes for a text.", "Go back to a backup.")
     if code == sqlite3.SQLITE_FULL or (code in OF_THE_DISK and _is_full(file)):
         return WriteError(
             f"{file} cannot be written: the disk that it is on is full.", f"Make room there. {INTACT}"

@@ -1,0 +1,33 @@
+"""What goes into the server's log of something that failed: where and of which kind, nothing that people wrote."""
+
+from collections.abc import Iterator
+from traceback import extract_tb
+
+from evenhand.schema import WriteError
+
+FRAMES = 30
+
+
+def in_one_line(error: BaseException) -> str | None:
+    """What has to be mended on this machine, such as a full disk; None for errors that need their place told."""
+    return " ".join(error.message.split()) if isinstance(error, WriteError) else None
+
+
+def without_values(error: BaseException) -> str:
+    """A traceback without what errors say, since they repeat values: files, lines and kinds, what was first on top."""
+    return "\n".join(line for one in _chain(error) for line in _told(one))
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in chain:
+        chain.append(following)
+        following = following.__cause__ or (None if following.__suppress_context__ else following.__context__)
+    return chain[::-1]
+
+
+def _told(error: BaseException) -> Iterator[str]:
+    for frame in extract_tb(error.__traceback__)[-FRAMES:]:
+        yield f"  {frame.filename}, line {frame.lineno}, in {frame.name}"
+    yield f"{type(error).__module__}.{type(error).__qualname__}"
