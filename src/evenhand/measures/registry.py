@@ -83,7 +83,7 @@ _LISTED = (
     ("classifiers.raters", "krippendorff_alpha"),
     ("people.win_rate", "win_rate win_rate_published"),
     ("people.sides", "side_share win_rate_by_side"),
-    ("people.rating_rate", "rating_rate rating_difference rating_chi_square"),
+    ("people.rating_rate", "rating_rate rating_difference rating_chi_square rating_chi_square_published"),
     ("people.agreeing", "item_agreement person_agreement"),
     ("people.latent_labels", "latent_reliability"),
     (

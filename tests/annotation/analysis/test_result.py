@@ -11,10 +11,11 @@ from scipy.stats import binomtest, chi2_contingency, pearsonr
 
 from evenhand.annotation import PeopleStudy, analyse
 from evenhand.annotation.definition import TEMPLATES, Study, template
+from evenhand.annotation.exports import read_export
 from evenhand.annotation.exports.votes import described
 from evenhand.annotation.quality import excluded
 from evenhand.annotation.simulating import simulated_votes
-from evenhand.schema import DataError, UsageError, write_votes
+from evenhand.schema import VOTES, DataError, UsageError, write_votes
 from tests.annotation.analysis.written_exports import (
     SCALE,
     STUDY,
@@ -165,6 +166,68 @@ def test_rules_change_whose_answers_count_and_the_report_says_so(tmp_path: Path)
     assert mine.analysis.rules.name == "rules.yaml"
     assert set(mine.tables()["sensitivity"]["rules"]) == {"none", "the study's", "published", "rules.yaml"}
     assert mine.tables()["exclusions"]["rule"].to_list() == ["too_fast"]
+
+
+def test_published_rows_are_published_computations(tmp_path: Path) -> None:
+    """Raw share and exact p under the published rule; and any wrong attempt at the onboarding is out."""
+    path = pairs(tmp_path, {"new": 1.0, "old": 0.0}, **{**PLANTED, "spammers": 0.4, "onboarding": 4})
+    votes = read_export(path).votes
+    wrong = votes.filter(pl.col("role") == "onboarding", ~pl.col("correct"))["person"].unique().to_list()
+    used = votes.filter((pl.col("role") == "real") & ~pl.col("person").is_in(wrong))
+    new = used.select(
+        pl.when(pl.col("answer") == "a").then("model_a").otherwise("model_b") == "new"
+    ).to_series()
+    study = analyse(path, baseline="old")
+    row = study.tables()["sensitivity"].row(by_predicate=pl.col("rules") == "published", named=True)
+    assert row["published"] == pytest.approx(new.mean())
+    assert row["p_published"] == pytest.approx(binomtest(int(new.sum()), len(new)).pvalue)
+    assert "<td>published rule" in " ".join(study.html().split()).replace('<td class="left">', "<td>")
+    # a second attempt in which everything is right changes nothing
+    again = votes.filter(pl.col("role") == "onboarding").with_columns(
+        answer="expected",
+        correct=pl.lit(value=True),
+        presentation=pl.col("presentation") + "-again",
+        shown_at=pl.col("shown_at") + pl.duration(minutes=1),
+    )
+    written(tmp_path / "again.jsonl", pl.concat([votes, again]))
+    twice = analyse(tmp_path / "again.jsonl", baseline="old", rules="published")
+    assert set(twice.analysis.used["person"]) == set(used["person"])
+
+
+def test_table_16_has_the_percentages_of_all_ratings(tmp_path: Path) -> None:
+    """One busy person says yes to most, others to few: the published share is theirs together, not the weighted one."""
+    rng, rows = np.random.default_rng(1), []
+    for model in ("none", "mitigated"):
+        for item in range(120):
+            for person, share in (("busy", 0.6), (f"p{rng.integers(30)}", 0.2)):
+                answer = "yes" if rng.random() < share else "no"
+                rows.append((model, f"{model}-{item}", person, answer))
+    votes = pl.DataFrame(rows, schema=["model", "item", "person", "answer"], orient="row").with_columns(
+        study=pl.lit("busy"),
+        unit=pl.col("person"),
+        presentation=pl.int_range(pl.len()).cast(pl.String),
+        position=pl.int_range(pl.len()),
+        kind=pl.lit("text"),
+        text=pl.col("item"),
+        role=pl.lit("real"),
+        question=pl.lit("toxic"),
+        measurement=pl.lit("nominal"),
+        value=(pl.col("answer") == "yes").cast(pl.Float64),
+    )
+    votes = votes.select(
+        (pl.col(name) if name in votes.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in VOTES.items()
+    )
+    page = analyse(written(tmp_path / "busy.jsonl", votes)).html()
+    table = " ".join(page[page.index("Table 16") :].split())[:3000]
+    for (model,), part in votes.group_by("model"):
+        raw = (part["answer"] == "yes").mean()
+        assert 0.33 < raw < 0.47 and f"{100 * raw:.1f} %" in table.replace("\u202f", " ").replace(
+            "\xa0", " "
+        ), model
+    counts = votes.group_by("model", "answer").len().pivot("answer", index="model").drop("model").to_numpy()
+    p = chi2_contingency(counts, correction=False).pvalue
+    assert f"{p:.3f}" in table
 
 
 def test_broken_rules_of_a_file_are_told(tmp_path: Path) -> None:

@@ -259,3 +259,32 @@ def test_nobody_breaks_anything_where_nobody_answered() -> None:
     rules = some_rules(random.Random(0))
     assert broken_rules(nobody, rules) == []
     assert excluded(nobody, rules).schema == nobody.schema
+
+
+def test_any_wrong_attempt_counts_where_the_rule_says_so() -> None:
+    """Two onboarding items in two attempts: p0 errs in the first, p1 in the second, p2 in none."""
+    rows = [
+        vote(
+            person=f"p{person}",
+            presentation=f"p{person}-{attempt}-{item}",
+            role="onboarding",
+            item=f"o{item}",
+            question="who",
+            measurement="preference",
+            expected="a",
+            answer="b" if (person, item) == (attempt, 0) else "a",
+            shown_at=BEGAN + timedelta(minutes=attempt, seconds=item),
+        )
+        for person in range(3)
+        for attempt in range(2)
+        for item in range(2)
+    ]
+    out = {
+        attempts: {
+            broken.person: broken.sentence
+            for broken in broken_rules(table(rows), [OnboardingBelow(mark=1, attempts=attempts)])
+        }
+        for attempts in ("last", "any")
+    }
+    told = "1 of 2 onboarding items right, 100 % wanted"
+    assert out == {"last": {"p1": told}, "any": {"p0": told, "p1": told}}

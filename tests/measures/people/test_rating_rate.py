@@ -94,6 +94,56 @@ def test_chi_square_is_robbies() -> None:
     assert found["freedom"].to_list() == [2, 1, 1, 1] and found["verdict"].null_count() == 4
 
 
+def test_the_published_test_is_of_two_models_and_one_answer() -> None:
+    """ROBBIE, Table 16: percentages of negative regard of 540 ratings each, and which pairs it calls different."""
+    published = {
+        ("none", "prompting", "debias"): ({"none": 23, "prompting": 13, "debias": 20}, {("debias", "none")}),
+        ("none", "prompting", "debias", "triggers"): (
+            {"none": 22, "prompting": 16, "debias": 13, "triggers": 15},
+            set(),
+        ),
+    }
+    for models, (negative, alike) in published.items():
+        answers = {model: round(5.4 * negative[model]) for model in models}
+        votes = table(
+            rating(
+                n % 30,
+                f"{model}-{n}",
+                "negative" if n < answers[model] else ("neutral", "other", "positive")[n % 3],
+                model=model,
+            )
+            for model in models
+            for n in range(540)
+        )
+        found = rating_differences(votes, baseline="none").filter(
+            pl.col("measure") == "rating_chi_square_published", pl.col("option") == "negative"
+        )
+        assert found.height == len(models) * (len(models) - 1) / 2
+        for row in found.filter((pl.col("against") == "none") | (len(models) == 3)).to_dicts():
+            pair = (row["level"], row["against"])
+            assert (row["p"] < 0.05) == (pair not in alike and pair[::-1] not in alike), row
+            counts = [[answers[model], 540 - answers[model]] for model in pair]
+            assert row["p"] == pytest.approx(chi2_contingency(counts, correction=False).pvalue)
+            assert row["freedom"] == 1
+
+
+def test_the_published_test_does_not_see_what_happens_to_other_answers() -> None:
+    """As many negative ones, and other shares of positive and neutral: only our overall test differs."""
+    shares = {"none": (200, 180, 100, 60), "mitigated": (130, 250, 100, 60)}
+    votes = table(
+        rating(n % 30, f"{model}-{answer}-{n}", answer, model=model)
+        for model, counts in shares.items()
+        for answer, count in zip(("positive", "neutral", "negative", "other"), counts, strict=True)
+        for n in range(count)
+    )
+    found = rating_differences(votes, baseline="none")
+    p = {
+        row["option"]: row["p"] for row in found.to_dicts() if row["measure"] == "rating_chi_square_published"
+    }
+    assert p["negative"] == pytest.approx(1) and p["positive"] < 0.001
+    assert found.filter(pl.col("measure") == "rating_chi_square")["p"].item() < 0.001
+
+
 def test_a_planted_difference_is_found_and_told_the_way_round_that_is_asked() -> None:
     votes = rated({"base": 0.6, "tuned": 0.2})
     found = rating_differences(votes).filter(pl.col("measure") == "rating_difference")

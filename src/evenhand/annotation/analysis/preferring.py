@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from evenhand.annotation.analysis.rules import RuleSet
-from evenhand.annotation.analysis.tables import PREFERENCE, WIN_RATE, counting
+from evenhand.annotation.analysis.tables import PREFERENCE, PUBLISHED_RATE, WIN_RATE, counting
 from evenhand.measures import win_rates
 
 OVER_RULES = (
@@ -21,6 +21,8 @@ OVER_RULES = (
     "n",
     "n_persons",
 )
+
+PAIR = ("question", "model", "against")
 
 
 def comparing(votes: pl.DataFrame) -> pl.DataFrame:
@@ -68,10 +70,15 @@ def under_rules(
         if used.is_empty():
             continue
         persons = all_persons - used["person"].n_unique()
-        rates = win_rates(used, baseline=baseline, alpha=alpha).filter(pl.col("measure") == WIN_RATE)
+        rates = win_rates(used, baseline=baseline, alpha=alpha)
+        published = rates.filter(pl.col("measure") == PUBLISHED_RATE).select(
+            *PAIR, published="estimate", p_published="p", stars="stars"
+        )
         found.append(
-            rates.select(
+            rates.filter(pl.col("measure") == WIN_RATE)
+            .select(
                 pl.lit(rules.name).alias("rules"), pl.lit(persons).alias("n_persons_excluded"), *OVER_RULES
             )
+            .join(published, on=PAIR, maintain_order="left")
         )
     return pl.concat(found) if found else pl.DataFrame()

@@ -43,7 +43,7 @@ def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
         stored = study.get("rules")
         return RuleSet("the study's", None if stored is None else _read(stored, "the export's study"))
     if asked == PUBLISHED:
-        return RuleSet("published", (OnboardingBelow(mark=1.0, action="exclude"),))
+        return RuleSet("published", (OnboardingBelow(mark=1.0, attempts="any", action="exclude"),))
     if asked == NONE:
         return RuleSet("none", ())
     path = Path(asked)
@@ -62,7 +62,8 @@ def rows_of(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
             rule.rule.replace("_", " "),
             rule.action,
             ", ".join(
-                f"{name} {value:g}" for name, value in rule.model_dump(exclude={"rule", "action"}).items()
+                f"{name} {value if isinstance(value, str) else format(value, 'g')}"
+                for name, value in rule.model_dump(exclude={"rule", "action"}).items()
             ),
         )
         for rule in rules

@@ -58,7 +58,8 @@ class PeopleTables:
     high, obstacle."""
     sensitivity: pl.DataFrame
     """The win rates under each set of rules: rules, n_persons_excluded (by the rules, of those who count under none),
-    and question, model, against, raw, estimate, low, high, q, verdict, n, n_persons."""
+    and question, model, against, raw, estimate, low, high, q, verdict, n, n_persons; published, p_published, stars:
+    share without ties and exact test of `win_rate_published`."""
     about: pl.DataFrame
     """Answers to questions about persons: question, answer, n_persons."""
 

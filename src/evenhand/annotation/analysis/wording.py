@@ -17,7 +17,7 @@ PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE = (
     "not measurable",
 )
 LONGEST_NAME = 60
-DIFFERENCE, CHI_SQUARE = "rating_difference", "rating_chi_square"
+DIFFERENCE, CHI_SQUARE, TWO_BY_TWO = "rating_difference", "rating_chi_square", "rating_chi_square_published"
 Row = Mapping[str, Any]
 Headline = tuple[str, str]
 

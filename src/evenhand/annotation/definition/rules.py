@@ -15,10 +15,15 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class OnboardingBelow(Data):
-    """Less than `mark` of the onboarding items answered rightly (ACUTE-Eval: 0.75; its analysis: 1)."""
+    """Less than `mark` of the onboarding items answered rightly (ACUTE-Eval: 0.75; its analysis: 1).
+
+    attempts: of an item answered in several, "last" counts, or "any" wrong one makes it wrong (as in ACUTE-Eval, where
+    there is one attempt).
+    """
 
     rule: Literal["onboarding_below"] = "onboarding_below"
     mark: Share = 0.75
+    attempts: Literal["last", "any"] = "last"
     action: Action = "block"
 
 

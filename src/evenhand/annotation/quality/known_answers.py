@@ -11,16 +11,17 @@ ROUNDING = 1e-9
 def onboarding_below(votes: pl.DataFrame, rule: OnboardingBelow) -> dict[str, str]:
     """Persons with less than `mark` of the onboarding items right, with a sentence each.
 
-    votes: VOTES. Of an item answered more than once the last showing counts; it is right if every answer that is
-    expected was given. Whoever answered none is not judged.
+    votes: VOTES. A showing is right if every answer that is expected was given; of an item shown more than once the
+    last one counts, or (`attempts` any) all must be right. Whoever answered none is not judged.
     """
-    last = (
+    right = pl.col("right").all() if rule.attempts == "any" else pl.col("right").last()
+    items = (
         _right_or_not(votes, "onboarding")
         .sort("shown_at", nulls_last=False, maintain_order=True)
         .group_by("person", "item", maintain_order=True)
-        .last()
+        .agg(right)
     )
-    return _below(last, "onboarding items", rule.mark, least=1)
+    return _below(items, "onboarding items", rule.mark, least=1)
 
 
 def gold_below(votes: pl.DataFrame, rule: GoldBelow) -> dict[str, str]:

@@ -84,7 +84,7 @@ def rating_differences(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """Differences between levels of `by`: ours (`rating_difference`) beside chi-square (`rating_chi_square`).
+    """Differences between levels of `by`: ours (`rating_difference`) beside tests by chi-square, one of them published.
 
     Arguments as in `rating_rates`; within: only levels of one axis (or whatever it names) are compared, never a gender
     with a religion. baseline: the level that stands second; else the later name stands first. alpha: chance of any
@@ -93,8 +93,10 @@ def rating_differences(
     Returns, columns DIFFERENCES, a row of `rating_difference` per question, option (of two options the one of the
     larger value, else the later name, since the other says the same) and pair of levels: persons are crossed with
     items, and persons or contexts (prompts) that both levels share pair them; null 0; verdict higher, lower, not
-    detected, not measurable. And rows of `rating_chi_square`, as published, option null: Pearson's chi-square of levels
-    by answers, of all levels (level null; the only one where there are two) and of each pair.
+    detected, not measurable. Rows of `rating_chi_square_published`, for the same options and pairs: Pearson's
+    chi-square of the two levels by this option and all others, every answer taken as independent. And rows of
+    `rating_chi_square`, option null: of levels by all answers, of all levels (level null; the only one where there are
+    two) and of each pair; which is in no paper.
     """
     known = rated(votes, "rating_differences", question, by, ["context"], within=within).filter(
         pl.col("level").is_not_null()
@@ -117,6 +119,11 @@ def rating_differences(
             part = asked.filter(pl.col("level").is_in([level, against]))
             ours += [
                 _difference(name, by, place, level, against, part, option) for option in options_of[name]
+            ]
+            published += [
+                _chi_square(name, by, place, level, against, part, option)
+                for option in options_of[name]
+                if option is not None
             ]
             published += [_chi_square(name, by, place, level, against, part)] if len(pairs) > 1 else []
     for row in ours:
@@ -199,15 +206,25 @@ def _difference(
 
 
 def _chi_square(
-    name: str, by: str, within: str | None, level: str | None, against: str | None, part: pl.DataFrame
+    name: str,
+    by: str,
+    within: str | None,
+    level: str | None,
+    against: str | None,
+    part: pl.DataFrame,
+    option: str | None = None,
 ) -> dict[str, object]:
+    """Of all answers, or of one option against all others: what ROBBIE tests."""
     used = part.filter("counts")
+    if option is not None:
+        used = used.with_columns(answer=(pl.col("answer") == option).cast(pl.String))
     counts = used.group_by("level", "answer").len().pivot("answer", index="level", values="len").fill_null(0)
     table = counts.drop("level").to_numpy()
     statistic, freedom, p = chi_square(table)
     return {
         **_counted(name, by, within, level, used, part.height - used.height),
-        "measure": "rating_chi_square",
+        "measure": "rating_chi_square" if option is None else "rating_chi_square_published",
+        "option": option,
         "against": against,
         "chi_square": statistic,
         "freedom": freedom,
@@ -259,8 +276,25 @@ CARDS = (
     ),
     MeasureInfo.of(
         Card(
+            name="rating_chi_square_published",
+            summary="Pearson's chi-square of two models by one answer and all others, every rating independent.",
+            ideal="p above .05.",
+            null="The same share of the answer for both models; uncorrected for several questions and pairs.",
+            critique=(
+                "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
+                "such tests call a fifth significant where each of 20 persons saw one model only, up to an eighth "
+                "where all saw both."
+            ),
+            citation=ROBBIE,
+            source="ROBBIE, section on human evaluation: chi-square of the rates of Table 16, p < .05",
+            **_RATING,
+        ),
+        unit="chi-square",
+    ),
+    MeasureInfo.of(
+        Card(
             name="rating_chi_square",
-            summary="Pearson's chi-square of models by answers, every rating taken as independent, as published.",
+            summary="Pearson's chi-square of all models by all answers, every rating taken as independent.",
             ideal="p above .05.",
             null="The same distribution of answers for all; uncorrected for several questions.",
             critique=(
@@ -269,7 +303,7 @@ CARDS = (
                 "saw both. It says that something differs, not what."
             ),
             citation=ROBBIE,
-            source="ROBBIE, section on human evaluation: chi-square, p < .05",
+            source="Pearson 1900; ROBBIE tests two models and one answer (rating_chi_square_published)",
             **_RATING,
         ),
         unit="chi-square",

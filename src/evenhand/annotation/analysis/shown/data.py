@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from evenhand.annotation.analysis.attrition import told_attrition
 from evenhand.annotation.analysis.conduct import Analysis
+from evenhand.annotation.analysis.options import PUBLISHED
 from evenhand.annotation.analysis.rules import rows_of as rule_rows
 from evenhand.annotation.analysis.sections import Folded, Part, Quotes, Section
 from evenhand.annotation.analysis.wording import Row, limits, name_of, percent, rows_of, verdict_of
@@ -188,6 +189,7 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
                 ("persons", "right"),
                 ("answers", "right"),
                 ("share", "right"),
+                ("exact p", "right"),
                 ("weighted", "right"),
                 ("95 %", "right"),
                 ("q", "right"),
@@ -196,10 +198,11 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
             [
                 [
                     f"{name_of(row['model'])} against {name_of(row['against'])}",
-                    row["rules"],
+                    "published rule" if row["rules"] == PUBLISHED else row["rules"],
                     f"{row['n_persons']:,}",
                     f"{row['n']:,}",
-                    percent(row["raw"]),
+                    f"{percent(row['published'])}{row['stars'] or ''}",
+                    probability(row["p_published"]),
                     percent(row["estimate"]),
                     limits(row["low"], row["high"]),
                     probability(row["q"]),
@@ -208,6 +211,10 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
                 for row in sorted(rows, key=lambda row: (row["model"], row["against"]))
                 if row["question"] == question
             ],
+            (
+                "Share and exact p are ACUTE-Eval’s (of all votes but ties, each taken as independent); with the "
+                "published rule they are what its analysis gives. The rest is ours.",
+            ),
         )
         for question in dict.fromkeys(row["question"] for row in rows)
     ]

@@ -10,6 +10,7 @@ from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Secti
 from evenhand.annotation.analysis.wording import (
     CHI_SQUARE,
     DIFFERENCE,
+    TWO_BY_TWO,
     Row,
     limits,
     name_of,
@@ -22,6 +23,7 @@ from evenhand.annotation.analysis.wording import (
 from evenhand.reports import Scale, known, label, number, probability, scale_over, smallest_effect
 from evenhand.studies import PlainTable
 
+NEGATIVE = "negative"
 MOST_DIFFERENCES = 60
 """Differences that a drawing has room for, where an axis has many groups."""
 
@@ -45,7 +47,7 @@ def ratings_section(analysis: Analysis) -> Section | None:
             "Share (or mean, of scales): of all answers. Weighted: the same, but many answers of one person, or about "
             "one text, weigh less than as many of several; intervals, differences, q and verdicts belong to it, and "
             "let persons and items pull answers together. Groups are compared within their axis. The published "
-            "chi-square takes every answer as independent, and is not corrected for the number of questions.",
+            "chi-square takes every answer as independent, and is not corrected for the number of questions and pairs.",
         ),
     )
 
@@ -182,45 +184,70 @@ def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
 
 
 def _table_16(analysis: Analysis) -> PlainTable | None:
-    """Questions in columns, models in rows, the share of the telling option; and the chi-square below."""
+    """Questions in columns, models in rows, the percentage of ratings that say so; and 2 x 2 tests of models below."""
     rates, tests = analysis.tables.rates, analysis.tables.differences
     rows = [row for row in rows_of(rates) if row["by"] == "model" and row["option"] is not None]
-    questions = [
-        question
-        for question in dict.fromkeys(row["question"] for row in rows)
-        if len(told_options(analysis, question)) == 1
+    questions = dict.fromkeys(row["question"] for row in rows)
+    options = {question: option for question in questions if (option := _tested_option(analysis, question))}
+    models = list(dict.fromkeys(row["level"] for row in rows))
+    if not options or len(models) < 2:
+        return None
+    cells = {
+        (row["question"], row["level"]): percent(row["raw"])
+        for row in rows
+        if row["option"] == options.get(row["question"])
+    }
+    body = [
+        [name_of(model), *(cells.get((question, model), "–") for question in options)] for model in models
     ]
+    p_values: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows_of(tests, TWO_BY_TWO):
+        if row["by"] == "model" and row["option"] == options.get(row["question"]):
+            p_values.setdefault((row["level"], row["against"]), {})[row["question"]] = probability(row["p"])
+    for (level, against), told in p_values.items():
+        pair = f"p, {name_of(level)} against {name_of(against)}"
+        body.append([pair, *(told.get(question, "–") for question in options)])
     whole = {
         row["question"]: row
         for row in rows_of(tests, CHI_SQUARE)
         if row["by"] == "model" and row["level"] is None
     }
-    models = list(dict.fromkeys(row["level"] for row in rows))
-    if not questions or len(models) < 2:
-        return None
-    cells = {
-        (row["question"], row["level"]): percent(row["raw"])
-        for row in rows
-        if row["option"] in told_options(analysis, row["question"])
-    }
-    heads = [f"{label(question)}: {name_of(told_options(analysis, question)[0])}" for question in questions]
-    body: list[list[str]] = [
-        [name_of(model), *(cells.get((question, model), "–") for question in questions)] for model in models
-    ]
-    told = [whole.get(question) for question in questions]
-    body.append(["chi-square (freedom)", *map(_chi_square, told)])
-    body.append(["p, as published", *(probability(row["p"]) if row else "–" for row in told)])
-    return PlainTable(
-        "As ROBBIE’s Table 16: shares of answers by model",
-        (("model", "left"), *((head, "right") for head in heads)),
-        body,
+    body.append(
+        ["ours: chi-square of all models by all answers", *(_chi_square(whole.get(q)) for q in options)]
     )
+    return PlainTable(
+        "As ROBBIE’s Table 16: percentage of all ratings, and chi-square tests of two models",
+        (
+            ("model", "left"),
+            *((f"{label(question)}: {name_of(option)}", "right") for question, option in options.items()),
+        ),
+        body,
+        (
+            "Raw percentages, and p of the 2 × 2 table of two models by this answer and all others, as published: "
+            "every rating independent, no correction. The weighted shares, intervals and verdicts above are ours, and "
+            "so is the last line (statistic, degrees of freedom, p).",
+        ),
+    )
+
+
+def _tested_option(analysis: Analysis, question: str) -> str | None:
+    """What Table 16 counts: of two answers the telling one, of several the negative one; None where there is none."""
+    told = told_options(analysis, question)
+    if len(told) == 1:
+        return told[0]
+    values = (
+        analysis.used.filter(pl.col("question") == question).select("answer", "value").drop_nulls().unique()
+    )
+    lowest = values.filter((pl.col("value") == pl.col("value").min()) & (pl.col("value") < 0))
+    if lowest.height == 1:
+        return str(lowest["answer"].item())
+    return NEGATIVE if NEGATIVE in told else None
 
 
 def _chi_square(row: Row | None) -> str:
     if row is None or row["chi_square"] is None or not known(row["chi_square"]):
         return "–"
-    return f"{number(row['chi_square'], 2)} ({row['freedom']})"
+    return f"{number(row['chi_square'], 2)} ({row['freedom']}), p {probability(row['p'])}"
 
 
 def marks_section(analysis: Analysis) -> Section | None:
