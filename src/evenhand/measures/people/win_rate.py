@@ -7,6 +7,7 @@ from evenhand.measures.info import MARTHA, MeasureInfo
 from evenhand.measures.people.selecting import (
     by_keys,
     decide,
+    levels_of,
     numbers,
     paired_votes,
     shared_by,
@@ -72,7 +73,15 @@ def counted(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, object]:
         "n_persons": persons,
         "n_items": items,
         "n_units": min(persons, items),
-        "obstacle": too_few(persons, items),
+        "obstacle": too_few(persons, items, **conversations(keys, used)),
+    }
+
+
+def conversations(keys: tuple[str, ...], used: pl.DataFrame) -> dict[str, int | None]:
+    """How many conversations of each of two models several items may share; keys: question, model, against."""
+    return {
+        f"conversation of {model}": levels_of(used, side)
+        for model, side in zip(keys[1:], ("mine", "theirs"), strict=True)
     }
 
 
