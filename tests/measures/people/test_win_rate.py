@@ -177,4 +177,4 @@ def test_a_vote_without_its_conversation_leaves_the_others_together() -> None:
         ours(win_rates(table(rows))),
         ours(win_rates(table([{**rows[0], "a": None, "b": None}, *rows[1:]]))),
     )
-    assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.05)
+    assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.1)
