@@ -265,3 +265,28 @@ def test_raw_is_the_share_of_all_answers_and_the_estimate_lets_busy_persons_weig
     row = rating_rates(votes).filter(pl.col("option") == "yes").row(0, named=True)
     assert row["raw"] == pytest.approx(40 / 60)
     assert row["estimate"] < 0.5
+
+
+@pytest.mark.parametrize(("prompts", "measurable"), [(1, False), (9, False), (10, True), (60, True)])
+def test_few_prompts_are_no_sample_of_prompts(prompts: int, measurable: bool) -> None:
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
+    votes = rated({"base": 0.3, "tuned": 0.7}).with_columns(context=pl.format("prompt-{}", number % prompts))
+    row = rating_differences(votes).row(0, named=True)
+    assert (row["verdict"] == "higher") == measurable and (row["obstacle"] is None) == measurable
+    assert rating_rates(votes)["low"].is_null().all() != measurable
+    if not measurable:
+        assert f"It rests on {prompts} prompt" in row["obstacle"]
+
+
+def test_a_text_without_its_prompt_leaves_the_others_together() -> None:
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
+    votes = rated({"base": 0.3, "tuned": 0.3}).with_columns(context=pl.format("prompt-{}", number % 12))
+    rng = np.random.default_rng(3)
+    pull = {f"prompt-{n}": float(each) for n, each in enumerate(rng.random(12))}
+    yes = pl.col("context").replace_strict(pull, return_dtype=pl.Float64) > pl.Series(
+        rng.random(votes.height)
+    )
+    votes = votes.with_columns(answer=pl.when(yes).then(pl.lit("yes")).otherwise(pl.lit("no")))
+    some = votes.with_columns(context=pl.when(pl.int_range(pl.len()) > 0).then("context"))
+    whole, less = (rating_rates(each, by=None).row(0, named=True) for each in (votes, some))
+    assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.05)

@@ -164,3 +164,29 @@ def test_raw_is_the_share_of_all_votes() -> None:
     assert ours["raw"] == pytest.approx(30.5 / 51)
     assert ours["estimate"] < ours["raw"]
     assert published["raw"] == published["estimate"] == pytest.approx(30 / 50)
+
+
+@pytest.mark.parametrize(
+    ("pool", "verdict"), [(1, "not measurable"), (9, "not measurable"), (10, "preferred")]
+)
+def test_few_conversations_of_a_model_are_no_sample_of_it(pool: int, verdict: str) -> None:
+    rows = [pair(n % 40, n // 4, "b" if n % 5 else "a", a=f"base-{n // 4 % pool}") for n in range(400)]
+    row = ours(win_rates(table(rows)))
+    assert row["verdict"] == verdict
+    if pool < 10:
+        what = f"{pool} conversation{'s' if pool > 1 else ''} of base"
+        assert str(row["obstacle"]) == f"It rests on {what}; at least 10 of each are needed."
+
+
+def test_a_vote_without_its_conversation_leaves_the_others_together() -> None:
+    study = PairedVotes(60, per_item=1, share=0.5, pool=12, conversation_sd=2.0, side=0)
+    votes, ways, _ = study.draw(np.random.default_rng(4))
+    rows = [
+        pair(person, item, "b" if vote else "a", b=f"t{mine}", a=f"b{theirs}")
+        for vote, person, item, mine, theirs in zip(votes, *ways, strict=True)
+    ]
+    whole, less = (
+        ours(win_rates(table(rows))),
+        ours(win_rates(table([{**rows[0], "a": None, "b": None}, *rows[1:]]))),
+    )
+    assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.1)

@@ -6,7 +6,14 @@ from scipy.stats import norm, t, ttest_rel
 
 from evenhand.schema import UsageError
 from evenhand.stats import cluster_t, wilson_interval
-from evenhand.stats.votes import binomial_p, crossed_difference, crossed_mean, crossed_share, crossed_slope
+from evenhand.stats.votes import (
+    binomial_p,
+    crossed_balanced,
+    crossed_difference,
+    crossed_mean,
+    crossed_share,
+    crossed_slope,
+)
 from evenhand.studies.calibration.simulators.crossed import intercept, mean_rate
 from evenhand.studies.calibration.simulators.people import PairedVotes
 
@@ -230,3 +237,45 @@ def test_the_smallest_difference_is_found_four_times_in_five() -> None:
     assert np.mean([crossed_share(*planted.draw(rng)[:2]).p <= 0.05 for _ in range(300)]) == pytest.approx(
         0.8, abs=0.07
     )
+
+
+def test_no_smallest_share_is_told_where_none_would_be_found() -> None:
+    person, item = np.repeat(np.arange(12), 10), np.tile(np.arange(60), 2)
+    votes = np.repeat(np.tile([1.0, 0.0], 6), 10)
+    found = crossed_share(votes, [person, item])
+    assert (
+        found.p == pytest.approx(1) and 0.4 < found.detectable() < 0.5 and np.isnan(found.detectable(0.001))
+    )
+
+
+@pytest.mark.parametrize(("share", "persons"), [(0.02, 40), (0.04, 20), (0.3, 20)])
+def test_the_smallest_difference_of_rare_ratings_is_found_about_four_times_in_five(
+    share: float, persons: int
+) -> None:
+    rng = np.random.default_rng(9)
+
+    def rated(rise: float) -> tuple[float, float]:
+        person = np.repeat(np.arange(persons), 20)
+        item = np.concatenate([rng.permutation(80) for _ in range(persons // 4)])
+        first = item % 2 == 0
+        centre = np.where(first, intercept(share + rise, 1.1), intercept(share, 1.1))
+        drawn = centre + rng.normal(0, 1, persons)[person] + rng.normal(0, 0.46, 80)[item]
+        votes = (rng.random(len(person)) < 1 / (1 + np.exp(-drawn))).astype(float)
+        found = crossed_difference(votes, first, [person, item], shares=True)
+        return found.p, found.detectable()
+
+    told = np.array([rated(0.0) for _ in range(60)])
+    small = float(np.median(told[told[:, 0] > 0.05, 1]))
+    assert 0.68 <= np.mean([rated(small)[0] <= 0.05 for _ in range(120)]) <= 0.92
+
+
+def test_two_parts_weigh_a_half_each_with_the_error_of_both() -> None:
+    votes = np.concatenate([np.repeat([1.0, 0.0], [130, 50]), np.repeat([1.0, 0.0], [8, 12])])
+    first = np.arange(200) < 180
+    found = crossed_balanced(votes, first, alone(200))
+    shares, sizes = np.array([130 / 180, 8 / 20]), np.array([180, 20])
+    assert found.estimate == pytest.approx(shares.mean())
+    pooled = (sizes * shares * (1 - shares)).sum() / 198
+    assert found.standard_error == pytest.approx(np.sqrt((pooled / sizes).sum()) / 2, rel=0.02)
+    assert np.isnan(crossed_balanced(votes, np.ones(200, dtype=bool), alone(200)).low)
+    assert np.isnan(crossed_balanced(first.astype(float), first, alone(200)).p)

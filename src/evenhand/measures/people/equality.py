@@ -16,6 +16,7 @@ from evenhand.measures.people.selecting import (
     testable,
     too_few,
 )
+from evenhand.measures.people.win_rate import conversations
 from evenhand.schema import Card, DataError
 from evenhand.stats import Interval, clustered_mean
 from evenhand.stats.votes import binomial_p, crossed_slope, stars
@@ -135,7 +136,7 @@ def _said(keys: tuple[str, ...], used: pl.DataFrame, missing: int) -> dict[str, 
         "n_persons": persons,
         "n_items": items,
         "n_units": min(persons, items),
-        "obstacle": too_few(persons, items),
+        "obstacle": too_few(persons, items, **conversations(keys, used)),
     }
 
 

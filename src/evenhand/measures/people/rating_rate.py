@@ -7,7 +7,16 @@ import polars as pl
 
 from evenhand.measures.columns import typed
 from evenhand.measures.info import ROBBIE, MeasureInfo
-from evenhand.measures.people.selecting import by_keys, decide, numbers, rated, shared_by, testable, too_few
+from evenhand.measures.people.selecting import (
+    by_keys,
+    decide,
+    levels_of,
+    numbers,
+    rated,
+    shared_by,
+    testable,
+    too_few,
+)
 from evenhand.schema import Card, DataError
 from evenhand.stats.votes import chi_square, crossed_difference, crossed_mean, crossed_share
 
@@ -26,7 +35,7 @@ DIFFERENCES = (
     | typed(pl.String, "verdict obstacle")
 )
 """Columns of `rating_differences`; chi_square and freedom are null in our rows."""
-WAYS = ("person", "item", "context")
+WAYS = ("person", "item", "context", "conversation")
 """What ratings share; a context (prompt) of several items pairs what models made of it."""
 
 
@@ -169,8 +178,16 @@ def _counted(
         "n_missing": missing,
         "n_persons": persons,
         "n_items": items,
-        "obstacle": too_few(persons, items),
+        "obstacle": too_few(persons, items, **_prompts([used])),
     }
+
+
+def _prompts(parts: list[pl.DataFrame]) -> dict[str, int | None]:
+    """How many prompts, and conversations, that items share there are in the part with the fewest."""
+    prompts = [levels_of(part, "context", absent_are_own=True) for part in parts]
+    conversations = [levels_of(part, "conversation") for part in parts]
+    counted = (("prompt", prompts), ("conversation", conversations))
+    return {what: min((n for n in found if n is not None), default=None) for what, found in counted}
 
 
 def _difference(
@@ -200,7 +217,7 @@ def _difference(
         "null": 0.0,
         "p": found.p,
         "n_units": min(fewest),
-        "obstacle": too_few(*fewest),
+        "obstacle": too_few(*fewest, **_prompts(sides)),
         "found": found,
     }
 

@@ -128,15 +128,35 @@ def _told(rows: pl.DataFrame, measure: str, key: str | None) -> pl.Series:
 
 def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
     """Codes of the columns that relate votes: the first two always, others where several items share a value."""
-    ways = [codes_of(frame, name) for name in names[:2]]
-    items = frame[names[1]].n_unique()
-    told = [name for name in names[2:] if name in frame.columns and frame[name].null_count() == 0]
-    return ways + [codes_of(frame, name) for name in told if 1 < frame[name].n_unique() < items]
+    spanning = [name for name in names[2:] if _spans_items(frame, name, names[1])]
+    return [codes_of(frame, name) for name in (*names[:2], *spanning)]
 
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:
-    """A whole number from 0 for each row, equal where the column is."""
-    return np.asarray(frame[name].rank("dense").to_numpy().astype(np.int64) - 1)
+    """A whole number from 0 for each row, equal where the column is; a row where it is null shares it with no other."""
+    codes = frame[name].rank("dense").cast(pl.Int64)
+    own = pl.int_range(codes.len(), eager=True) + int(codes.max() or 0) + 1  # type: ignore[call-overload]
+    return np.asarray(codes.zip_with(codes.is_not_null(), own).to_numpy())
+
+
+def levels_of(
+    frame: pl.DataFrame, name: str, item: str = "item", *, absent_are_own: bool = False
+) -> int | None:
+    """How many values a column has that several items may share; None where no two items share one.
+
+    absent_are_own: whether an item that has none is one by itself (a text without a prompt), or nothing is known of it.
+    """
+    if not _spans_items(frame, name, item):
+        return None
+    named = frame.drop_nulls(name)
+    without = frame[item].n_unique() - named[item].n_unique() if absent_are_own else 0
+    return int(named[name].n_unique()) + without
+
+
+def _spans_items(frame: pl.DataFrame, name: str, item: str) -> bool:
+    if name not in frame.columns:
+        return False
+    return bool((frame.drop_nulls(name).group_by(name).agg(pl.col(item).n_unique())[item] > 1).any())
 
 
 def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
@@ -147,16 +167,26 @@ def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[st
         yield tuple(found), part
 
 
-def too_few(persons: int, items: int) -> str | None:
-    """Why so many persons and items tell nothing of persons and items like these, or None."""
+def too_few(persons: int, items: int, **shared: int | None) -> str | None:
+    """Why so many persons and items (and what items share) tell nothing of others like these, or None.
+
+    shared: what several items share, by its name in the singular ("prompt", "conversation of base"); None: nothing.
+    """
+    counts: dict[str, int | None] = {"person": persons, "item": items, **shared}
     short = [
-        f"{number} {what}{'' if number == 1 else 's'}"
-        for number, what in ((persons, "person"), (items, "item"))
-        if number < LEAST_LEVELS
+        f"{number} {what if number == 1 else _plural(what)}"
+        for what, number in counts.items()
+        if number is not None and number < LEAST_LEVELS
     ]
     if not short:
         return None
-    return f"It rests on {' and '.join(short)}; at least {LEAST_LEVELS} of each are needed."
+    told = f"{', '.join(short[:-1])} and {short[-1]}" if len(short) > 1 else short[0]
+    return f"It rests on {told}; at least {LEAST_LEVELS} of each are needed."
+
+
+def _plural(what: str) -> str:
+    noun, *rest = what.split(" ", 1)
+    return " ".join((f"{noun}s", *rest))
 
 
 def adjusted(rows: list[dict[str, object]]) -> list[float | None]:

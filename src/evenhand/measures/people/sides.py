@@ -13,9 +13,9 @@ from evenhand.measures.people.selecting import (
     testable,
     too_few,
 )
-from evenhand.measures.people.win_rate import ACUTE_EVAL, PREFERRED, counted
+from evenhand.measures.people.win_rate import ACUTE_EVAL, PREFERRED, counted, inseparable, sides_of, weighed
 from evenhand.schema import Card
-from evenhand.stats.votes import binomial_p, crossed_difference, crossed_mean, crossed_share
+from evenhand.stats.votes import crossed_share
 
 SIDES = (
     typed(pl.String, "measure question model against")
@@ -72,23 +72,15 @@ def _side(question: str, part: pl.DataFrame) -> dict[str, object]:
 
 def _balanced(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, object]:
     used = part.drop_nulls("value")
-    said = counted(keys, part)
-    on_left, y = used["on_left"].to_numpy(), numbers(used)
-    left = int(on_left.sum())
-    ways = shared_by(used, ["person", "item", "mine", "theirs"])
     row = {
-        **said,
+        **counted(keys, part),
+        **sides_of(used),
         "measure": "win_rate_by_side",
-        "raw": float(y.mean()) if len(y) else None,
-        "left_share": left / len(y) if len(y) else None,
-        "balance_p": binomial_p(left, len(y)),
+        "raw": float(numbers(used).mean()) if used.height else None,
     }
-    if not 0 < left < len(y):
-        return row | {
-            "obstacle": "The model stood on one side alone, so side and preference cannot be told apart."
-        }
-    effect = crossed_difference(y, on_left, ways, shares=bool(((y == 0) | (y == 1)).all())).estimate
-    found = crossed_mean(y - effect * (on_left - 0.5), ways, null=0.5)
+    if obstacle := inseparable(used):
+        return row | {"obstacle": obstacle}
+    found = weighed(used, by_side=used["value"].n_unique() > 1)
     return row | {
         "estimate": found.estimate,
         "low": found.low,
@@ -131,11 +123,12 @@ CARDS = (
             direction="Neither side is the harmful one.",
             null="0.5; persons, items and conversations drawn at random.",
             critique=(
-                "Assumes that the side adds the same to both models. Where sides are balanced it is the win rate; it "
-                "cannot mend a study in which a model always stood on the same side."
+                "Assumes that the side adds the same to both models. Where sides are balanced it is the win rate, and "
+                "where they are not win_rate takes it; it cannot mend a study in which a model always stood on one "
+                "side."
             ),
             citation=ACUTE_EVAL,
-            source="Mean of two strata; error as win_rate, that of the side's effect left out",
+            source="Mean of two strata; error by the votes' covariances, as win_rate",
         ),
         unit="share",
         ideal=0.5,

@@ -7,6 +7,7 @@ from evenhand.measures.info import MARTHA, MeasureInfo
 from evenhand.measures.people.selecting import (
     by_keys,
     decide,
+    levels_of,
     numbers,
     paired_votes,
     shared_by,
@@ -14,16 +15,31 @@ from evenhand.measures.people.selecting import (
     too_few,
 )
 from evenhand.schema import Card
-from evenhand.stats.votes import binomial_p, crossed_share, published_agreement, stars
+from evenhand.stats.votes import (
+    CrossedEstimate,
+    binomial_p,
+    crossed_balanced,
+    crossed_share,
+    published_agreement,
+    stars,
+)
 
 WIN_RATES = (
     typed(pl.String, "measure question model against")
     | typed(pl.Float64, "raw estimate low high null p q minimum_detectable tie_share agreement")
     | typed(pl.Int64, "n n_missing n_ties n_persons n_items n_units")
-    | typed(pl.Float64, "design_effect person_icc item_icc")
-    | typed(pl.String, "stars verdict obstacle")
+    | typed(pl.Float64, "design_effect person_icc item_icc left_share balance_p")
+    | typed(pl.String, "weighing stars verdict obstacle")
 )
-"""Columns of `win_rates`: shares between 0 and 1; verdict: preferred, not preferred, not detected, not measurable."""
+"""Columns of `win_rates`: shares between 0 and 1; verdict: preferred, not preferred, not detected, not measurable.
+
+weighing: what weighs the same in the estimate: votes, or sides where these were uneven."""
+VOTES, SIDES = "votes", "sides"
+UNEVEN = 0.05
+"""p of sides drawn evenly, at which both sides weigh the same instead of all votes.
+
+Where people often left pairs undone with one model on the left, and the left draws, all votes called a preference found
+in 6 to 59 % of studies without one, those with this rule in 4 to 6 %; at .01 it were up to 10 %."""
 PREFERRED = ("preferred", "not preferred")
 
 
@@ -39,8 +55,10 @@ def win_rates(
     Returns two rows per question and pair, columns WIN_RATES. `win_rate`: ties count half, persons, items and
     conversations that stand in several items are drawn at random, limits and p as `crossed_share` gives them; p and q
     of 0.5; verdict preferred (the model is), not preferred (the other is), not detected, not measurable (an obstacle
-    says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs. raw
-    is the share of all votes; estimate is the same with many votes of one person or item weighing less.
+    says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs
+    (null: none would be). raw is the share of all votes; estimate is the same with many votes of one person or item
+    weighing less. Where the model did not stand left as often as right (balance_p below UNEVEN), the estimate is the
+    mean of its shares on the left and on the right (`crossed_balanced`), and `weighing` says "sides".
     `win_rate_published`: ties left out, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval; it has no
     interval and no verdict. Raises DataError for absent columns, an unknown question, answers that are none.
 
@@ -73,19 +91,33 @@ def counted(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, object]:
         "n_persons": persons,
         "n_items": items,
         "n_units": min(persons, items),
-        "obstacle": too_few(persons, items),
+        "obstacle": too_few(persons, items, **conversations(keys, used)),
+    }
+
+
+def conversations(keys: tuple[str, ...], used: pl.DataFrame) -> dict[str, int | None]:
+    """How many conversations of each of two models several items may share; keys: question, model, against."""
+    return {
+        f"conversation of {model}": levels_of(used, side)
+        for model, side in zip(keys[1:], ("mine", "theirs"), strict=True)
     }
 
 
 def _row(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, object]:
     used = part.drop_nulls("value")
-    ways = shared_by(used, ["person", "item", "mine", "theirs"])
-    found = crossed_share(numbers(used), ways)
+    said, sides = counted(keys, part), sides_of(used)
+    p = sides["balance_p"]
+    uneven = p is not None and p < UNEVEN
+    found = weighed(used, by_side=uneven and used["value"].n_unique() > 1)
+    if uneven and said["obstacle"] is None:
+        said["obstacle"] = inseparable(used)
     ties = int((used["value"] == 0.5).sum())
     return {
-        **counted(keys, part),
+        **said,
+        **sides,
         "measure": "win_rate",
         "raw": float(used["value"].mean()) if used.height else None,  # type: ignore[arg-type]  # a number, of floats
+        "weighing": SIDES if uneven else VOTES,
         "estimate": found.estimate,
         "low": found.low,
         "high": found.high,
@@ -97,6 +129,35 @@ def _row(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, o
         "person_icc": found.correlations[0],
         "item_icc": sum(found.correlations[1:]),
     }
+
+
+def weighed(used: pl.DataFrame, *, by_side: bool) -> CrossedEstimate:
+    """The share of votes for the model, or the mean of its shares on the left and on the right."""
+    ways = shared_by(used, ["person", "item", "mine", "theirs"])
+    if not by_side:
+        return crossed_share(numbers(used), ways)
+    told = used["on_left"].is_not_null().to_numpy()
+    left = used["on_left"].fill_null(False).to_numpy()
+    return crossed_balanced(numbers(used)[told], left[told], [way[told] for way in ways])
+
+
+def sides_of(used: pl.DataFrame) -> dict[str, float | None]:
+    """How often the model stood on the left, of the votes that say so, and the p of an even draw."""
+    left, known = int(used["on_left"].sum()), used["on_left"].count()
+    if not known:
+        return {"left_share": None, "balance_p": None}
+    return {"left_share": left / known, "balance_p": binomial_p(left, known)}
+
+
+def inseparable(used: pl.DataFrame) -> str | None:
+    """Why the side and the preference cannot be told apart, or None."""
+    said = used.drop_nulls("on_left")
+    if said["on_left"].n_unique() < 2:
+        return "The model stood on one side alone, so side and preference cannot be told apart."
+    within = said.group_by("on_left").agg(pl.col("value").n_unique())["value"]
+    if within.max() == 1 and said["value"].n_unique() > 1:
+        return "All votes are for one side, so nothing is known of the models."
+    return None
 
 
 def _published_row(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, object]:

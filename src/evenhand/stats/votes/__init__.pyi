@@ -1,6 +1,5 @@
 from .crossed import (
-    LEAST_LEVELS as LEAST_LEVELS,
-    CrossedEstimate as CrossedEstimate,
+    crossed_balanced as crossed_balanced,
     crossed_difference as crossed_difference,
     crossed_mean as crossed_mean,
     crossed_share as crossed_share,
@@ -24,3 +23,4 @@ from .reliability import (
     group_reliability as group_reliability,
     sums_of_items as sums_of_items,
 )
+from .told import LEAST_LEVELS as LEAST_LEVELS, CrossedEstimate as CrossedEstimate

@@ -7,17 +7,14 @@ differ. Taking votes as independent covers 32 to 98 %. At 20 persons and a logit
 of mixed logistic models reject 8 % (Laplace) and 15 % (variational) where nothing differs.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import stdtr, stdtrit
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
-from evenhand.stats.power import POWER
 from evenhand.stats.votes.relatedness import (
     Contrast,
     Ways,
@@ -27,40 +24,19 @@ from evenhand.stats.votes.relatedness import (
     whole_clusters,
     working_weights,
 )
+from evenhand.stats.votes.told import (
+    CrossedEstimate,
+    TwoShares,
+    by_t,
+    combined,
+    p_of_limits,
+    reach_of,
+    two_sided,
+    unknown,
+    wilson,
+)
 
-LEAST_LEVELS = 10
-"""Persons, and items, below which nothing is said of persons and items like these: limits are a quarter and more wide.
-
-With 5 items that differ by 1.5 logits limits of 95 % cover 90 % of studies, with 10 to 30 of them 92 to 95 %."""
 _STEPS = 4
-_LARGEST_T = 1e6
-
-
-@dataclass(frozen=True)
-class CrossedEstimate:
-    """An estimate with 95 % limits and the p of its null; NaN limits and p where there are no two persons or items."""
-
-    estimate: float
-    low: float
-    high: float
-    p: float
-    null: float
-    standard_error: float
-    freedom: float
-    correlations: tuple[float, ...]
-    """Share of a vote's variance that each way of being related has."""
-    n: int
-    design_effect: float
-    """How many times as many votes this needs as independent votes would."""
-    bounds: tuple[float, float] = (-np.inf, np.inf)
-
-    def detectable(self, level: float = 0.05) -> float:
-        """The smallest distance from the null that a test at this level finds four times in five."""
-        if not self.freedom >= 1:
-            return float("nan")
-        reach = float(stdtrit(self.freedom, 1 - level / 2))
-        certainty = float(stdtrit(self.freedom, POWER))
-        return min((reach + certainty) * self.standard_error, self.bounds[1] - self.null)
 
 
 def crossed_share(
@@ -87,17 +63,17 @@ def crossed_share(
     if not 0 < null < 1:
         raise UsageError(f"null is {null}; a share that may differ in both directions lies between 0 and 1.")
     if _too_few(related):
-        return _unknown(float(y.mean()) if len(y) else float("nan"), null, related)
+        return unknown(float(y.mean()) if len(y) else float("nan"), null, related)
     part = _part(y, related)
-    reach = _reach(part.error, level)
-    low, high = _wilson(part.mean, part.error.share * part.peaked, reach)
+    reach = reach_of(part.error, level)
+    low, high = wilson(part.mean, part.error.share * part.peaked, reach)
     spread = part.error.share * part.peaked * null * (1 - null)
     t = abs(part.mean - null) / spread**0.5
     return CrossedEstimate(
         part.mean,
         low,
         high,
-        _two_sided(t, part.error.freedom),
+        two_sided(t, part.error.freedom),
         null,
         spread**0.5,
         part.error.freedom,
@@ -119,9 +95,9 @@ def crossed_mean(
     """
     y, related = _checked(values, ways)
     if _too_few(related):
-        return _unknown(float(y.mean()) if len(y) else float("nan"), null, related)
+        return unknown(float(y.mean()) if len(y) else float("nan"), null, related)
     part = _part(y, related)
-    return _by_t(part.mean, null, part.variance * part.error.share, part.error, part.shares, len(y), level)
+    return by_t(part.mean, null, part.variance * part.error.share, part.error, part.shares, len(y), level)
 
 
 def crossed_difference(
@@ -152,7 +128,7 @@ def crossed_difference(
     parts = [_subset(related, one), _subset(related, ~one)]
     if min(part.n for part in parts) == 0 or any(_too_few(part) for part in parts):
         gap = float(y[one].mean() - y[~one].mean()) if one.any() and not one.all() else float("nan")
-        return _unknown(gap, 0.0, related)
+        return unknown(gap, 0.0, related)
     fitted = [_part(y[one], parts[0]), _part(y[~one], parts[1])]
     scales = [max(part.variance, 0.0) ** 0.5 for part in fitted]
     residuals, weights = np.zeros(len(y)), np.zeros(len(y))
@@ -175,23 +151,23 @@ def crossed_difference(
     gap = fitted[0].mean - fitted[1].mean
     size = len(y)
     if not shares:
-        return _by_t(gap, 0.0, together.share, together, found, size, level)
+        return by_t(gap, 0.0, together.share, together, found, size, level)
     apart = [part.variance * each.share for part, each in zip(fitted, alone, strict=True)]
     product = (apart[0] * apart[1]) ** 0.5
     paired = float(np.clip((sum(apart) - together.share) / (2 * product), -1, 1)) if product > 0 else 0.0
 
     def limits(reach: float) -> tuple[float, float]:
         (l1, u1), (l2, u2) = (
-            _wilson(part.mean, each.share * part.peaked, reach)
+            wilson(part.mean, each.share * part.peaked, reach)
             for part, each in zip(fitted, alone, strict=True)
         )
         m1, m2 = fitted[0].mean, fitted[1].mean
         return (
-            gap - _combined(m1 - l1, u2 - m2, paired),
-            gap + _combined(u1 - m1, m2 - l2, paired),
+            gap - combined(m1 - l1, u2 - m2, paired),
+            gap + combined(u1 - m1, m2 - l2, paired),
         )
 
-    low, high = limits(_reach(together, level))
+    low, high = limits(reach_of(together, level))
     # parts without a single one, or without a zero, have errors, too
     hits = [float(y[chosen].sum()) + 1 for chosen in (one, ~one)]
     rates = [hit / (part.n + 2) for hit, part in zip(hits, parts, strict=True)]
@@ -202,7 +178,7 @@ def crossed_difference(
         gap,
         max(low, -1.0),
         min(high, 1.0),
-        _p_of_limits(limits, gap, together.freedom),
+        p_of_limits(limits, gap, together.freedom),
         0.0,
         spread**0.5,
         together.freedom,
@@ -210,7 +186,16 @@ def crossed_difference(
         size,
         spread / independent,
         (-1.0, 1.0),
+        TwoShares(
+            _base(y, related), alone[0].share * fitted[0].peaked, alone[1].share * fitted[1].peaked, paired
+        ),
     )
+
+
+def _base(y: Floats, related: Ways) -> float:
+    """The share of both parts, were they alike; not 0 or 1 where none, or all, are."""
+    told = 1 / contrast(related, working_weights(related), np.zeros(len(related.codes))).share
+    return float((working_weights(related) @ y * told + 1) / (told + 2))
 
 
 def crossed_slope(
@@ -236,7 +221,7 @@ def crossed_slope(
     centred = x - float((weights * x).sum())
     mass = float((weights * centred**2).sum())
     if _too_few(related) or not mass > 1e-12:
-        return _unknown(float("nan"), 0.0, related)
+        return unknown(float("nan"), 0.0, related)
     slope = float((weights * centred * y).sum()) / mass
     residuals = y - float((weights * y).sum()) - slope * centred
     pulls = weights * centred / mass
@@ -248,7 +233,53 @@ def crossed_slope(
         variance = float((weights * residuals**2).sum()) / (1 - taken)
         found = correlations(related, residuals, variance)
     error = contrast(related, pulls, found)
-    return _by_t(slope, 0.0, variance * error.share, error, found, len(y), level)
+    return by_t(slope, 0.0, variance * error.share, error, found, len(y), level)
+
+
+def crossed_balanced(
+    values: npt.ArrayLike,
+    first: npt.ArrayLike,
+    ways: Sequence[npt.ArrayLike],
+    *,
+    null: float = 0.5,
+    level: float = 0.95,
+) -> CrossedEstimate:
+    """The mean of two parts' means, each weighing a half however many votes it has: shares on the left and the right.
+
+    values: (n,), between 0 and 1. first: (n,), whether a vote is of the first part. ways: as in `crossed_share`. Limits
+    by Student's t, within 0 and 1. NaN limits where a part has no vote, or no vote differs from the others of its part.
+
+    >>> rng = np.random.default_rng(3)
+    >>> persons, items, left = np.repeat(np.arange(40), 10), np.tile(np.arange(100), 4), rng.random(400) < 0.8
+    >>> votes = rng.random(400) < np.where(left, 0.7, 0.3)
+    >>> found = crossed_balanced(votes, left, [persons, items])
+    >>> bool(votes.mean() > 0.58), bool(found.low < 0.5 < found.high)
+    (True, True)
+    """
+    y, related = _checked(values, ways)
+    one = np.asarray(first, dtype=np.bool_)
+    if _too_few(related) or not 0 < one.sum() < len(y):
+        return unknown(float("nan"), null, related)
+    weights = working_weights(related)
+    sizes = [float(weights[chosen].sum()) for chosen in (one, ~one)]
+    pulls = weights / (2 * np.where(one, *sizes))
+    means = [
+        float(weights[chosen] @ y[chosen]) / size for chosen, size in zip((one, ~one), sizes, strict=True)
+    ]
+    residuals = y - np.where(one, *means)
+    left_over = float((weights * residuals**2).sum())
+    if left_over <= 1e-12:
+        return unknown(sum(means) / 2, null, related)
+    found, variance = np.zeros(len(related.codes)), left_over
+    gap = np.where(one, pulls, -pulls)
+    for _ in range(_STEPS):
+        # what fitting two means takes out of the residuals
+        taken = sum(contrast(related, each, found).share for each in (pulls, gap)) * 4 * sizes[0] * sizes[1]
+        variance = left_over / (1 - min(taken, 0.9))
+        found = correlations(related, residuals, variance)
+    error = contrast(related, pulls, found)
+    told = by_t(sum(means) / 2, null, variance * error.share, error, found, len(y), level)
+    return replace(told, low=max(told.low, 0.0), high=min(told.high, 1.0), bounds=(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -310,64 +341,3 @@ def _subset(related: Ways, chosen: npt.NDArray[np.bool_]) -> Ways:
 
 def _too_few(related: Ways) -> bool:
     return related.n < 2 or any(len(count) < 2 for count in related.counts)
-
-
-def _reach(error: Contrast, level: float) -> float:
-    if not 0 < level < 1:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
-    return float(stdtrit(error.freedom, (1 + level) / 2))
-
-
-def _two_sided(t: float, freedom: float) -> float:
-    return min(1.0, 2.0 * float(stdtr(freedom, -t)))
-
-
-def _wilson(share: float, error: float, reach: float) -> tuple[float, float]:
-    square = reach**2 * error
-    centre = (share + square / 2) / (1 + square)
-    half = (square * share * (1 - share) + square**2 / 4) ** 0.5 / (1 + square)
-    return (0.0 if share == 0 else max(centre - half, 0.0)), (1.0 if share == 1 else min(centre + half, 1.0))
-
-
-def _combined(one: float, other: float, paired: float) -> float:
-    return float(max(one**2 - 2 * paired * one * other + other**2, 0.0) ** 0.5)
-
-
-def _p_of_limits(limits: Callable[[float], tuple[float, float]], gap: float, freedom: float) -> float:
-    if gap == 0:
-        return 1.0
-    side = 0 if gap > 0 else 1
-
-    def beyond(reach: float) -> float:
-        return float(limits(reach)[side]) * (1 if gap > 0 else -1)
-
-    if beyond(_LARGEST_T) > 0:
-        return 0.0
-    return _two_sided(float(brentq(beyond, 0.0, _LARGEST_T, xtol=1e-9)), freedom)
-
-
-def _by_t(
-    estimate: float, null: float, variance: float, error: Contrast, found: Floats, n: int, level: float
-) -> CrossedEstimate:
-    deviation = max(variance, 0.0) ** 0.5
-    half = _reach(error, level) * deviation
-    gap = abs(estimate - null)
-    p = _two_sided(gap / deviation, error.freedom) if deviation > 0 else float(gap <= 1e-12)
-    return CrossedEstimate(
-        estimate,
-        estimate - half,
-        estimate + half,
-        p,
-        null,
-        deviation,
-        error.freedom,
-        tuple(found.tolist()),
-        n,
-        error.share * n,
-    )
-
-
-def _unknown(estimate: float, null: float, related: Ways) -> CrossedEstimate:
-    nan = float("nan")
-    none = tuple(nan for _ in related.codes)
-    return CrossedEstimate(estimate, nan, nan, nan, null, nan, nan, none, related.n, nan)
