@@ -41,7 +41,9 @@ def test_a_worse_off_group_of_one_model_is_the_headline(tmp_path: Path) -> None:
     assert verdict == "differs"
     assert sentence.startswith("Regard, gender: women got “negative” more often than men, by ")
     row = study.tables()["differences"].filter(
-        (pl.col("within") == "gender") & (pl.col("option") == "negative")
+        (pl.col("measure") == "rating_difference")
+        & (pl.col("within") == "gender")
+        & (pl.col("option") == "negative")
     )
     assert 0.5 < abs(row["estimate"].item()) < 0.8
     assert f"by {100 * abs(row['estimate'].item()):.1f} points" in sentence
