@@ -3,8 +3,9 @@
 import json
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,11 @@ class Store:
         self.study = study
         self.key = key
         self.secret = secret
+
+    @cached_property
+    def items(self) -> Mapping[tuple[Role, str], Item]:
+        """The items of the study as it was opened, by role and name: reading one from the database takes longer."""
+        return {(role, item.id): item for role, some in _items(self.study).items() for item in some}
 
     def close(self) -> None:
         """Give the connections back."""
