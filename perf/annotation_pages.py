@@ -11,7 +11,7 @@ another and see its first item.
 --people: that many browsers, a thread and an address each, ask a server in a process of its own through a socket, for
 --seconds; meanwhile the admin looks at every page and downloads exports. --think: the mean of the pause before each
 answer, drawn from an exponential; 0 asks as fast as the server answers, which no people do: then times say how long
-the queue was, and what counts is how many pages a second were answered.
+the queue was, and what counts is how many pages a second were answered. [download]: while the admin downloaded.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from sqlalchemy import insert, select, update
 from evenhand.annotation import Store, begin_study, open_store
 from evenhand.annotation.application import application, invite_link, set_password
 from evenhand.annotation.application.protection import Limits, Rate
-from evenhand.annotation.application.serving import listen
+from evenhand.annotation.application.serving import listen, steady
 from evenhand.annotation.definition import Study
 from evenhand.annotation.store import people, tables
 
@@ -317,12 +317,13 @@ def served(database: str, port: multiprocessing.Queue) -> None:
     )
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, ws="none"))
     port.put(number)
-    server.run(sockets=[listening])
+    with steady():
+        server.run(sockets=[listening])
 
 
 def at_once(database: str, store: Store, persons: int, think: float, seconds: float) -> tuple[Times, float]:
     """Threads that ask a server through sockets; times, and pages answered a second."""
-    times, over, failed = Times(), threading.Event(), []
+    times, over, failed, downloading = Times(), threading.Event(), [], threading.Event()
     starting = multiprocessing.get_context("spawn")
     port = starting.Queue()
     server = starting.Process(target=served, args=(database, port), daemon=True)
@@ -344,6 +345,10 @@ def at_once(database: str, store: Store, persons: int, think: float, seconds: fl
                             break
                         over.wait(draw.expovariate(1 / pause) if pause and fields else 0)
                         start = time.perf_counter()
+                        if downloads := page.startswith("download"):
+                            downloading.set()
+                        elif downloading.is_set():
+                            page += " [download]"
                         while True:
                             answer = client.post(path, data=fields) if fields else client.get(path)
                             if not refused(page, answer):
@@ -351,6 +356,8 @@ def at_once(database: str, store: Store, persons: int, think: float, seconds: fl
                             times.add("refused: busy (503)", time.perf_counter() - start, 0.0)
                             over.wait(0.5)
                         times.add(page, time.perf_counter() - start, 0.0)
+                        if downloads:
+                            downloading.clear()
         except (SystemExit, httpx.HTTPError) as error:
             failed.append(f"{name}: {error!r}")
 
@@ -405,7 +412,8 @@ def main() -> None:
             times, each_second = at_once(database, store, asked.people, asked.think, asked.seconds)
             print(f"{asked.people} people at once: {each_second:.0f} pages a second")
         else:
-            times = asyncio.run(one_after_another(store, asked.requests, asked.arrivals))
+            with steady():
+                times = asyncio.run(one_after_another(store, asked.requests, asked.arrivals))
         store.close()
     rows = times.table()
     if asked.output:

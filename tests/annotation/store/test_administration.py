@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from sqlalchemy import exc, text
+from sqlalchemy import event, exc, text
 
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import (
@@ -266,3 +266,30 @@ def test_who_comes_back_has_lost_what_others_took(store_address: str) -> None:
     assert sittings.step(store, person, START) == Ended("all given out")
     check(store)
     store.close()
+
+
+def test_what_somebody_said_is_read_at_once_however_many_items(store: Store) -> None:
+    """The end of a set reads all that a person said; it must not take longer with each item by a query of its own."""
+    brief, long = come(store), come(store)
+    sittings.answer(store, brief, show(store, brief).presentation, {"who": Answer("a")}, START)
+    work(store, long)
+    asked: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *of: asked.append(of[2]))
+    queries = []
+    for person, items in ((brief, 1), (long, 8)):
+        asked.clear()
+        assert len({row["item"] for row in administration.votes(store, person=person)}) == items
+        queries.append(len(asked))
+    assert queries[0] == queries[1]
+
+
+def test_items_added_from_elsewhere_are_in_the_export(store_address: str) -> None:
+    opened = begin_study(store_address, study(1))
+    adding = begin_study(store_address, study(2))
+    person = come(opened)
+    work(opened, person)
+    sittings.next_unit(opened, person, START)
+    said = {row["item"]: row["model_a"] for row in administration.votes(opened)}
+    assert said == {row["item"]: row["model_a"] for row in administration.votes(adding)} and len(said) == 2
+    opened.close()
+    adding.close()

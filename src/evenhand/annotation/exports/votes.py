@@ -15,7 +15,8 @@ from evenhand.schema import VOTES, DataError, read_votes, write_votes
 if TYPE_CHECKING:
     from evenhand.annotation.store import Store
 
-BATCH = 5_000
+BATCH = 200
+"""Rows made into a table at once; meanwhile nothing else of the process runs, not even a page for somebody else."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,8 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
             votes.c.reason,
             presentations.c.token,
             presentations.c.item_id,
+            items.c.role.label("item_role"),
+            items.c.name.label("item"),
             presentations.c.role,
             presentations.c.position,
             presentations.c.left,
@@ -96,23 +98,24 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
         )
         .select_from(votes)
         .join(presentations, presentations.c.id == votes.c.presentation_id)
+        .join(items, items.c.id == presentations.c.item_id)
         .join(units, units.c.id == presentations.c.unit_id)
         .join(persons, persons.c.id == presentations.c.person_id)
         .where(persons.c.study_id == store.key if person is None else persons.c.id == person)
         .order_by(presentations.c.answered_at, votes.c.id)
     )
     known: dict[int, tuple[Item, dict[str, Any]]] = {}
-    if person is None:
-        all_of_it = select(items.c.id, items.c.content).where(items.c.study_id == store.key)
-        known = {key: _described(content) for key, content in connection.execute(all_of_it)}
     questions = {question.id: question for question in store.study.questions}
     values = {name: _values(question) for name, question in questions.items()}
     measurements = {name: _measurement(question) for name, question in questions.items()}
     study = store.study.name
     for row in _streamed(connection, query):
         if row.item_id not in known:
-            content = select(items.c.content).where(items.c.id == row.item_id)
-            known[row.item_id] = _described(connection.execute(content).scalar_one())
+            found = store.items.get((row.item_role, row.item))
+            if found is None:  # added since this process opened the study
+                content = select(items.c.content).where(items.c.id == row.item_id)
+                found = read_item(connection.execute(content).scalar_one())
+            known[row.item_id] = found, _described(found)
         item, described = known[row.item_id]
         measurement = measurements[row.question]
         judged = row.role in ("onboarding", "gold") and measurement != "marks"
@@ -213,9 +216,8 @@ def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
     }
 
 
-def _described(content: str) -> tuple[Item, dict[str, Any]]:
-    """An item, and the columns that say what it is."""
-    item = read_item(content)
+def _described(item: Item) -> dict[str, Any]:
+    """The columns that say what an item is."""
     columns: dict[str, Any] = {
         "item": item.id,
         "kind": item.kind,
@@ -230,7 +232,7 @@ def _described(content: str) -> tuple[Item, dict[str, Any]]:
         columns |= {"a": a.id, "b": b.id, "model_a": a.model, "model_b": b.model}
     elif item.conversation:
         columns |= {"conversation": item.conversation.id, "model": item.conversation.model or item.model}
-    return item, columns
+    return columns
 
 
 def _measurement(question: Question) -> str:
