@@ -90,6 +90,7 @@ from .tables import (
 from .temporary import (
     is_temporary as is_temporary,
     sweep as sweep,
+    temporary_file as temporary_file,
 )
 from .version import (
     VERSION as VERSION,

@@ -2,12 +2,16 @@
 
 import os
 import sqlite3
-import tempfile
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import exc
+
+from evenhand.annotation.store.sqlite_files import cannot_be_used
 from evenhand.annotation.store.store import Store
-from evenhand.schema import UsageError, WriteError
+from evenhand.schema import UsageError, WriteError, temporary_file
 
 
 def copy_database(store: Store, where: Path) -> None:
@@ -21,26 +25,22 @@ def copy_database(store: Store, where: Path) -> None:
         raise UsageError("This is the database itself.", "Name another file for the copy.")
     try:
         where.parent.mkdir(parents=True, exist_ok=True)
-        # readable by its owner alone, as the database is
-        handle, name = tempfile.mkstemp(dir=where.parent, prefix=f".{where.name}.")
+        # what a killed copy leaves behind is removed by whatever is next written into the folder
+        with temporary_file(where.parent) as (handle, copy):
+            copy.chmod(0o600)  # readable by its owner alone, as the database is
+            with store.engine.connect() as connection, closing(sqlite3.connect(copy)) as target:
+                raw: Any = connection.connection.dbapi_connection
+                raw.backup(target)
+            os.fsync(handle.fileno())
+            if sys.platform == "win32":
+                handle.close()  # an open file cannot be renamed there
+            os.replace(copy, where)
     except OSError as error:
         raise WriteError(
             f"{where} cannot be written: {error.strerror}.", "Name a file in a folder of yours."
         ) from error
-    os.close(handle)
-    copy = Path(name)
-    try:
-        with store.engine.connect() as connection:
-            raw: Any = connection.connection.dbapi_connection
-            target = sqlite3.connect(copy)
-            try:
-                raw.backup(target)
-            finally:
-                target.close()
-        with copy.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(copy, where)
-    except (OSError, sqlite3.Error) as error:
-        raise WriteError(f"{where} could not be written: {error}.", "Is the disk full?") from error
-    finally:
-        copy.unlink(missing_ok=True)
+    except (sqlite3.Error, exc.DBAPIError) as error:
+        original = error.orig if isinstance(error, exc.DBAPIError) else error
+        if isinstance(original, sqlite3.Error) and (plain := cannot_be_used(original, where)) is not None:
+            raise plain from error
+        raise WriteError(f"{where} could not be written: {original}.", "Is the disk full?") from error
