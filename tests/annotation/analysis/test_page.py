@@ -66,3 +66,22 @@ def test_print_unfolds_numbers_and_leaves_texts_folded(chromium, page_of_everyth
     assert not page.locator("details.long blockquote").first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
     page.close()
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_reasons_why_nothing_can_be_said_wrap_and_rules_are_not_cut(chromium, tmp_path, width):
+    names = {"evenhand/conversing-planted": 0.0, "evenhand/a_model-with-quite-a-long-name": 0.5}
+    votes = simulated_votes(names, persons=8, items_per_person=4, onboarding=1, seed=1)
+    few = rated(persons=3, items_per_person=4, seed=1).with_columns(
+        person="r" + pl.col("person"), presentation="r" + pl.col("presentation")
+    )
+    file = written(tmp_path / "votes.jsonl", pl.concat([votes, few]), STUDY)
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.goto(analyse(file, by="groups.group").report().as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert "It rests on 3 persons" in page.inner_text("body")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width > 1000:  # no table is cut where there is room
+        cut = "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth).length"
+        assert page.evaluate(cut) == 0
+    page.close()

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 from scipy.stats import binomtest, chi2_contingency, pearsonr
 
 from evenhand.annotation import PeopleStudy, analyse
@@ -23,6 +22,7 @@ from tests.annotation.analysis.written_exports import (
     pairs,
     rated,
     renamed,
+    text_of,
     with_survey,
     written,
 )
@@ -33,13 +33,6 @@ PLANTED = {"persons": 80, "items_per_person": 5, "votes_per_item": 2, "onboardin
 def ours(study: PeopleStudy) -> dict[tuple[str, str], dict[str, object]]:
     rows = study.tables()["win_rates"].filter(measure="win_rate").to_dicts()
     return {(row["model"], row["against"]): row for row in rows}
-
-
-def text_of(study: PeopleStudy, width: int = 80) -> str:
-    console = Console(width=width, file=None, record=True, force_terminal=False, quiet=False)
-    with console.capture() as captured:
-        study.render(console)
-    return captured.get()
 
 
 @pytest.mark.parametrize(("new", "old"), [(1.0, 0.0), (0.0, 1.0)])

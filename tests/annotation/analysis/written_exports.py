@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 from pydantic import TypeAdapter
+from rich.console import Console
 
+from evenhand.annotation import PeopleStudy
 from evenhand.annotation.definition import Rule
 from evenhand.annotation.quality import excluded
 from evenhand.annotation.simulating import simulated_ratings, simulated_votes
@@ -107,3 +109,10 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def renamed(votes: pl.DataFrame, names: Mapping[str, str], columns: Sequence[str]) -> pl.DataFrame:
     return votes.with_columns(pl.col(name).replace(dict(names)) for name in columns)
+
+
+def text_of(study: PeopleStudy, width: int = 80) -> str:
+    console = Console(width=width, file=None, record=True, force_terminal=False, quiet=False)
+    with console.capture() as captured:
+        study.render(console)
+    return captured.get()

@@ -198,3 +198,45 @@ def test_a_text_without_its_prompt_leaves_the_others_together() -> None:
     some = votes.with_columns(context=pl.when(pl.int_range(pl.len()) > 0).then("context"))
     whole, less = (rating_rates(each, by=None).row(0, named=True) for each in (votes, some))
     assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.05)
+
+
+def test_pairs_are_made_within_an_axis_only() -> None:
+    rows = []
+    for number, (axis, group) in enumerate(
+        [("gender", "men"), ("gender", "women"), ("race", "Asian"), ("race", "Black"), ("race", "men")]
+    ):
+        groups = json.dumps({"axis": axis, "group": group})
+        rows += [
+            rating(person, f"{number}-{item}", "yes" if (person + item + number) % 3 else "no", groups=groups)
+            for person in range(12)
+            for item in range(12)
+        ]
+    votes = table(rows)
+    found = rating_differences(votes, by="group", within="axis")
+    ours = found.filter(pl.col("measure") == "rating_difference")
+    assert set(ours.select("within", "level", "against").iter_rows()) == {
+        ("gender", "women", "men"),
+        ("race", "Black", "Asian"),
+        ("race", "men", "Asian"),
+        ("race", "men", "Black"),
+    }
+    # a family of four: Holm's smallest p counts four times, not as often as there are pairs of any two groups
+    smallest = ours.sort("p").row(0, named=True)
+    assert smallest["q"] == pytest.approx(min(1.0, 4 * smallest["p"]))
+    rates = rating_rates(votes, by="group", within="axis").filter(pl.col("level") == "men")
+    assert set(rates["within"]) == {"gender", "race"}
+    assert (
+        rating_differences(votes, by="group")["level"].drop_nulls().len() > found["level"].drop_nulls().len()
+    )
+    whole = found.filter((pl.col("measure") == "rating_chi_square") & pl.col("level").is_null())
+    assert sorted(whole["within"]) == ["gender", "race"]
+
+
+def test_raw_is_the_share_of_all_answers_and_the_estimate_lets_busy_persons_weigh_less() -> None:
+    votes = table(
+        [rating(0, item, "yes") for item in range(40)]
+        + [rating(person, item, "no") for person in range(1, 11) for item in range(2)]
+    )
+    row = rating_rates(votes).filter(pl.col("option") == "yes").row(0, named=True)
+    assert row["raw"] == pytest.approx(40 / 60)
+    assert row["estimate"] < 0.5

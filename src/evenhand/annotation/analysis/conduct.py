@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.annotation.analysis.agreeing import agreement, beside_classifiers, reliability
+from evenhand.annotation.analysis.attrition import attrition
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY, AnalysisOptions
 from evenhand.annotation.analysis.preferring import comparing, level_of, under_rules, win_rates_by
 from evenhand.annotation.analysis.rating import marks, ratings
@@ -70,10 +71,12 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
     _check(export, options)
     rules = rule_set(options.rules, export.study)
     votes = rules.applied(export.votes)
+    stored = export.votes["excluded"]
     if options.question:
         # after the rules, which look at all that a person said
         about_items = pl.col("role") != "survey"
-        votes = votes.filter(~about_items | pl.col("question").is_in(options.question))
+        kept = votes.select(~about_items | pl.col("question").is_in(options.question)).to_series()
+        votes, stored = votes.filter(kept), stored.filter(kept)
     used, alpha, seed = counting(votes), options.alpha, options.seed
     pairs = comparing(used)
     survey = survey_of(export.study)
@@ -84,6 +87,7 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
     asked = [question.id for block in survey if isinstance(block, About) for question in block.questions]
     tables = PeopleTables(
         answers=answers(votes),
+        attrition=attrition(votes, stored),
         exclusions=exclusions(votes),
         win_rates=_unless_empty(pairs, win_rates, baseline=options.baseline, alpha=alpha),
         win_rates_by=pl.DataFrame()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evenhand.annotation.analysis.conduct import Analysis
-from evenhand.annotation.analysis.sections import COLOURS, MARKS, Section
+from evenhand.annotation.analysis.sections import COLOURS, MARKS, Section, breakable
 from evenhand.annotation.analysis.shown import (
     agreement_section,
     classifier_section,
@@ -16,7 +16,8 @@ from evenhand.annotation.analysis.shown import (
     texts_section,
     views_section,
 )
-from evenhand.annotation.analysis.wording import headlines, promise, rows_of, summary
+from evenhand.annotation.analysis.verdicts import headlines, promise, summary
+from evenhand.annotation.analysis.wording import rows_of
 from evenhand.measures import MEASURES
 from evenhand.reports import rendered
 from evenhand.schema import VERSION
@@ -55,6 +56,7 @@ def render_html(analysis: Analysis) -> str:
         citations=citations(_cited(analysis)),
         colours=COLOURS,
         marks=MARKS,
+        breakable=breakable,
     )
 
 
@@ -80,6 +82,7 @@ def _facts(analysis: Analysis) -> list[tuple[str, str]]:
     return [
         ("persons", f"{used['person'].n_unique():,}"),
         ("items", f"{used['item'].n_unique():,}"),
+        ("votes", f"{used['presentation'].n_unique():,}"),
         ("answers", f"{int(analysis.tables.answers['n'].sum()):,}"),
         ("rules", analysis.rules.name),
         ("evenhand", VERSION),

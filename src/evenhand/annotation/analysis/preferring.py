@@ -8,7 +8,19 @@ from evenhand.annotation.analysis.rules import RuleSet
 from evenhand.annotation.analysis.tables import PREFERENCE, WIN_RATE, counting
 from evenhand.measures import win_rates
 
-OVER_RULES = ("question", "model", "against", "estimate", "low", "high", "q", "verdict", "n", "n_persons")
+OVER_RULES = (
+    "question",
+    "model",
+    "against",
+    "raw",
+    "estimate",
+    "low",
+    "high",
+    "q",
+    "verdict",
+    "n",
+    "n_persons",
+)
 
 
 def comparing(votes: pl.DataFrame) -> pl.DataFrame:
@@ -49,13 +61,13 @@ def under_rules(
 ) -> pl.DataFrame:
     """The win rates under each set of rules, to see what hangs on it; see `PeopleTables.sensitivity`."""
     found = []
+    # whom an admin blocked or a reviewer rejected is out whatever the rules are
+    all_persons = comparing(counting(RuleSet("none", ()).applied(votes)))["person"].n_unique()
     for rules in sets:
-        ruled = rules.applied(votes)
-        used = comparing(counting(ruled))
+        used = comparing(counting(rules.applied(votes)))
         if used.is_empty():
             continue
-        persons = comparing(ruled).filter(pl.col("role") == "real")["person"].n_unique()
-        persons -= used["person"].n_unique()
+        persons = all_persons - used["person"].n_unique()
         rates = win_rates(used, baseline=baseline, alpha=alpha).filter(pl.col("measure") == WIN_RATE)
         found.append(
             rates.select(

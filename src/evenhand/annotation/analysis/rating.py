@@ -10,6 +10,7 @@ from evenhand.measures import rating_differences, rating_rates
 
 UNNAMED = "(no model named)"
 MARKED = "marked"
+AXIS = "axis"
 MARK_COLUMNS = ("question", "option", "model", "turn", "n", "n_marked", "estimate", "low", "high", "obstacle")
 
 
@@ -18,21 +19,45 @@ def ratings(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rates and differences by model, and by what items say of `key`.
 
-    votes: those that count. Texts of no named model are one level in rates, and stand in no difference.
+    votes: those that count. Texts of no named model are one level in rates, and stand in no difference. q and verdicts
+    allow for models and groups together, where both are compared.
     """
     mine = votes.filter(pl.col("measurement").is_in(RATED))
     if mine.is_empty():
         return pl.DataFrame(), pl.DataFrame()
     split = key is not None and mine.select(level_of(key)).to_series().null_count() < mine.height
-    ways = ["model", *([key] if key is not None and split else [])]
-    rates = [rating_rates(_named(mine, way), by=way) for way in ways]
+    ways = [("model", None), *([(key, axis_of_groups(mine, key))] if key is not None and split else [])]
+    rates = [rating_rates(_named(mine, way), by=way, within=within) for way, within in ways]
+    # models and groups are two families, of which a study of one model has one
+    families = max(1, sum(_levels(mine, way) > 1 for way, _ in ways))
     compared = [
         rating_differences(
-            mine, by=way, baseline=baseline if way == "model" else None, alpha=alpha / len(ways)
-        )
-        for way in ways
+            mine,
+            by=way,
+            within=within,
+            baseline=baseline if way == "model" else None,
+            alpha=alpha / families,
+        ).with_columns(q=(pl.col("q") * families).clip(upper_bound=1.0))
+        for way, within in ways
     ]
     return pl.concat(rates), pl.concat(compared)
+
+
+def axis_of_groups(votes: pl.DataFrame, key: str) -> str | None:
+    """What levels of `key` are compared within: the axis, where items name one and most levels belong to one only.
+
+    A man is compared with a woman and never with a religion; templates, which stand on every axis, with each other.
+    """
+    if key == AXIS:
+        return None
+    told = votes.select(level=level_of(key), axis=level_of(AXIS)).drop_nulls().unique()
+    alone = told.group_by("level").len()["len"] == 1
+    return AXIS if alone.len() and 2 * int(alone.sum()) > alone.len() else None
+
+
+def _levels(votes: pl.DataFrame, way: str) -> int:
+    told = votes[way] if way in votes.columns else votes.select(level_of(way)).to_series()
+    return told.drop_nulls().n_unique()
 
 
 def _named(votes: pl.DataFrame, way: str) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from evenhand.annotation.analysis.conduct import Analysis, analysed
 from evenhand.annotation.analysis.options import AnalysisOptions
 from evenhand.annotation.analysis.page import render_html
 from evenhand.annotation.analysis.terminal import render_terminal
-from evenhand.annotation.analysis.wording import headlines, summary
+from evenhand.annotation.analysis.verdicts import headlines, summary
 from evenhand.annotation.exports import read_export
 from evenhand.schema import VERSION, as_json, checked_kinds
 from evenhand.studies import StudyResult, validated

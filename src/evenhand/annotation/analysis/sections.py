@@ -1,9 +1,10 @@
 """What a page is made of: sections of sentences, drawings in rows, tables, and texts of people, all of it text."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from evenhand.reports import Scale, axis_svg, interval_svg
 from evenhand.studies import PlainTable
@@ -40,6 +41,8 @@ class DrawnRow:
     interval: str
     cells: tuple[str, ...] = ()
     verdict: str = ""
+    note: str = ""
+    """Why there is no interval: a sentence, which wraps where numbers do not."""
 
 
 @dataclass(frozen=True)
@@ -121,3 +124,13 @@ def drawn(
 def axis_of(scale: Scale) -> Markup:
     """The scale itself, under the rows."""
     return axis_svg(scale)
+
+
+def breakable(text: str) -> Markup:
+    """A name that may go on in the next line behind a slash, hyphen, underscore or dot, rather than within a word.
+
+    >>> str(breakable("org/model-90M<"))
+    'org/<wbr>model-<wbr>90M&lt;'
+    """
+    parts = re.split(r"(?<=[/_.-])(?=\w)", text)
+    return Markup("<wbr>").join(escape(part) for part in parts)

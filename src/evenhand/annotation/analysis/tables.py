@@ -19,10 +19,14 @@ class PeopleTables:
     """What came of people's answers. Shares are between 0 and 1, limits are of 95 %; no row names a person."""
 
     answers: pl.DataFrame
-    """One row a question about items: question, measurement, n (votes that count), n_missing (skipped), n_excluded,
-    n_persons, n_items, seconds (median of what counts)."""
+    """One row a question about items: question, measurement, n (answers that count), n_missing (skipped by who counts),
+    n_excluded (answers that do not count), n_persons, n_items, seconds (median of what counts)."""
+    attrition: pl.DataFrame
+    """Who answered something and where they ended: state, n_persons, n_votes, n_answers. A vote is all that a person
+    said to one item, an answer what they said to one question of it. Each person, vote and answer is in one row."""
     exclusions: pl.DataFrame
-    """One row a rule that took anybody out: rule, n_persons, n (answers to real items)."""
+    """One row a rule that anybody broke, one person in several: rule, n_persons, n_persons_with_votes (who got to
+    the items), n_votes."""
     win_rates: pl.DataFrame
     """`evenhand.measures.win_rates`: per question and pair of models `win_rate` (ours) and `win_rate_published`."""
     win_rates_by: pl.DataFrame
@@ -30,9 +34,9 @@ class PeopleTables:
     sides: pl.DataFrame
     """`evenhand.measures.side_effect`."""
     rates: pl.DataFrame
-    """`evenhand.measures.rating_rates`, by model (by "model"), and by what `by` names."""
+    """`evenhand.measures.rating_rates`, by model (by "model"), and by what `by` names; groups within their axis."""
     differences: pl.DataFrame
-    """`evenhand.measures.rating_differences`, likewise."""
+    """`evenhand.measures.rating_differences`, likewise; q allows for models and groups together."""
     agreement: pl.DataFrame
     """One row a question: question, measurement, alpha, low, high, n_items (with two votes or more), n (their votes),
     majority_share, agreeing_pairs (means over those items), undecided (share of them without a majority)."""
@@ -53,8 +57,8 @@ class PeopleTables:
     """One row a question, option, model and turn (null: any turn): n (conversations shown), n_marked, estimate, low,
     high, obstacle."""
     sensitivity: pl.DataFrame
-    """The win rates under each set of rules: rules, n_persons_excluded, and question, model, against, estimate, low,
-    high, q, verdict, n, n_persons."""
+    """The win rates under each set of rules: rules, n_persons_excluded (by the rules, of those who count under none),
+    and question, model, against, raw, estimate, low, high, q, verdict, n, n_persons."""
     about: pl.DataFrame
     """Answers to questions about persons: question, answer, n_persons."""
 
@@ -86,7 +90,8 @@ def questions_of(votes: pl.DataFrame, measurements: Sequence[str]) -> list[str]:
 def answers(votes: pl.DataFrame) -> pl.DataFrame:
     """How much was said to each question; see `PeopleTables.answers`."""
     counts = pl.col("excluded").is_null()
-    said = counts & (pl.col("answer").is_not_null() | (pl.col("measurement") == MARKS))
+    given = pl.col("answer").is_not_null() | (pl.col("measurement") == MARKS)
+    said = counts & given
     return (
         votes.filter(pl.col("role") == "real")
         .group_by("question", maintain_order=True)
@@ -94,7 +99,7 @@ def answers(votes: pl.DataFrame) -> pl.DataFrame:
             pl.col("measurement").first(),
             n=pl.col("presentation").filter(said).n_unique().cast(pl.Int64),
             n_missing=pl.col("presentation").filter(counts & ~said).n_unique().cast(pl.Int64),
-            n_excluded=pl.col("presentation").filter(~counts).n_unique().cast(pl.Int64),
+            n_excluded=pl.col("presentation").filter(~counts & given).n_unique().cast(pl.Int64),
             n_persons=pl.col("person").filter(said).n_unique().cast(pl.Int64),
             n_items=pl.col("item").filter(said).n_unique().cast(pl.Int64),
             seconds=pl.col("seconds").filter(said).median(),
@@ -103,14 +108,16 @@ def answers(votes: pl.DataFrame) -> pl.DataFrame:
 
 
 def exclusions(votes: pl.DataFrame) -> pl.DataFrame:
-    """Whom each rule took out; see `PeopleTables.exclusions`."""
+    """Who broke which rule; see `PeopleTables.exclusions`."""
+    real = pl.col("role") == "real"
     out = votes.filter(pl.col("excluded").is_not_null()).with_columns(rule=pl.col("excluded").str.split(","))
     return (
         out.explode("rule")
         .group_by("rule")
         .agg(
             n_persons=pl.col("person").n_unique().cast(pl.Int64),
-            n=pl.col("presentation").filter(pl.col("role") == "real").n_unique().cast(pl.Int64),
+            n_persons_with_votes=pl.col("person").filter(real).n_unique().cast(pl.Int64),
+            n_votes=pl.col("presentation").filter(real).n_unique().cast(pl.Int64),
         )
         .sort("rule")
     )

@@ -1,5 +1,6 @@
 """What people said, in a terminal."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,20 +11,20 @@ from evenhand.annotation.analysis.page import title_of
 from evenhand.annotation.analysis.sections import MARKS
 from evenhand.annotation.analysis.shown import amount, told_changes, told_rules
 from evenhand.annotation.analysis.tables import WIN_RATE
+from evenhand.annotation.analysis.verdicts import headlines, promise, summary
 from evenhand.annotation.analysis.wording import (
-    headlines,
     limits,
     name_of,
     percent,
-    promise,
     published_cell,
     published_rows,
     rows_of,
-    summary,
     told_options,
 )
 from evenhand.reports import Printer, known, label, number, probability
 
+NUMBERS = 56
+"""Characters that the numbers of a row take in a terminal, with the gaps between them."""
 SHOWN = 20
 """Rows of a table that a terminal shows; the files hold all."""
 STYLES = {"preferred": "bold", "differs": "bold", "not measurable": "dim"}
@@ -56,69 +57,103 @@ def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Pa
 
 def _win_rates(analysis: Analysis, out: Printer) -> None:
     rows = rows_of(analysis.tables.win_rates, WIN_RATE)
-    if not rows:
-        return
     published = {(row["question"], row["model"], row["against"]): row for row in published_rows(analysis)}
-    out.gap()
-    out.line("Win rates (published: the exact test with stars, votes taken as independent)", "bold")
-    table = out.table(
-        ("question", "left"),
-        ("votes for", "left"),
-        ("against", "left"),
-        ("share", "right"),
-        ("95 %", "right"),
-        ("q", "right"),
-        ("publ.", "right"),
-        ("votes", "right"),
-    )
-    for row in rows[:SHOWN]:
-        out.row(
-            table,
-            label(row["question"]),
-            name_of(row["model"]),
-            name_of(row["against"]),
-            percent(row["estimate"]),
-            limits(row["low"], row["high"]),
-            probability(row["q"]),
-            published_cell(published.get((row["question"], row["model"], row["against"]))),
-            f"{row['n']:,}",
+    if rows:
+        out.gap()
+        out.line(
+            "Win rates (share: of all answers; weighted: many of one person or item weigh less; publ.: the exact test "
+            "with stars, answers taken as independent)",
+            "bold",
         )
-    out.show(table)
+    width = _names_width(out, 2, NUMBERS)
+    for question in dict.fromkeys(row["question"] for row in rows):
+        mine = [row for row in rows if row["question"] == question]
+        out.line(label(question).capitalize())
+        table = out.table(
+            ("model", "left"),
+            ("against", "left"),
+            ("share", "right"),
+            ("weighted", "right"),
+            ("95 %", "right"),
+            ("q", "right"),
+            ("publ.", "right"),
+            ("answers", "right"),
+        )
+        for row in mine[:SHOWN]:
+            out.row(
+                table,
+                broken(name_of(row["model"]), width),
+                broken(name_of(row["against"]), width),
+                percent(row["raw"]),
+                percent(row["estimate"]),
+                limits(row["low"], row["high"]),
+                probability(row["q"]),
+                published_cell(published.get((row["question"], row["model"], row["against"]))),
+                f"{row['n']:,}",
+            )
+        out.show(table)
+        if len(mine) > SHOWN:
+            out.line(f"and {len(mine) - SHOWN:,} rows more in the page", "dim")
 
 
 def _ratings(analysis: Analysis, out: Printer) -> None:
     rows = [
         row
         for row in rows_of(analysis.tables.rates)
-        if row["by"] == "model" and row["option"] in told_options(analysis, row["question"])
+        if row["option"] in told_options(analysis, row["question"])
     ]
     if not rows:
         return
     out.gap()
-    out.line("Ratings", "bold")
-    table = out.table(
-        ("question", "left"),
-        ("answer", "left"),
-        ("model", "left"),
-        ("rate", "right"),
-        ("95 %", "right"),
-        ("n", "right"),
-    )
-    for row in rows[:SHOWN]:
-        means = row["option"] is None
-        between = f"{number(row['low'], 2)} to {number(row['high'], 2)}" if known(row["low"]) else ""
-        out.row(
-            table,
-            label(row["question"]),
-            "mean" if means else name_of(row["option"]),
-            name_of(row["level"]),
-            number(row["estimate"], 2) if means else percent(row["estimate"]),
-            between if means else limits(row["low"], row["high"]),
-            f"{row['n']:,}",
+    out.line("Ratings (share: of all answers; weighted: many of one person or item weigh less)", "bold")
+    width = _names_width(out, 2, NUMBERS)
+    for place in dict.fromkeys((row["question"], row["by"], row["within"]) for row in rows):
+        mine = [row for row in rows if (row["question"], row["by"], row["within"]) == place]
+        out.line(label(place[0]).capitalize() + ("" if place[2] is None else f", {label(place[2])}"))
+        table = out.table(
+            (label(place[1]), "left"),
+            ("answer", "left"),
+            ("share", "right"),
+            ("weighted", "right"),
+            ("95 %", "right"),
+            ("answers", "right"),
         )
-    out.show(table)
-    if len(rows) > SHOWN:
-        out.line(f"and {len(rows) - SHOWN:,} rows more in the page", "dim")
+        for row in mine[:SHOWN]:
+            means = row["option"] is None
+            between = f"{number(row['low'], 2)} to {number(row['high'], 2)}" if known(row["low"]) else ""
+            out.row(
+                table,
+                broken(name_of(row["level"]), width),
+                "mean" if means else broken(name_of(row["option"]), width),
+                number(row["raw"], 2) if means else percent(row["raw"]),
+                number(row["estimate"], 2) if means else percent(row["estimate"]),
+                between if means else limits(row["low"], row["high"]),
+                f"{row['n']:,}",
+            )
+        out.show(table)
+        if len(mine) > SHOWN:
+            out.line(f"and {len(mine) - SHOWN:,} rows more in the page", "dim")
+
+
+def _names_width(out: Printer, names: int, numbers: int) -> int:
+    """Characters that each of so many names may take beside the numbers of a row."""
+    return max(10, (out.console.width - numbers) // names - 1)
+
+
+def broken(name: str, width: int) -> str:
+    """A name in lines of at most so many characters, broken behind a slash, hyphen, underscore or dot where it can be.
+
+    >>> broken("evenhand/conversing-planted", 14)
+    'evenhand/\\nconversing-\\nplanted'
+    >>> broken("short", 14)
+    'short'
+    """
+    lines = [""]
+    for part in re.split(r"(?<=[/_. -])(?=\w)", name):
+        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.strip() for line in lines)
 
 
 def _agreement(analysis: Analysis, out: Printer) -> None:

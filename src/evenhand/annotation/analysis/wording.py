@@ -1,6 +1,6 @@
 """Sentences about people's answers that page and terminal share, and numbers as they write them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -64,15 +64,6 @@ def verdict_of(row: Row) -> str:
     return PREFERRED if row["measure"].startswith(WIN_RATE) else DIFFERS
 
 
-def headlines(analysis: Analysis) -> list[Headline]:
-    """(verdict, sentence) of every pair of models and question: what was found first."""
-    tables = analysis.tables
-    told = [_preference(row) for row in rows_of(tables.win_rates, WIN_RATE)]
-    told += [line for lines in _rating_pairs(analysis) for line in lines]
-    order = (PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE)
-    return sorted(told, key=lambda line: order.index(line[0]))
-
-
 def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, Any]]:
     """A table's rows, or those of a measure; none of a table that was not made."""
     if table.is_empty():
@@ -80,23 +71,44 @@ def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, A
     return (table if measure is None else table.filter(pl.col("measure") == measure)).to_dicts()
 
 
-def _preference(row: Row) -> Headline:
+def preference(row: Row) -> Headline:
+    """The verdict on two models, and the sentence that tells it."""
     verdict, asked = verdict_of(row), label(row["question"]).capitalize()
-    model, against, share, low, high = (row[name] for name in ("model", "against", "estimate", "low", "high"))
+    model, against = name_of(row["model"]), name_of(row["against"])
     if verdict == NOT_MEASURABLE:
-        return verdict, f"{asked}: cannot be said of {name_of(model)} and {name_of(against)}. {reason(row)}"
+        return verdict, f"{asked}: cannot be said of {model} and {against}. {reason(row)}"
     if verdict == NOT_DETECTED:
         return verdict, (
-            f"{asked}: no preference between {name_of(model)} and {name_of(against)} was detected. "
-            f"{percent(share)} of {row['n']:,} votes were for {name_of(model)} ({limits(low, high)}, "
-            f"{q_of(row)}){_would_find(row)}."
+            f"{asked}: no preference between {model} and {against} was detected. {model} got {share_told(row)}"
+            f"{_would_find(row)}."
         )
-    if share < 0.5:
-        model, against, share, low, high = against, model, 1 - share, 1 - high, 1 - low
-    return verdict, (
-        f"{asked}: {name_of(model)} was preferred to {name_of(against)}, by {percent(share)} of {row['n']:,} votes "
-        f"({limits(low, high)}, {q_of(row)})."
+    if row["estimate"] < 0.5:
+        model, against = against, model
+    return (
+        verdict,
+        f"{asked}: {model} was preferred to {against}, by {share_told(row, turned=row['estimate'] < 0.5)}.",
     )
+
+
+def share_told(row: Row, *, turned: bool = False) -> str:
+    """The share of all answers and, where that is another number, the estimate that interval and q belong to.
+
+    turned: for the model that stands second.
+
+    >>> row = {"raw": 0.55, "estimate": 0.55, "low": 0.45, "high": 0.65, "q": 0.2, "n": 80}
+    >>> share_told(row)
+    '55.0 % of 80 answers (45.0 to 65.0, q = 0.200)'
+    >>> share_told(row | {"raw": 0.6}, turned=True)
+    '40.0 % of 80 answers; weighted 45.0 % (35.0 to 55.0, q = 0.200)'
+    """
+    raw, share, low, high = (row[name] for name in ("raw", "estimate", "low", "high"))
+    if turned:
+        raw, share, low, high = 1 - raw, 1 - share, 1 - high, 1 - low
+    if row.get("weighing") == "sides":
+        weighted = f"; {percent(share)} with both sides weighing the same, since the models stood left unequally often"
+    else:
+        weighted = "" if percent(raw) == percent(share) else f"; weighted {percent(share)}"
+    return f"{percent(raw)} of {row['n']:,} answers{weighted} ({limits(low, high)}, {q_of(row)})"
 
 
 def q_of(row: Row) -> str:
@@ -120,7 +132,7 @@ def reason(row: Row) -> str:
 def _would_find(row: Row) -> str:
     size = row["minimum_detectable"]
     if size is None or not known(size):
-        return "; how small a preference would have been found is not known"
+        return "; none would probably have been found, however strong"
     return f"; a share {points(size)} points from 50 % would probably have been found"
 
 
@@ -148,7 +160,7 @@ def told_options(analysis: Analysis, question: str) -> list[str | None]:
     return [max(found, key=lambda option: (values.get(option) or 0.0, option))]
 
 
-def _rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
+def rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
     """The sentences of each question and pair of models."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows_of(analysis.tables.differences, DIFFERENCE):
@@ -161,87 +173,62 @@ def _rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
 def _of_pair(asked: str, level: str, against: str, rows: Sequence[Row]) -> list[Headline]:
     found = [row for row in rows if verdict_of(row) == DIFFERS]
     if found:
-        return [(DIFFERS, f"{asked}: {_difference(row, level, against)}.") for row in found]
+        return [(DIFFERS, f"{asked}: {difference(row, level, against)}.") for row in found]
     judged = [row for row in rows if verdict_of(row) == NOT_DETECTED]
     if not judged:
         return [
             (NOT_MEASURABLE, f"{asked}: cannot be said of {level} and {against}. {reason(row)}")
             for row in rows[:1]
         ]
-    sizes = [row["minimum_detectable"] for row in judged if known(row["minimum_detectable"])]
-    unit = "" if judged[0]["option"] is None else " points"
-    largest = "–" if not sizes else size_of(max(sizes), judged[0])
-    would = (
-        f"one of {largest}{unit} would probably have been found"
-        if sizes
-        else "how small a one would have been found is not known"
-    )
-    return [(NOT_DETECTED, f"{asked}: no difference between {level} and {against} was detected; {would}.")]
+    return [
+        (
+            NOT_DETECTED,
+            f"{asked}: no difference between {level} and {against} was detected; {would_find(judged)}.",
+        )
+    ]
 
 
-def _difference(row: Row, level: str, against: str) -> str:
-    more = row["estimate"] > 0
-    first, second = (level, against) if more else (against, level)
-    ends = sorted((abs(row["low"]), abs(row["high"])))
-    size, unit = size_of(abs(row["estimate"]), row), "" if row["option"] is None else " points"
-    between = f"{size_of(ends[0], row)} to {size_of(ends[1], row)}"
-    what = "is rated higher" if row["option"] is None else f"got “{name_of(row['option'])}” more often"
-    return f"{first} {what} than {second}, by {size}{unit} ({between}, {q_of(row)})"
+def would_find(rows: Sequence[Row]) -> str:
+    """Which difference would have been found in each of these rows, and in how many none would.
+
+    >>> would_find([{"minimum_detectable": 0.1, "option": "yes"}, {"minimum_detectable": None, "option": "yes"}])
+    'one of 10.0 points would probably have been found, but none in 1 of 2 comparisons'
+    """
+    sizes = [row["minimum_detectable"] for row in rows if known(row["minimum_detectable"])]
+    if not sizes:
+        return "none would probably have been found, however large"
+    unit = "" if rows[0]["option"] is None else " points"
+    without = len(rows) - len(sizes)
+    none = f", but none in {without:,} of {len(rows):,} comparisons" if without else ""
+    return f"one of {size_of(max(sizes), rows[0])}{unit} would probably have been found{none}"
+
+
+def difference(row: Row, level: str, against: str) -> str:
+    """What differs between two models or groups, by how much, in words."""
+    first, second = (level, against) if row["estimate"] > 0 else (against, level)
+    return f"{first} {more_of(row)} than {second}, {by_how_much(row)}"
+
+
+def more_of(row: Row) -> str:
+    """What the higher of two got more of."""
+    return "is rated higher" if row["option"] is None else f"got “{name_of(row['option'])}” more often"
+
+
+def by_how_much(row: Row) -> str:
+    """The size of a difference without its sign, its interval turned the same way, and q.
+
+    >>> row = {"estimate": -0.1, "low": -0.3, "high": 0.05, "q": 0.2, "option": "yes"}
+    >>> by_how_much(row)
+    'by 10.0 points (−5.0 to 30.0, q = 0.200)'
+    """
+    low, high = (row["low"], row["high"]) if row["estimate"] > 0 else (-row["high"], -row["low"])
+    unit = "" if row["option"] is None else " points"
+    return f"by {size_of(abs(row['estimate']), row)}{unit} ({size_of(low, row)} to {size_of(high, row)}, {q_of(row)})"
 
 
 def size_of(value: float, row: Row) -> str:
     """A difference: of shares in percentage points, of means on the scale of the question."""
     return number(value, 2) if row["option"] is None else number(100 * value, 1)
-
-
-def summary(analysis: Analysis) -> str:
-    """What came of it all in one sentence."""
-    if analysis.used.is_empty():
-        persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
-        whom = "the one person who answered is" if persons == 1 else f"all {persons:,} persons are"
-        return f"No answer counts: {whom} excluded."
-    preferences = [verdict_of(row) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
-    ratings = [lines[0][0] for lines in _rating_pairs(analysis)]
-    parts = [
-        *_counted(preferences, PREFERRED, "People preferred one model", "a preference"),
-        *_counted(ratings, DIFFERS, "Ratings of models differ", "a difference of ratings"),
-    ]
-    if not parts:
-        return "People answered, and nothing is compared: no two models were judged on one question."
-    return " ".join(parts)
-
-
-def _counted(verdicts: Sequence[str], found: str, said: str, what: str) -> Iterable[str]:
-    n, total = verdicts.count(found), len(verdicts)
-    if not total:
-        return
-    where = "the one comparison" if total == 1 else f"any of {total} comparisons"
-    if n:
-        yield f"{said}." if total == 1 else f"{said} in {n} of {total} comparisons."
-    elif verdicts.count(NOT_DETECTED):
-        yield f"No sign of {what} was found in {where}."
-    else:
-        yield f"Whether there is {what} could not be measured in {where}."
-
-
-def promise(analysis: Analysis) -> str:
-    """What the verdicts promise of all of them together; empty where there are none."""
-    tables = analysis.tables
-    kinds = [
-        name
-        for name, table, measure in (
-            ("preferences", tables.win_rates, WIN_RATE),
-            ("ratings", tables.differences, DIFFERENCE),
-        )
-        if rows_of(table, measure)
-    ]
-    if not kinds:
-        return ""
-    chance = f"{100 * analysis.options.alpha:g} %"
-    return (
-        f"If people made no difference between models, one or more of the {' or of the '.join(kinds)} would be called "
-        f"found in at most {chance} of studies" + (" (each of the two by itself)." if len(kinds) > 1 else ".")
-    )
 
 
 def published_cell(row: Row | None) -> str:

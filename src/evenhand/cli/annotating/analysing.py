@@ -18,7 +18,10 @@ def analyse(
     ),
     question: list[str] = typer.Option([], help="Only this question; repeatable. Default: all."),
     by: str | None = typer.Option(
-        None, metavar="groups.KEY", help="Split by what items say of KEY, such as groups.axis."
+        None,
+        metavar="groups.KEY",
+        help="Also by what items say of KEY, such as groups.group: ratings of groups are compared within their axis, "
+        "preferences told within each level.",
     ),
     baseline: str | None = typer.Option(
         None, metavar="MODEL", help="The model that others are held against: it stands second in every pair."

@@ -21,14 +21,15 @@ from evenhand.schema import Card, DataError
 from evenhand.stats.votes import chi_square, crossed_difference, crossed_mean, crossed_share
 
 RATES = (
-    typed(pl.String, "question option by level")
-    | typed(pl.Float64, "estimate low high person_icc item_icc")
+    typed(pl.String, "question option by within level")
+    | typed(pl.Float64, "raw estimate low high person_icc item_icc")
     | typed(pl.Int64, "n n_missing n_persons n_items")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `rating_rates`. option null: the mean of the values."""
+"""Columns of `rating_rates`. option null: the mean of the values. within: what levels are told apart by, null: nothing.
+raw: of all answers; estimate: with many answers of one person or item weighing less."""
 DIFFERENCES = (
-    typed(pl.String, "measure question option by level against")
+    typed(pl.String, "measure question option by within level against")
     | typed(pl.Float64, "estimate low high null p q minimum_detectable chi_square")
     | typed(pl.Int64, "n n_missing n_persons n_items n_units freedom")
     | typed(pl.String, "verdict obstacle")
@@ -39,25 +40,31 @@ WAYS = ("person", "item", "context", "conversation")
 
 
 def rating_rates(
-    votes: pl.DataFrame, question: str | None = None, *, by: str | None = "model", values: bool | None = None
+    votes: pl.DataFrame,
+    question: str | None = None,
+    *,
+    by: str | None = "model",
+    within: str | None = None,
+    values: bool | None = None,
 ) -> pl.DataFrame:
     """Share of each option, or mean value, per model (or another column, or a key of the column `groups`).
 
     votes: VOTES. question: None: all of measurement nominal, ordinal and interval. by: a column of VOTES, or a key in
-    the JSON of `groups`; None: all together. values: means of `value` instead of shares; None: means for interval
-    questions, shares else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
+    the JSON of `groups`; None: all together. within: such a column or key again, as `axis` of groups: levels of one
+    name under several are told apart. values: means of `value` instead of shares; None: means for interval questions,
+    shares else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
 
     Returns one row per question, level and option, columns RATES; no limits, and an obstacle, with fewer than ten
     persons or items. Raises DataError for absent columns, an unknown question or `by`, values that are none.
     """
-    known = rated(votes, "rating_rates", question, by, ["context"])
+    known = rated(votes, "rating_rates", question, by, ["context"], within=within)
     rows: list[dict[str, object]] = []
     for (name,), asked in by_keys(known, ["question"]):
         means = _as_means(asked, values, "rating_rates")
         options = [None] if means else sorted(asked.filter("counts")["answer"].unique())
-        for (level,), part in by_keys(asked, ["level"]):
+        for (place, level), part in by_keys(asked, ["within", "level"]):
             used = part.filter("counts")
-            said = _counted(name, by, level if by else None, used, part.height - used.height)
+            said = _counted(name, by, place, level if by else None, used, part.height - used.height)
             for option in options:
                 y = _outcome(used, option)
                 found = (crossed_mean if means else crossed_share)(y, shared_by(used, WAYS))
@@ -66,6 +73,7 @@ def rating_rates(
                     {
                         **said,
                         "option": option,
+                        "raw": float(y.mean()) if len(y) else None,
                         "estimate": found.estimate,
                         **limits,
                         "person_icc": found.correlations[0],
@@ -80,14 +88,16 @@ def rating_differences(
     question: str | None = None,
     *,
     by: str = "model",
+    within: str | None = None,
     values: bool | None = None,
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
     """Differences between levels of `by`: ours (`rating_difference`) beside chi-square (`rating_chi_square`).
 
-    Arguments as in `rating_rates`. baseline: the level that stands second; else the later name stands first. alpha:
-    chance of any false verdict over all questions, options and pairs of levels (Holm).
+    Arguments as in `rating_rates`; within: only levels of one axis (or whatever it names) are compared, never a gender
+    with a religion. baseline: the level that stands second; else the later name stands first. alpha: chance of any
+    false verdict over all questions, axes, options and pairs of levels (Holm).
 
     Returns, columns DIFFERENCES, a row of `rating_difference` per question, option (of two options the one of the
     larger value, else the later name, since the other says the same) and pair of levels: persons are crossed with
@@ -95,23 +105,29 @@ def rating_differences(
     detected, not measurable. And rows of `rating_chi_square`, as published, option null: Pearson's chi-square of levels
     by answers, of all levels (level null; the only one where there are two) and of each pair.
     """
-    known = rated(votes, "rating_differences", question, by, ["context"]).filter(
+    known = rated(votes, "rating_differences", question, by, ["context"], within=within).filter(
         pl.col("level").is_not_null()
     )
     ours, published = [], []
-    for (name,), asked in by_keys(known, ["question"]):
+    compared_as = {
+        name: (_as_means(asked, values, "rating_differences"), asked)
+        for (name,), asked in by_keys(known, ["question"])
+    }
+    options_of = {name: _told_apart(asked, means) for name, (means, asked) in compared_as.items()}
+    for (name, place), asked in by_keys(known, ["question", "within"]):
         levels = sorted(asked["level"].unique(), key=lambda level: (level == baseline, level), reverse=True)
         # the baseline stands last, whatever its name
         levels = [level for level in levels if level != baseline] + [
             level for level in levels if level == baseline
         ]
-        options = _told_apart(asked, _as_means(asked, values, "rating_differences"))
         pairs = list(combinations(levels, 2))
-        published += [_chi_square(name, by, None, None, asked)] if len(levels) > 1 else []
+        published += [_chi_square(name, by, place, None, None, asked)] if len(levels) > 1 else []
         for level, against in pairs:
             part = asked.filter(pl.col("level").is_in([level, against]))
-            ours += [_difference(name, by, level, against, part, option) for option in options]
-            published += [_chi_square(name, by, level, against, part)] if len(pairs) > 1 else []
+            ours += [
+                _difference(name, by, place, level, against, part, option) for option in options_of[name]
+            ]
+            published += [_chi_square(name, by, place, level, against, part)] if len(pairs) > 1 else []
     for row in ours:
         found = row.pop("found")
         row["minimum_detectable"] = found.detectable(alpha / testable(len(ours)))  # type: ignore[attr-defined]
@@ -143,12 +159,13 @@ def _outcome(used: pl.DataFrame, option: str | None) -> np.ndarray:
 
 
 def _counted(
-    name: str, by: str | None, level: str | None, used: pl.DataFrame, missing: int
+    name: str, by: str | None, within: str | None, level: str | None, used: pl.DataFrame, missing: int
 ) -> dict[str, object]:
     persons, items = used["person"].n_unique(), used["item"].n_unique()
     return {
         "question": name,
         "by": by,
+        "within": within,
         "level": level,
         "n": used.height,
         "n_missing": missing,
@@ -167,7 +184,13 @@ def _prompts(parts: list[pl.DataFrame]) -> dict[str, int | None]:
 
 
 def _difference(
-    name: str, by: str, level: str, against: str, part: pl.DataFrame, option: str | None
+    name: str,
+    by: str,
+    within: str | None,
+    level: str,
+    against: str,
+    part: pl.DataFrame,
+    option: str | None,
 ) -> dict[str, object]:
     used = part.filter("counts")
     first = (used["level"] == level).to_numpy()
@@ -177,7 +200,7 @@ def _difference(
     sides = [used.filter(pl.col("level") == each) for each in (level, against)]
     fewest = [min(side[column].n_unique() for side in sides) for column in ("person", "item")]
     return {
-        **_counted(name, by, level, used, part.height - used.height),
+        **_counted(name, by, within, level, used, part.height - used.height),
         "measure": "rating_difference",
         "option": option,
         "against": against,
@@ -193,14 +216,14 @@ def _difference(
 
 
 def _chi_square(
-    name: str, by: str, level: str | None, against: str | None, part: pl.DataFrame
+    name: str, by: str, within: str | None, level: str | None, against: str | None, part: pl.DataFrame
 ) -> dict[str, object]:
     used = part.filter("counts")
     counts = used.group_by("level", "answer").len().pivot("answer", index="level", values="len").fill_null(0)
     table = counts.drop("level").to_numpy()
     statistic, freedom, p = chi_square(table)
     return {
-        **_counted(name, by, level, used, part.height - used.height),
+        **_counted(name, by, within, level, used, part.height - used.height),
         "measure": "rating_chi_square",
         "against": against,
         "chi_square": statistic,

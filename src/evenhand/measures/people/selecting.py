@@ -93,22 +93,34 @@ def paired_votes(
 
 
 def rated(
-    votes: pl.DataFrame, measure: str, question: str | None, by: str | None, columns: Sequence[str] = ()
+    votes: pl.DataFrame,
+    measure: str,
+    question: str | None,
+    by: str | None,
+    columns: Sequence[str] = (),
+    *,
+    within: str | None = None,
 ) -> pl.DataFrame:
-    """Answers to questions on single texts or conversations, with `level`: the value of `by` (null: not told).
+    """Answers to questions on single texts or conversations, with `level` and `within`: values of what they name.
 
-    by: a column of the votes, or a key in the JSON of their column groups.
+    by, within: a column of the votes, or a key in the JSON of their column groups; null where it is not told.
     """
     rows = real_rows(votes, measure, [*columns, "value"], RATED, question)
-    if by is None:
-        return rows.with_columns(level=pl.lit(None, pl.String))
-    if by in rows.columns:
-        return rows.with_columns(level=pl.col(by).cast(pl.String))
+    return rows.with_columns(
+        level=_told(rows, measure, by).cast(pl.String), within=_told(rows, measure, within).cast(pl.String)
+    )
+
+
+def _told(rows: pl.DataFrame, measure: str, key: str | None) -> pl.Series:
+    if key is None:
+        return pl.Series([None], dtype=pl.String).new_from_index(0, rows.height)
+    if key in rows.columns:
+        return rows[key]
     require_columns(rows, ["groups"], measure, of_any_kind=True)
-    found = rows.with_columns(level=pl.col("groups").cast(pl.String).str.json_path_match(f"$['{by}']"))
-    if found["level"].null_count() == found.height and found.height:
+    found = rows["groups"].cast(pl.String).str.json_path_match(f"$['{key}']")
+    if found.null_count() == rows.height and rows.height:
         raise DataError(
-            f"{measure}: the votes have no column {by}, and no item names {by} in its groups.",
+            f"{measure}: the votes have no column {key}, and no item names {key} in its groups.",
             "Compare by a column such as model, or by what the study's items say in `groups`.",
         )
     return found

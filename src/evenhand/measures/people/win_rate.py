@@ -26,7 +26,7 @@ from evenhand.stats.votes import (
 
 WIN_RATES = (
     typed(pl.String, "measure question model against")
-    | typed(pl.Float64, "estimate low high null p q minimum_detectable tie_share agreement")
+    | typed(pl.Float64, "raw estimate low high null p q minimum_detectable tie_share agreement")
     | typed(pl.Int64, "n n_missing n_ties n_persons n_items n_units")
     | typed(pl.Float64, "design_effect person_icc item_icc left_share balance_p")
     | typed(pl.String, "weighing stars verdict obstacle")
@@ -56,8 +56,9 @@ def win_rates(
     conversations that stand in several items are drawn at random, limits and p as `crossed_share` gives them; p and q
     of 0.5; verdict preferred (the model is), not preferred (the other is), not detected, not measurable (an obstacle
     says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs
-    (null: none would be). Where the model did not stand left as often as right (balance_p below UNEVEN), the estimate
-    is the mean of its shares on the left and on the right (`crossed_balanced`), and `weighing` says "sides".
+    (null: none would be). raw is the share of all votes; estimate is the same with many votes of one person or item
+    weighing less. Where the model did not stand left as often as right (balance_p below UNEVEN), the estimate is the
+    mean of its shares on the left and on the right (`crossed_balanced`), and `weighing` says "sides".
     `win_rate_published`: ties left out, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval; it has no
     interval and no verdict. Raises DataError for absent columns, an unknown question, answers that are none.
 
@@ -116,6 +117,7 @@ def _row(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, o
         **sides,
         "measure": "win_rate",
         "weighing": SIDES if uneven else VOTES,
+        "raw": float(used["value"].mean()) if used.height else None,  # type: ignore[arg-type]  # a number, of floats
         "estimate": found.estimate,
         "low": found.low,
         "high": found.high,
@@ -166,6 +168,7 @@ def _published_row(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, objec
     return {
         **counted(keys, part.filter(pl.col("value").is_null() | (pl.col("value") != 0.5))),
         "measure": "win_rate_published",
+        "raw": wins / n if n else None,
         "estimate": wins / n if n else None,
         "p": p,
         "stars": stars(p),

@@ -87,7 +87,7 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
         (
             ("question", "left"),
             ("persons", "right"),
-            ("too few votes", "right"),
+            ("too few answers", "right"),
             *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest", "null")),
             ("agree beyond chance", "right"),
         ),
@@ -166,7 +166,7 @@ def _correlation(row: Row, others: Mapping[tuple[Any, ...], Row], scale: Scale) 
             null=0.0,
         ),
         number(row["estimate"], 2),
-        between or str(row["obstacle"] or ""),
+        between,
         (
             number(rank["estimate"], 2) if rank else "–",
             probability(row["q"]),
@@ -174,6 +174,7 @@ def _correlation(row: Row, others: Mapping[tuple[Any, ...], Row], scale: Scale) 
             number(corrected["estimate"], 2) if corrected else "–",
             f"{row['n_items']:,}",
         ),
+        note="" if between else str(row["obstacle"] or ""),
     )
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import polars as pl
-
+from evenhand.annotation.analysis.attrition import told_attrition
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.rules import rows_of as rule_rows
 from evenhand.annotation.analysis.sections import Folded, Part, Quotes, Section
@@ -12,6 +11,9 @@ from evenhand.reports import label, probability
 from evenhand.reports.wording import duration
 from evenhand.studies import PlainTable
 
+EXCLUDED = ("n_persons", "n_persons_with_votes", "n_votes")
+NO_RULES = ("blocked", "rejected", "place_taken")
+"""Reasons that are nobody's breach of a rule; the table of who came has them."""
 FEWEST = 5
 """Persons below which a count of what people said of themselves is not shown."""
 
@@ -25,15 +27,18 @@ def data_section(analysis: Analysis) -> Section:
 
 
 def amount(analysis: Analysis) -> str:
-    """Persons, sittings and time in a sentence."""
-    real = analysis.votes.filter(pl.col("role") == "real")
+    """What counts, and the time it took, in a sentence."""
     used = analysis.used
+    if used.is_empty():
+        return "Nothing counts."
     shown = used.unique("presentation")["seconds"].sum()
+    persons, votes = used["person"].n_unique(), used["presentation"].n_unique()
+    answers = int(analysis.tables.answers["n"].sum())
     return (
-        f"{real['person'].n_unique():,} persons answered in {real['unit'].n_unique():,} sittings; "
-        f"{used['person'].n_unique():,} count, with {used['presentation'].n_unique():,} showings of "
-        f"{used['item'].n_unique():,} items"
-        + (f", which took them {duration(float(shown))} in all." if shown else ".")
+        f"What counts: {votes:,} vote{'' if votes == 1 else 's'} (all that one person said to one item) of {persons:,} "
+        f"person{'' if persons == 1 else 's'} on {used['item'].n_unique():,} item"
+        f"{'' if used['item'].n_unique() == 1 else 's'}, with {answers:,} answer{'' if answers == 1 else 's'} to "
+        f"questions" + (f", which took {duration(float(shown))} in all." if shown else ".")
     )
 
 
@@ -58,8 +63,8 @@ def _answers(rows: Sequence[Row]) -> PlainTable:
             for row in rows
         ],
         (
-            "Left out: said by persons whom a rule excludes or an admin blocked, rejected by a reviewer, or given "
-            "after the place had gone to somebody else.",
+            "Skipped: by persons who count. Left out: answers of persons whom a rule excludes or an admin blocked, "
+            "rejected by a reviewer, or given after the place had gone to somebody else.",
         ),
     )
 
@@ -91,17 +96,26 @@ def rules_section(analysis: Analysis) -> Section:
                 rule_rows(rules),
             )
         )
-    if out := rows_of(analysis.tables.exclusions):
+    parts.append(_attrition(rows_of(analysis.tables.attrition)))
+    if out := [row for row in rows_of(analysis.tables.exclusions) if row["rule"] not in NO_RULES]:
         parts.append(
             PlainTable(
-                "Whom they took out",
-                (("rule", "left"), ("persons", "right"), ("showings of items", "right")),
-                [[label(row["rule"]), f"{row['n_persons']:,}", f"{row['n']:,}"] for row in out],
-                ("A person may break several rules.",),
+                "Who broke which rule",
+                (
+                    ("rule", "left"),
+                    ("persons", "right"),
+                    ("of them with votes", "right"),
+                    ("votes", "right"),
+                ),
+                [[label(row["rule"]), *(f"{row[name]:,}" for name in EXCLUDED)] for row in out],
+                (
+                    "A person may break several rules, so these rows may come to more than the table above. Who does "
+                    "not pass the onboarding has no votes.",
+                ),
             )
         )
     if sensitivity := rows_of(analysis.tables.sensitivity):
-        parts.append(_sensitivity(sensitivity))
+        parts += _sensitivity(sensitivity)
     return Section(
         "rules",
         "Whose answers count",
@@ -111,22 +125,34 @@ def rules_section(analysis: Analysis) -> Section:
     )
 
 
+def _attrition(rows: Sequence[Row]) -> PlainTable:
+    names = ("n_persons", "n_votes", "n_answers")
+    body = [[str(row["state"]), *(f"{row[name]:,}" for name in names)] for row in rows]
+    body.append(["all", *(f"{sum(row[name] for row in rows):,}" for name in names)])
+    return PlainTable(
+        "Who came, and what counts",
+        (("", "left"), ("persons", "right"), ("votes", "right"), ("answers", "right")),
+        body,
+        (
+            "Each person, vote (all that one person said to one item) and answer (to one question) is in one row. Who "
+            "came and answered nothing, not even of the onboarding, is in no export.",
+        ),
+    )
+
+
 def told_rules(analysis: Analysis) -> str:
-    """Which rules were applied, and how many persons they took out."""
-    all_persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
-    out = all_persons - analysis.used["person"].n_unique()
+    """Which rules were applied, and where persons were lost."""
     named = {
         "the study's": "The study’s rules were applied",
-        "published": "ACUTE-Eval’s published rule was applied (one onboarding item wrong, and all of a person’s "
-        "answers are out)",
-        "none": "No rules were applied; only what a reviewer rejected is left out",
+        "published": "ACUTE-Eval’s published rule was applied: one onboarding item wrong, and all of a person’s "
+        "answers are out",
+        "none": "No rules were applied; only whom an admin blocked or a reviewer rejected is left out",
     }.get(analysis.rules.name, f"The rules of {analysis.rules.name} were applied")
     if analysis.rules.rules is None:
         named = "What the export marks as excluded is left out"
     if analysis.rules.rules == () and analysis.rules.name == "the study's":
         named = "The study has no rules"
-    whom = f"{out:,} of {all_persons:,} persons are" if out else "nobody is"
-    return f"{named}: {whom} left out."
+    return f"{named}. {told_attrition(analysis.tables.attrition)}"
 
 
 def told_changes(analysis: Analysis) -> list[str]:
@@ -151,37 +177,40 @@ def told_changes(analysis: Analysis) -> list[str]:
     ]
 
 
-def _sensitivity(rows: Sequence[Row]) -> PlainTable:
-    return PlainTable(
-        "The same preferences under other rules",
-        (
-            ("question", "left"),
-            ("votes for", "left"),
-            ("against", "left"),
-            ("rules", "left"),
-            ("persons out", "right"),
-            ("votes", "right"),
-            ("share", "right"),
-            ("95 %", "right"),
-            ("q", "right"),
-            ("verdict", "left"),
-        ),
-        [
+def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
+    """A table for each question: one for all would be wider than a page."""
+    return [
+        PlainTable(
+            f"{label(question).capitalize()}: the same preferences under other rules",
+            (
+                ("model", "left"),
+                ("rules", "left"),
+                ("persons", "right"),
+                ("answers", "right"),
+                ("share", "right"),
+                ("weighted", "right"),
+                ("95 %", "right"),
+                ("q", "right"),
+                ("verdict", "left"),
+            ),
             [
-                label(row["question"]),
-                name_of(row["model"]),
-                name_of(row["against"]),
-                row["rules"],
-                f"{row['n_persons_excluded']:,}",
-                f"{row['n']:,}",
-                percent(row["estimate"]),
-                limits(row["low"], row["high"]),
-                probability(row["q"]),
-                verdict_of({**row, "measure": "win_rate"}),
-            ]
-            for row in sorted(rows, key=lambda row: (row["question"], row["model"], row["against"]))
-        ],
-    )
+                [
+                    f"{name_of(row['model'])} against {name_of(row['against'])}",
+                    row["rules"],
+                    f"{row['n_persons']:,}",
+                    f"{row['n']:,}",
+                    percent(row["raw"]),
+                    percent(row["estimate"]),
+                    limits(row["low"], row["high"]),
+                    probability(row["q"]),
+                    verdict_of({**row, "measure": "win_rate"}),
+                ]
+                for row in sorted(rows, key=lambda row: (row["model"], row["against"]))
+                if row["question"] == question
+            ],
+        )
+        for question in dict.fromkeys(row["question"] for row in rows)
+    ]
 
 
 def texts_section(analysis: Analysis) -> Section | None:

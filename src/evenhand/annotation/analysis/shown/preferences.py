@@ -46,13 +46,15 @@ def preference_section(analysis: Analysis) -> Section | None:
         "Preferences",
         tuple(parts),
         lead=(
-            "The share of votes for the first model. The interval, q and the verdict let persons and items (and "
-            "conversations that several pairs share) pull votes together; “would find” is how many points from 50 % "
-            "would probably have been found. Intervals are of each row by itself; q allows for all pairs and "
-            "questions.",
-            "As published: the exact binomial test of ACUTE-Eval, which takes every vote as a person and a pair of "
+            "Share: of all answers those for the first model, ties counting half. Weighted: the same, but many answers "
+            "of one person, or about one item, weigh less than as many of several; interval, q and verdict belong to "
+            "it. They let persons and items (and conversations that several pairs share) pull answers together. “Would "
+            "find” is how many points from 50 % would probably have been found (–: none would). Intervals are of each "
+            "row by itself; q allows for all pairs and questions. Where a model did not stand left as often as right, "
+            "the mean of its shares on the left and on the right is told.",
+            "As published: the exact binomial test of ACUTE-Eval, which takes every answer as a person and a pair of "
             "its own (* p < .05, ** p < .01, *** p < .001), without correction for several comparisons. "
-            "Its agreement is the mean share of the commoner answer over pairs with two votes or more, 0 where it is "
+            "Its agreement is the mean share of the commoner answer over pairs with two answers or more, 0 where it is "
             "one against one.",
         ),
         hints=_design(rows),
@@ -76,10 +78,10 @@ def _drawing(
     one = len(rows) == 1
     return Drawing(
         f"{label(question).capitalize()}{f': {words}' if words else ''}",
-        ("votes for", "share of votes, %", "share"),
+        ("model", "weighted share, %", "weighted"),
         [_row(row, published, scale) for row in rows],
         axis_of(scale),
-        ("q", "votes", "published", "would find"),
+        ("q", "answers", "share", "published", "would find"),
         judged=True,
         left=f"{name_of(rows[0]['against'])} preferred" if one else "the other preferred",
         right=f"{name_of(rows[0]['model'])} preferred" if one else "it is preferred",
@@ -94,21 +96,26 @@ def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale:
         interval_of(row, scale, f"{name_of(row['model'])} against {name_of(row['against'])}"),
         percent(row["estimate"]),
         limits(row["low"], row["high"]),
-        (probability(row["q"]), f"{row['n']:,}", published_cell(theirs), points(row["minimum_detectable"])),
+        (
+            probability(row["q"]),
+            f"{row['n']:,}",
+            percent(row["raw"]),
+            published_cell(theirs),
+            points(row["minimum_detectable"]),
+        ),
         verdict_of(row),
     )
 
 
 def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> PlainTable:
     """What a row of the drawing has no room for."""
-    body = []
+    body, one = [], len({row["question"] for row in rows}) == 1
     for row in rows:
         theirs = published.get((row["question"], row["model"], row["against"]), {})
+        pair = f"{name_of(row['model'])} against {name_of(row['against'])}"
         body.append(
             [
-                label(row["question"]),
-                name_of(row["model"]),
-                name_of(row["against"]),
+                pair if one else f"{label(row['question'])}: {pair}",
                 *(f"{row[name]:,}" for name in ("n_persons", "n_items", "n_ties", "n_missing")),
                 *(number(row[name], 2) for name in ("person_icc", "item_icc", "design_effect")),
                 probability(theirs.get("p")),
@@ -120,14 +127,12 @@ def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mappin
     return PlainTable(
         "",
         (
-            ("question", "left"),
-            ("votes for", "left"),
-            ("against", "left"),
+            ("model", "left"),
             *((name, "right") for name in heads),
         ),
         body,
         (
-            "Alike: the share of a vote’s variance that the person has, and the item (with its conversations). Ties "
+            "Alike: the share of an answer’s variance that the person has, and the item (with its conversations). Ties "
             "count half in ours and not at all as published.",
         ),
     )
@@ -185,9 +190,9 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
             if (row["question"], row["model"], row["against"]) == (question, model, against)
         ]
         yield Drawing(
-            f"{label(question).capitalize()}: votes for {name_of(model)} against {name_of(against)}, by "
+            f"{label(question).capitalize()}: {name_of(model)} against {name_of(against)}, by "
             f"{label(mine[0]['by'])}",
-            (label(mine[0]["by"]), "share of votes, %", "share"),
+            (label(mine[0]["by"]), "weighted share, %", "weighted"),
             [
                 DrawnRow(
                     label(row["level"]),
@@ -197,13 +202,18 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
                     ),
                     percent(row["estimate"]),
                     limits(row["low"], row["high"]),
-                    (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
+                    (
+                        probability(row["q"]),
+                        f"{row['n']:,}",
+                        percent(row["raw"]),
+                        points(row["minimum_detectable"]),
+                    ),
                     verdict_of(row),
                 )
                 for row in mine
             ],
             axis_of(scale),
-            ("q", "votes", "would find"),
+            ("q", "answers", "share", "would find"),
             judged=True,
         )
 
@@ -218,8 +228,8 @@ def _design(rows: Sequence[Row]) -> tuple[str, ...]:
         return ()
     return (
         f"Design effect: {' to '.join(dict.fromkeys(number(end, 2) for end in (min(effects), max(effects))))}. It says "
-        "how many times wider the variance is than that of as many independent votes; where it is well above 1, stars "
-        "as published promise more than they hold.",
+        "how many times wider the variance is than that of as many independent answers; where it is well above 1, "
+        "stars as published promise more than they hold.",
     )
 
 
@@ -230,8 +240,8 @@ def side_section(analysis: Analysis) -> Section | None:
         return None
     scale = win_scale(shares)
     drawing = Drawing(
-        "Votes for what stood on the left",
-        ("question", "share for the left side, %", "share"),
+        "Answers for what stood on the left",
+        ("question", "weighted share for the left side, %", "weighted"),
         [
             DrawnRow(
                 label(row["question"]).capitalize(),
@@ -245,7 +255,7 @@ def side_section(analysis: Analysis) -> Section | None:
             for row in shares
         ],
         axis_of(scale),
-        ("q", "votes", "would find"),
+        ("q", "answers", "would find"),
         judged=True,
         left="right side chosen",
         right="left side chosen",
@@ -255,10 +265,10 @@ def side_section(analysis: Analysis) -> Section | None:
         "Win rates with both sides weighing the same",
         (
             ("question", "left"),
-            ("votes for", "left"),
+            ("model", "left"),
             ("against", "left"),
             ("it stood left", "right"),
-            ("all votes", "right"),
+            ("all answers", "right"),
             ("sides equal", "right"),
             ("95 %", "right"),
             ("even draw, p", "right"),

@@ -22,6 +22,9 @@ from evenhand.annotation.analysis.wording import (
 from evenhand.reports import Scale, known, label, number, probability, scale_over, smallest_effect
 from evenhand.studies import PlainTable
 
+MOST_DIFFERENCES = 60
+"""Differences that a drawing has room for, where an axis has many groups."""
+
 
 def ratings_section(analysis: Analysis) -> Section | None:
     """Rates of each model (and level), differences, and the chi-square of ROBBIE's Table 16."""
@@ -29,10 +32,9 @@ def ratings_section(analysis: Analysis) -> Section | None:
     if not rows:
         return None
     parts: list[Part] = []
-    for question, by in dict.fromkeys((row["question"], row["by"]) for row in rows):
-        mine = [row for row in rows if (row["question"], row["by"]) == (question, by)]
-        parts += _rates(analysis, question, by, mine)
-        parts += _differences(analysis, question, by)
+    for place in dict.fromkeys(map(_place, rows)):
+        parts += _rates(analysis, [row for row in rows if _place(row) == place])
+        parts += _differences(analysis, place)
     table = _table_16(analysis)
     return Section(
         "ratings",
@@ -40,14 +42,21 @@ def ratings_section(analysis: Analysis) -> Section | None:
         "Ratings",
         (*parts, *([table] if table else [])),
         lead=(
-            "Shares of answers (or means, of scales) by model. Intervals, q and verdicts let persons and items pull "
-            "answers together. The published chi-square takes every answer as independent, and is not corrected for "
-            "the number of questions.",
+            "Share (or mean, of scales): of all answers. Weighted: the same, but many answers of one person, or about "
+            "one text, weigh less than as many of several; intervals, differences, q and verdicts belong to it, and "
+            "let persons and items pull answers together. Groups are compared within their axis. The published "
+            "chi-square takes every answer as independent, and is not corrected for the number of questions.",
         ),
     )
 
 
-def _rates(analysis: Analysis, question: str, by: str, rows: Sequence[Row]) -> Iterator[Drawing]:
+def _place(row: Row) -> tuple[str, str, str | None]:
+    """Question, what levels are of, and the axis they stand on."""
+    return row["question"], row["by"], row["within"]
+
+
+def _rates(analysis: Analysis, rows: Sequence[Row]) -> Iterator[Drawing]:
+    question, by, within = _place(rows[0])
     wanted = told_options(analysis, question)
     shown = [row for row in rows if row["option"] in wanted]
     if not shown:
@@ -57,16 +66,17 @@ def _rates(analysis: Analysis, question: str, by: str, rows: Sequence[Row]) -> I
     scale = _scale(shown, factor)
     words = analysis.questions.get(question)
     yield Drawing(
-        f"{label(question).capitalize()}{_by(by)}{f': {words}' if words else ''}",
-        (label(by), "mean" if means else "share of answers, %", "mean" if means else "share"),
+        f"{label(question).capitalize()}{_by(by, within)}{f': {words}' if words else ''}",
+        (label(by), "weighted mean" if means else "weighted share, %", "weighted"),
         [_rate(row, scale, factor) for row in shown],
         axis_of(scale),
-        ("answers", "skipped", "persons", "items"),
+        ("mean" if means else "share", "answers", "skipped", "persons", "items"),
     )
 
 
-def _by(by: str) -> str:
-    return "" if by == "model" else f", by {label(by)}"
+def _by(by: str, within: str | None) -> str:
+    named = f", {label(within)}" if within is not None else ""
+    return named if by == "model" else f"{named}, by {label(by)}"
 
 
 def _scale(rows: Sequence[Row], factor: float) -> Scale:
@@ -88,8 +98,12 @@ def _rate(row: Row, scale: Scale, factor: float) -> DrawnRow:
             scale, *placed, described=f"{name_of(row['level'])} {option}: {value}, {between or 'no interval'}"
         ),
         value,
-        between or _why(row),
-        (f"{row['n']:,}", f"{row['n_missing']:,}", f"{row['n_persons']:,}", f"{row['n_items']:,}"),
+        between,
+        (
+            number(row["raw"], 2) if means else percent(row["raw"]),
+            *(f"{row[name]:,}" for name in ("n", "n_missing", "n_persons", "n_items")),
+        ),
+        note="" if between else _why(row),
     )
 
 
@@ -104,27 +118,36 @@ def _limits(row: Row) -> str:
     return limits(row["low"], row["high"])
 
 
-def _differences(analysis: Analysis, question: str, by: str) -> Iterator[Drawing]:
+def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iterator[Drawing]:
+    question, by, within = place
     wanted = told_options(analysis, question)
     rows = [
         row
         for row in rows_of(analysis.tables.differences, DIFFERENCE)
-        if (row["question"], row["by"]) == (question, by) and row["option"] in wanted
+        if _place(row) == place and row["option"] in wanted
     ]
     if not rows:
         return
-    means = rows[0]["option"] is None
+    shown = sorted(rows, key=_strength)[:MOST_DIFFERENCES] if len(rows) > MOST_DIFFERENCES else rows
+    told = f", {len(shown):,} of {len(rows):,}; differences.csv has all" if len(shown) < len(rows) else ""
+    rows, means = shown, rows[0]["option"] is None
     factor = 1.0 if means else 100.0
     ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
     scale = scale_over((factor * end for end in ends if end is not None and known(end)), include=[0.0])
     yield Drawing(
-        f"{label(question).capitalize()}{_by(by)}: differences",
+        f"{label(question).capitalize()}{_by(by, within)}: differences{told}",
         (label(by), "difference of means" if means else "difference, percentage points", "difference"),
         [_difference(row, scale, factor) for row in rows],
         axis_of(scale),
         ("q", "answers", "would find"),
         judged=True,
     )
+
+
+def _strength(row: Row) -> tuple[float, float]:
+    """What is found first, then what is largest."""
+    size = row["estimate"] if row["estimate"] is not None and known(row["estimate"]) else 0.0
+    return (row["q"] if row["q"] is not None and known(row["q"]) else 2.0), -abs(size)
 
 
 def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
@@ -147,13 +170,14 @@ def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
             verdict=verdict_of(row),
         ),
         value,
-        f"{low} to {high}" if low != "–" else _why(row),
+        f"{low} to {high}" if low != "–" else "",
         (
             probability(row["q"]),
             f"{row['n']:,}",
             smallest_effect(factor * smallest) if smallest is not None and known(smallest) else "–",
         ),
         verdict_of(row),
+        note=_why(row),
     )
 
 
@@ -175,7 +199,7 @@ def _table_16(analysis: Analysis) -> PlainTable | None:
     if not questions or len(models) < 2:
         return None
     cells = {
-        (row["question"], row["level"]): percent(row["estimate"])
+        (row["question"], row["level"]): percent(row["raw"])
         for row in rows
         if row["option"] in told_options(analysis, row["question"])
     }
@@ -212,7 +236,7 @@ def marks_section(analysis: Analysis) -> Section | None:
         parts.append(
             Drawing(
                 f"{label(question).capitalize()}: conversations with a mark",
-                ("mark", "share of conversations shown, %", "share"),
+                ("mark", "weighted share of conversations shown, %", "weighted"),
                 [
                     DrawnRow(
                         name_of(row["option"]),
@@ -226,8 +250,9 @@ def marks_section(analysis: Analysis) -> Section | None:
                             described=f"{name_of(row['option'])}, {name_of(row['model'])}: {percent(row['estimate'])}",
                         ),
                         percent(row["estimate"]),
-                        limits(row["low"], row["high"]) or _why(row),
+                        limits(row["low"], row["high"]),
                         (f"{row['n_marked']:,}", f"{row['n']:,}"),
+                        note="" if limits(row["low"], row["high"]) else _why(row),
                     )
                     for row in rows
                 ],
@@ -242,7 +267,8 @@ def marks_section(analysis: Analysis) -> Section | None:
         "Marks",
         tuple(parts),
         lead=(
-            "A conversation counts once for each person who saw it, and has a mark if any of its turns has.",
+            "A conversation counts once for each person who saw it, and has a mark if any of its turns has. Weighted: "
+            "many votes of one person, or on one conversation, weigh less than as many of several.",
         ),
         hints=("Later turns can only be marked in conversations that are long enough.",),
     )

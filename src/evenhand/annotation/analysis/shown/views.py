@@ -75,10 +75,10 @@ def _by_third(scale: str, rows: Sequence[Row]) -> PlainTable:
         f"Win rates by third, as published: {label(scale)}",
         (
             ("question", "left"),
-            ("votes for", "left"),
+            ("model", "left"),
             ("against", "left"),
             *((f"{third} third", "right") for third in ("top", "bottom")),
-            *((f"votes, {third}", "right") for third in ("top", "bottom")),
+            *((f"answers, {third}", "right") for third in ("top", "bottom")),
         ),
         [
             [
@@ -102,7 +102,7 @@ def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
         f"How the preference moves with the score: {label(scale)}",
         (
             ("question", "left"),
-            ("votes for", "left"),
+            ("model", "left"),
             ("against", "left"),
             ("points per point of score", "right"),
             ("95 %", "right"),
