@@ -147,7 +147,7 @@ def test_a_sentence_on_uneven_sides_tells_the_number_of_both_sides(tmp_path: Pat
     ((verdict, sentence),) = study.headlines
     assert verdict == "not detected" and "% with both sides weighing the same" in sentence
     (row,) = study.tables()["sides"].filter(measure="win_rate_by_side").to_dicts()
-    assert f"{100 * row['estimate']:.1f} % with both sides" in sentence
+    assert f"{100 * (1 - row['estimate']):.1f} % with both sides" in sentence  # of the old one
 
 
 def test_where_nothing_would_be_found_no_size_is_named(tmp_path: Path) -> None:
