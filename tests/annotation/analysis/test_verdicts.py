@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -130,3 +131,32 @@ def test_long_names_break_at_their_joints_and_a_row_stays_one_at_80_columns(tmp_
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("conversing_ ") for line in lines)
     assert "evenhand/<wbr>conversing-<wbr>planted" in study.html()
+
+
+def test_a_sentence_on_uneven_sides_tells_the_number_of_both_sides(tmp_path: Path) -> None:
+    votes = simulated_votes(
+        {"new": 0.0, "old": 0.0}, persons=60, items_per_person=10, votes_per_item=2, seed=5
+    )
+    new_left = pl.when(pl.col("shown_left") == "a").then("model_a").otherwise("model_b") == "new"
+    left = pl.when(pl.col("shown_left") == "a").then(pl.lit("a")).otherwise(pl.lit("b"))
+    # everybody chooses the left one seven times in eight, and half of the pairs with the new one there are undone
+    rng = np.random.default_rng(6)
+    turned = pl.Series(rng.random(votes.height) < 1 / 8)
+    right = pl.when(left == "a").then(pl.lit("b")).otherwise(pl.lit("a"))
+    habit = votes.with_columns(answer=pl.when(turned).then(right).otherwise(left))
+    undone = pl.Series(rng.random(votes.height) < 0.5)
+    study = analyse(written(tmp_path / "s.jsonl", habit.filter(~(new_left & undone))), baseline="old")
+    ((verdict, sentence),) = study.headlines
+    assert verdict == "not detected" and "% with both sides weighing the same" in sentence
+    (row,) = study.tables()["sides"].filter(measure="win_rate_by_side").to_dicts()
+    assert f"{100 * (1 - row['estimate']):.1f} % with both sides" in sentence  # of the old one
+
+
+def test_where_nothing_would_be_found_no_size_is_named(tmp_path: Path) -> None:
+    votes = simulated_votes(
+        {"new": 0.0, "old": 0.0}, persons=10, items_per_person=2, votes_per_item=2, seed=7
+    )
+    ((verdict, sentence),) = analyse(written(tmp_path / "n.jsonl", votes), alpha=0.0001).headlines
+    assert verdict == "not detected" and sentence.endswith(
+        "none would probably have been found, however strong."
+    )

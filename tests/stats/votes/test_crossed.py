@@ -244,7 +244,7 @@ def test_no_smallest_share_is_told_where_none_would_be_found() -> None:
     votes = np.repeat(np.tile([1.0, 0.0], 6), 10)
     found = crossed_share(votes, [person, item])
     assert (
-        found.p == pytest.approx(1) and 0.4 < found.detectable() < 0.5 and np.isnan(found.detectable(0.001))
+        found.p == pytest.approx(1) and 0.25 < found.detectable() < 0.5 and np.isnan(found.detectable(1e-5))
     )
 
 

@@ -145,10 +145,13 @@ def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
                 )
         if not found and judged:
             sizes = [row["minimum_detectable"] for row in judged if known(row["minimum_detectable"])]
+            none = (
+                f", but none within {len(judged) - len(sizes):,} of them" if len(sizes) < len(judged) else ""
+            )
             would = (
-                f"; a share {points(max(sizes))} points from 50 % would probably have been found"
+                f"; a share {points(max(sizes))} points from 50 % would probably have been found{none}"
                 if sizes
-                else ""
+                else "; none would probably have been found, however strong"
             )
             yield (
                 NOT_DETECTED,

@@ -104,7 +104,10 @@ def share_told(row: Row, *, turned: bool = False) -> str:
     raw, share, low, high = (row[name] for name in ("raw", "estimate", "low", "high"))
     if turned:
         raw, share, low, high = 1 - raw, 1 - share, 1 - high, 1 - low
-    weighted = "" if percent(raw) == percent(share) else f"; weighted {percent(share)}"
+    if row.get("weighing") == "sides":
+        weighted = f"; {percent(share)} with both sides weighing the same, since the models stood left unequally often"
+    else:
+        weighted = "" if percent(raw) == percent(share) else f"; weighted {percent(share)}"
     return f"{percent(raw)} of {row['n']:,} answers{weighted} ({limits(low, high)}, {q_of(row)})"
 
 
@@ -129,7 +132,7 @@ def reason(row: Row) -> str:
 def _would_find(row: Row) -> str:
     size = row["minimum_detectable"]
     if size is None or not known(size):
-        return "; how small a preference would have been found is not known"
+        return "; none would probably have been found, however strong"
     return f"; a share {points(size)} points from 50 % would probably have been found"
 
 
@@ -186,12 +189,18 @@ def _of_pair(asked: str, level: str, against: str, rows: Sequence[Row]) -> list[
 
 
 def would_find(rows: Sequence[Row]) -> str:
-    """Which difference would have been found in each of these rows."""
+    """Which difference would have been found in each of these rows, and in how many none would.
+
+    >>> would_find([{"minimum_detectable": 0.1, "option": "yes"}, {"minimum_detectable": None, "option": "yes"}])
+    'one of 10.0 points would probably have been found, but none in 1 of 2 comparisons'
+    """
     sizes = [row["minimum_detectable"] for row in rows if known(row["minimum_detectable"])]
     if not sizes:
-        return "how small a one would have been found is not known"
+        return "none would probably have been found, however large"
     unit = "" if rows[0]["option"] is None else " points"
-    return f"one of {size_of(max(sizes), rows[0])}{unit} would probably have been found"
+    without = len(rows) - len(sizes)
+    none = f", but none in {without:,} of {len(rows):,} comparisons" if without else ""
+    return f"one of {size_of(max(sizes), rows[0])}{unit} would probably have been found{none}"
 
 
 def difference(row: Row, level: str, against: str) -> str:

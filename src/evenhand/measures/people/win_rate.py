@@ -116,8 +116,8 @@ def _row(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, o
         **said,
         **sides,
         "measure": "win_rate",
-        "raw": float(used["value"].mean()) if used.height else None,  # type: ignore[arg-type]  # a number, of floats
         "weighing": SIDES if uneven else VOTES,
+        "raw": float(used["value"].mean()) if used.height else None,  # type: ignore[arg-type]  # a number, of floats
         "estimate": found.estimate,
         "low": found.low,
         "high": found.high,

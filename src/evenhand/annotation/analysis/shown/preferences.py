@@ -49,8 +49,9 @@ def preference_section(analysis: Analysis) -> Section | None:
             "Share: of all answers those for the first model, ties counting half. Weighted: the same, but many answers "
             "of one person, or about one item, weigh less than as many of several; interval, q and verdict belong to "
             "it. They let persons and items (and conversations that several pairs share) pull answers together. “Would "
-            "find” is how many points from 50 % would probably have been found. Intervals are of each row by itself; q "
-            "allows for all pairs and questions.",
+            "find” is how many points from 50 % would probably have been found (–: none would). Intervals are of each "
+            "row by itself; q allows for all pairs and questions. Where a model did not stand left as often as right, "
+            "the mean of its shares on the left and on the right is told.",
             "As published: the exact binomial test of ACUTE-Eval, which takes every answer as a person and a pair of "
             "its own (* p < .05, ** p < .01, *** p < .001), without correction for several comparisons. "
             "Its agreement is the mean share of the commoner answer over pairs with two answers or more, 0 where it is "
