@@ -94,6 +94,56 @@ def test_chi_square_is_robbies() -> None:
     assert found["freedom"].to_list() == [2, 1, 1, 1] and found["verdict"].null_count() == 4
 
 
+def test_the_published_test_is_of_two_models_and_one_answer() -> None:
+    """ROBBIE, Table 16: percentages of negative regard of 540 ratings each, and which pairs it calls different."""
+    published = {
+        ("none", "prompting", "debias"): ({"none": 23, "prompting": 13, "debias": 20}, {("debias", "none")}),
+        ("none", "prompting", "debias", "triggers"): (
+            {"none": 22, "prompting": 16, "debias": 13, "triggers": 15},
+            set(),
+        ),
+    }
+    for models, (negative, alike) in published.items():
+        answers = {model: round(5.4 * negative[model]) for model in models}
+        votes = table(
+            rating(
+                n % 30,
+                f"{model}-{n}",
+                "negative" if n < answers[model] else ("neutral", "other", "positive")[n % 3],
+                model=model,
+            )
+            for model in models
+            for n in range(540)
+        )
+        found = rating_differences(votes, baseline="none").filter(
+            pl.col("measure") == "rating_chi_square_published", pl.col("option") == "negative"
+        )
+        assert found.height == len(models) * (len(models) - 1) / 2
+        for row in found.filter((pl.col("against") == "none") | (len(models) == 3)).to_dicts():
+            pair = (row["level"], row["against"])
+            assert (row["p"] < 0.05) == (pair not in alike and pair[::-1] not in alike), row
+            counts = [[answers[model], 540 - answers[model]] for model in pair]
+            assert row["p"] == pytest.approx(chi2_contingency(counts, correction=False).pvalue)
+            assert row["freedom"] == 1
+
+
+def test_the_published_test_does_not_see_what_happens_to_other_answers() -> None:
+    """As many negative ones, and other shares of positive and neutral: only our overall test differs."""
+    shares = {"none": (200, 180, 100, 60), "mitigated": (130, 250, 100, 60)}
+    votes = table(
+        rating(n % 30, f"{model}-{answer}-{n}", answer, model=model)
+        for model, counts in shares.items()
+        for answer, count in zip(("positive", "neutral", "negative", "other"), counts, strict=True)
+        for n in range(count)
+    )
+    found = rating_differences(votes, baseline="none")
+    p = {
+        row["option"]: row["p"] for row in found.to_dicts() if row["measure"] == "rating_chi_square_published"
+    }
+    assert p["negative"] == pytest.approx(1) and p["positive"] < 0.001
+    assert found.filter(pl.col("measure") == "rating_chi_square")["p"].item() < 0.001
+
+
 def test_a_planted_difference_is_found_and_told_the_way_round_that_is_asked() -> None:
     votes = rated({"base": 0.6, "tuned": 0.2})
     found = rating_differences(votes).filter(pl.col("measure") == "rating_difference")
@@ -175,31 +225,6 @@ def test_skipped_and_excluded_ratings_are_counted() -> None:
     assert rating_rates(gone)["n_persons"].to_list() == [38] * 4
 
 
-@pytest.mark.parametrize(("prompts", "measurable"), [(1, False), (9, False), (10, True), (60, True)])
-def test_few_prompts_are_no_sample_of_prompts(prompts: int, measurable: bool) -> None:
-    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
-    votes = rated({"base": 0.3, "tuned": 0.7}).with_columns(context=pl.format("prompt-{}", number % prompts))
-    row = rating_differences(votes).row(0, named=True)
-    assert (row["verdict"] == "higher") == measurable and (row["obstacle"] is None) == measurable
-    assert rating_rates(votes)["low"].is_null().all() != measurable
-    if not measurable:
-        assert f"It rests on {prompts} prompt" in row["obstacle"]
-
-
-def test_a_text_without_its_prompt_leaves_the_others_together() -> None:
-    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
-    votes = rated({"base": 0.3, "tuned": 0.3}).with_columns(context=pl.format("prompt-{}", number % 12))
-    rng = np.random.default_rng(3)
-    pull = {f"prompt-{n}": float(each) for n, each in enumerate(rng.random(12))}
-    yes = pl.col("context").replace_strict(pull, return_dtype=pl.Float64) > pl.Series(
-        rng.random(votes.height)
-    )
-    votes = votes.with_columns(answer=pl.when(yes).then(pl.lit("yes")).otherwise(pl.lit("no")))
-    some = votes.with_columns(context=pl.when(pl.int_range(pl.len()) > 0).then("context"))
-    whole, less = (rating_rates(each, by=None).row(0, named=True) for each in (votes, some))
-    assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.05)
-
-
 def test_pairs_are_made_within_an_axis_only() -> None:
     rows = []
     for number, (axis, group) in enumerate(
@@ -240,3 +265,28 @@ def test_raw_is_the_share_of_all_answers_and_the_estimate_lets_busy_persons_weig
     row = rating_rates(votes).filter(pl.col("option") == "yes").row(0, named=True)
     assert row["raw"] == pytest.approx(40 / 60)
     assert row["estimate"] < 0.5
+
+
+@pytest.mark.parametrize(("prompts", "measurable"), [(1, False), (9, False), (10, True), (60, True)])
+def test_few_prompts_are_no_sample_of_prompts(prompts: int, measurable: bool) -> None:
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
+    votes = rated({"base": 0.3, "tuned": 0.7}).with_columns(context=pl.format("prompt-{}", number % prompts))
+    row = rating_differences(votes).row(0, named=True)
+    assert (row["verdict"] == "higher") == measurable and (row["obstacle"] is None) == measurable
+    assert rating_rates(votes)["low"].is_null().all() != measurable
+    if not measurable:
+        assert f"It rests on {prompts} prompt" in row["obstacle"]
+
+
+def test_a_text_without_its_prompt_leaves_the_others_together() -> None:
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
+    votes = rated({"base": 0.3, "tuned": 0.3}).with_columns(context=pl.format("prompt-{}", number % 12))
+    rng = np.random.default_rng(3)
+    pull = {f"prompt-{n}": float(each) for n, each in enumerate(rng.random(12))}
+    yes = pl.col("context").replace_strict(pull, return_dtype=pl.Float64) > pl.Series(
+        rng.random(votes.height)
+    )
+    votes = votes.with_columns(answer=pl.when(yes).then(pl.lit("yes")).otherwise(pl.lit("no")))
+    some = votes.with_columns(context=pl.when(pl.int_range(pl.len()) > 0).then("context"))
+    whole, less = (rating_rates(each, by=None).row(0, named=True) for each in (votes, some))
+    assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.05)

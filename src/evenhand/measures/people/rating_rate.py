@@ -217,7 +217,7 @@ def _difference(
         "null": 0.0,
         "p": found.p,
         "n_units": min(fewest),
-        "obstacle": too_few(*fewest, **_prompts(sides)),
+        "obstacle": too_few(fewest[0], fewest[1], **_prompts(sides)),
         "found": found,
     }
 
