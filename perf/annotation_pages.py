@@ -35,6 +35,7 @@ from sqlalchemy import insert, select, update
 
 from evenhand.annotation import Store, begin_study, open_store
 from evenhand.annotation.application import application, invite_link, set_password
+from evenhand.annotation.application.patience import PatientProtocol
 from evenhand.annotation.application.protection import Limits, Rate
 from evenhand.annotation.application.serving import listen, steady
 from evenhand.annotation.definition import Study
@@ -315,7 +316,8 @@ def served(database: str, port: multiprocessing.Queue) -> None:
     app = application(
         open_store(database), address=f"http://127.0.0.1:{number}", proxied=True, limits=UNLIMITED
     )
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, ws="none"))
+    how = dict(http=PatientProtocol, ws="none", log_level="warning", access_log=False, timeout_keep_alive=15)
+    server = uvicorn.Server(uvicorn.Config(app, **how))
     port.put(number)
     with steady():
         server.run(sockets=[listening])
@@ -350,7 +352,13 @@ def at_once(database: str, store: Store, persons: int, think: float, seconds: fl
                         elif downloading.is_set():
                             page += " [download]"
                         while True:
-                            answer = client.post(path, data=fields) if fields else client.get(path)
+                            try:
+                                answer = client.post(path, data=fields) if fields else client.get(path)
+                            except (
+                                httpx.ReadError
+                            ):  # a connection that was idle for long is closed; browsers try again
+                                times.add("connection closed while idle", time.perf_counter() - start, 0.0)
+                                continue
                             if not refused(page, answer):
                                 break
                             times.add("refused: busy (503)", time.perf_counter() - start, 0.0)
