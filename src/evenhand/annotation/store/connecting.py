@@ -156,7 +156,7 @@ def reached(address: str | Path) -> Engine:
         except exc.DBAPIError as error:
             engine.dispose()
             met = met or error
-            if not isinstance(error.orig, sqlite3.Error) or not is_about_the_disk(met.orig):
+            if not (isinstance(met.orig, sqlite3.Error) and is_about_the_disk(met.orig)):
                 break
     assert met is not None
     raise unreachable(address, met) from met
