@@ -127,6 +127,7 @@ def test_labels_alone_are_predictions() -> None:
     assert row["taken"] == "prediction" and 0.4 < row["estimate"] < 0.9
 
 
+@pytest.mark.slow
 def test_limits_hold() -> None:
     held = 0
     for seed in range(40):

@@ -134,7 +134,7 @@ def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:
     """A whole number from 0 for each row, equal where the column is; a row where it is null shares it with no other."""
-    codes = frame[name].rank("dense").cast(pl.Int64)
+    codes = frame[name].rank("dense").cast(pl.Int64) - 1
     own = pl.int_range(codes.len(), eager=True) + int(codes.max() or 0) + 1  # type: ignore[call-overload]
     return np.asarray(codes.zip_with(codes.is_not_null(), own).to_numpy())
 

@@ -17,6 +17,7 @@ from .exact import (
     published_agreement as published_agreement,
     stars as stars,
 )
+from .jackknife import TwoWayError as TwoWayError, two_way_jackknife as two_way_jackknife
 from .reliability import (
     Reliability as Reliability,
     correlations_of as correlations_of,
