@@ -44,7 +44,8 @@ def classifier_correlation(
 
     votes: VOTES; `judgements` holds what classifiers said. question: with options, or numbers. classifier: its name
     there; None: all. split: a column or key of `groups`, as `by` of `rating_rates` (mitigation, model): rows for
-    each of its levels, and for all items together (split and level null). seed: by which persons and items are dealt where many are left out together.
+    each of its levels, and for all items together (split and level null). seed: by which persons
+    and items are dealt into parts that are left out together.
 
     Returns, columns CORRELATIONS, per classifier, option and level: `classifier_pearson`, `classifier_spearman`
     (limits over items, those of one context together; null 0; q: Holm over all of a measure), and
@@ -293,9 +294,9 @@ CARDS = (
             ideal="1: the classifier ranks items as very many people would.",
             null="None: it describes; the test is that of classifier_pearson.",
             critique=(
-                "An estimate divided by an estimate: limits are wide, and may pass 1. Not told where people are not shown "
-                "to agree beyond chance. In simulations limits of 95 % cover 89 to 98 %, least with 10 to 20 shared "
-                "prompts."
+                "An estimate divided by an estimate: limits are wide, and may pass 1. Not told where people are not "
+                "shown to agree beyond chance. In simulations limits of 95 % cover 89 to 98 %, least with 10 to 20 "
+                "shared prompts."
             ),
             source="Spearman 1904, correction for attenuation; limits by a jackknife over persons and items",
             **_SAID,
@@ -312,8 +313,8 @@ CARDS = (
             critique=(
                 "Of raters drawn anew for each item: what one person brings to all items counts as noise. Low where "
                 "items hardly differ, however careful people are. Not told with fewer than 10 persons or 15 shared "
-                "prompts, or where fewer than three items have two votes for the rarer answer: limits would cover 12 to "
-                "90 %. Where it is told they cover 92 to 99 %."
+                "prompts, or where fewer than three items have two votes for the rarer answer: limits would cover 12 "
+                "to 90 %. Where it is told they cover 92 to 99 %."
             ),
             source="Shrout & Fleiss 1979, ICC(1, k); limits by a jackknife over persons and items",
             **_SAID,
