@@ -88,6 +88,17 @@ def krippendorff_alpha(
     return Interval(estimate, float(low), float(high), float(known.std()), units, n)
 
 
+def alpha_of(ratings: ArrayLike, measurement: MeasurementLevel = "nominal") -> float:
+    """Alpha alone, as of `krippendorff_alpha`; NaN where nothing is rated twice or all ratings are equal.
+
+    >>> round(alpha_of([[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 0, 0, np.nan]]), 4)
+    0.5556
+    """
+    values, counts = _counts(np.atleast_2d(np.asarray(ratings, dtype=np.float64)))
+    units = counts.shape[0]
+    return float(_alphas(values, counts, measurement)(np.ones((1, units)))[0]) if units else float("nan")
+
+
 def _agreeing(counts: Counts) -> int:
     """Units in which two ratings or more are the same, and not the commonest."""
     if not counts.nnz:

@@ -416,6 +416,7 @@ def test_no_text_of_others_becomes_markup(tmp_path: Path) -> None:
     assert "\x1b" not in shown and "\u202e" not in shown
 
 
+@pytest.mark.slow
 def test_a_null_study_is_found_in_few(tmp_path: Path) -> None:
     found = 0
     for seed in range(20):

@@ -138,6 +138,7 @@ def test_late_persons_and_those_who_take_over_meet_at_once(store_address: str) -
     store.close()
 
 
+@pytest.mark.slow
 def test_two_processes_may_begin_at_once(store_address: str) -> None:
     program = (
         "import sys; from evenhand.annotation.store import begin_study; "
@@ -195,6 +196,7 @@ def test_what_was_acknowledged_survives_sigkill(store_address: str) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_database_that_stays_locked_is_said_to_be_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,7 +96,7 @@ def overlapping() -> list[dict]:
     return [pair(f"i{n}", f"a-{random.randrange(12)}", f"b-{random.randrange(12)}") for n in range(30)]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_crowd_leaves_every_quota_exact(new_address: Callable[[], str], seed: int) -> None:
     hidden = {"gold": [pair(f"g{n}", expected={"who": "a"}) for n in range(3)], "gold_per_unit": 1}
     store = begin_study(
@@ -140,6 +140,7 @@ def test_votes_spread_evenly_while_they_come(store_address: str) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_the_same_arrivals_get_the_same_items_on_the_same_sides(new_address: Callable[[], str]) -> None:
     """Whatever the database: the draws hang on the seed and the number of the person alone."""
     seen = []

@@ -217,6 +217,7 @@ def test_one_kind_of_number_for_all_items() -> None:
     assert obstacle == "The classifier says nothing that this answer could be set against."
 
 
+@pytest.mark.slow
 def test_limits_hold() -> None:
     held = 0
     for seed in range(40):

@@ -66,3 +66,18 @@ def test_the_seed_decides() -> None:
     votes, _ = people(60)
     one, other, third = (dawid_skene(votes, resamples=20, seed=seed).persons for seed in (1, 1, 2))
     assert one.equals(other) and not one.equals(third)
+
+
+def test_of_coins_nobody_is_said_to_be_reliable() -> None:
+    rng = np.random.default_rng(11)
+    who = np.array([rng.choice(20, 3, replace=False) for _ in range(150)])
+    votes = table(
+        rating(int(person), item, "yes" if rng.random() < 0.5 else "no")
+        for item, persons in enumerate(who)
+        for person in persons
+    )
+    found = dawid_skene(votes, resamples=0)
+    assert set(found.persons["obstacle"]) == {
+        "Nobody is shown to agree with the others beyond chance, so nothing tells who is right."
+    }
+    assert found.persons["low"].is_null().all() and found.prevalence["obstacle"].null_count() == 0

@@ -8,7 +8,8 @@ import polars as pl
 
 from evenhand.annotation.analysis.tables import PREFERENCE, RATED, questions_of
 from evenhand.measures import classifier_correlation, dawid_skene, item_agreement, person_agreement
-from evenhand.stats import MeasurementLevel, krippendorff_alpha
+from evenhand.stats import MeasurementLevel
+from evenhand.stats.votes import crossed_alpha
 
 AGREEMENT = {
     "question": pl.String,
@@ -17,6 +18,7 @@ AGREEMENT = {
     "low": pl.Float64,
     "high": pl.Float64,
     "n_items": pl.Int64,
+    "n_persons": pl.Int64,
     "n": pl.Int64,
     "majority_share": pl.Float64,
     "agreeing_pairs": pl.Float64,
@@ -45,8 +47,9 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
         mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
         if mine.is_empty():
             continue
-        level, ratings = _coded(mine, str(mine["measurement"].first()), order.get(question, {}))
-        alpha = krippendorff_alpha(ratings, level, seed=seed)
+        level, coded = _coded(mine, str(mine["measurement"].first()), order.get(question, {}))
+        shared = coded.filter(pl.len().over("item") > 1)
+        alpha = crossed_alpha(shared["code"], shared["item"], shared["person"], level, seed=seed)
         items = item_agreement(mine, question).filter(pl.col("n") > 1)
         rows.append(
             {
@@ -56,6 +59,7 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
                 "low": _known(alpha.low),
                 "high": _known(alpha.high),
                 "n_items": items.height,
+                "n_persons": shared["person"].n_unique(),
                 "n": int(items["n"].sum()),
                 "majority_share": items["majority_share"].mean(),
                 "agreeing_pairs": items["agreeing_pairs"].mean(),
@@ -115,8 +119,8 @@ def beside_classifiers(votes: pl.DataFrame, *, seed: int) -> pl.DataFrame:
 
 def _coded(
     votes: pl.DataFrame, measurement: str, question: Mapping[str, Any]
-) -> tuple[MeasurementLevel, np.ndarray[Any, np.dtype[np.float64]]]:
-    """Ratings as numbers: a column an item, a row its first, second, ... vote, since alpha asks of nobody who they are.
+) -> tuple[MeasurementLevel, pl.DataFrame]:
+    """The votes with their answers as numbers in `code`.
 
     Ordered options without values stand in the order in which the study lists them; without a study they have none.
     """
@@ -131,12 +135,7 @@ def _coded(
             level = "nominal"
     if level == "nominal":
         votes = votes.with_columns(code=pl.col("answer").rank("dense").cast(pl.Float64))
-    wide = (
-        votes.with_columns(place=pl.int_range(pl.len()).over("item"))
-        .pivot(on="item", index="place", values="code")
-        .drop("place")
-    )
-    return level, wide.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return level, votes.with_columns(pl.col("code").cast(pl.Float64))
 
 
 def _known(value: float) -> float | None:

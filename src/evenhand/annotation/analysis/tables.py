@@ -38,7 +38,8 @@ class PeopleTables:
     differences: pl.DataFrame
     """`evenhand.measures.rating_differences`, likewise; q allows for models and groups together."""
     agreement: pl.DataFrame
-    """One row a question: question, measurement, alpha, low, high, n_items (with two votes or more), n (their votes),
+    """One row a question: question, measurement, alpha, low, high (over persons and items; null with fewer than
+    ten persons), n_items (with two votes or more), n_persons, n (their votes),
     majority_share, agreeing_pairs (means over those items), undecided (share of them without a majority)."""
     reliability: pl.DataFrame
     """One row a question: question, n_persons (of whom enough is known), n_untold (the others), null (share of the

@@ -7,6 +7,7 @@ import polars as pl
 
 from evenhand.measures.columns import typed
 from evenhand.measures.info import MeasureInfo
+from evenhand.measures.people.agreeing import person_agreement
 from evenhand.measures.people.selecting import PREFERENCE, RATED, by_keys, real_rows
 from evenhand.schema import Card
 from evenhand.stats.votes import latent_classes, reliability_limits
@@ -24,6 +25,9 @@ CONFUSIONS = typed(pl.String, "question person label answer") | typed(pl.Float64
 PREVALENCE = typed(pl.String, "question label") | typed(pl.Float64, "share") | typed(pl.String, "obstacle")
 LEAST_VOTES = 10
 """Of a person, below which limits of the reliability say little beyond what was assumed."""
+LEVEL = 0.05
+"""At which a person must agree with the others more than by chance (`person_agreement`, Holm), for any to be told right
+from wrong: of persons who all throw coins the model says that they are right 12 points more often than they are."""
 LEAST_RATERS = 3
 """Votes on an item that the model needs of some: two who differ do not say who is right."""
 
@@ -52,9 +56,9 @@ def dawid_skene(
     votes: VOTES. question: None: all with named answers (nominal, ordinal, choices between two; ties are a class).
     resamples: of items, for the limits of reliabilities; 0: none. seed: of these.
 
-    A person's matrix starts from two assumed votes for each class, seven tenths of them right. Without three votes on
-    ten items at least, nobody can be told right from wrong: labels are given with an obstacle, reliabilities without
-    limits; and so are those of persons with fewer than ten votes. Raises DataError for absent columns and an unknown
+    A person's matrix starts from two assumed votes for each class, seven tenths of them right. Where nobody agrees with
+    the others beyond chance (`person_agreement`), and without three votes on ten items at least, nobody can be told
+    right from wrong: labels are given with an obstacle, reliabilities without limits; and so are those of persons with fewer than ten votes. Raises DataError for absent columns and an unknown
     question.
     """
     rows = real_rows(
@@ -86,7 +90,7 @@ def _fitted(name: str, part: pl.DataFrame, resamples: int, seed: int) -> dict[st
     fit = latent_classes(items, persons, answers, len(labels))
     per_item, per_person = np.bincount(items), np.bincount(persons)
     several = int((per_item >= LEAST_RATERS).sum())
-    obstacle = None
+    obstacle = _nobody_agrees(part, name)
     if several < LEAST_VOTES or len(of_persons) < LEAST_RATERS:
         obstacle = (
             f"Only {several} items have {LEAST_RATERS} votes; {LEAST_VOTES} are needed to tell who is right."
@@ -144,6 +148,13 @@ def _fitted(name: str, part: pl.DataFrame, resamples: int, seed: int) -> dict[st
             obstacle=[obstacle] * classes,
         ),
     }
+
+
+def _nobody_agrees(part: pl.DataFrame, name: str) -> str | None:
+    agreeing = person_agreement(part, name)["q"].drop_nulls() <= LEVEL
+    if agreeing.any():
+        return None
+    return "Nobody is shown to agree with the others beyond chance, so nothing tells who is right."
 
 
 def _table(schema: dict[str, type[pl.DataType]], **columns: object) -> pl.DataFrame:

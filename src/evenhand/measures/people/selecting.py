@@ -134,8 +134,8 @@ def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:
     """A whole number from 0 for each row, equal where the column is; a row where it is null shares it with no other."""
-    codes = frame[name].rank("dense").cast(pl.Int64)
-    own = pl.int_range(codes.len(), eager=True) + codes.len() + 1
+    codes = frame[name].rank("dense").cast(pl.Int64) - 1
+    own = pl.int_range(codes.len(), eager=True) + codes.drop_nulls().n_unique()
     return np.asarray(codes.zip_with(codes.is_not_null(), own).to_numpy())
 
 

@@ -5,6 +5,7 @@ from .crossed import (
     crossed_share as crossed_share,
     crossed_slope as crossed_slope,
 )
+from .crossed_alpha import crossed_alpha as crossed_alpha
 from .dawid_skene import (
     LatentClasses as LatentClasses,
     latent_classes as latent_classes,
@@ -17,6 +18,7 @@ from .exact import (
     published_agreement as published_agreement,
     stars as stars,
 )
+from .jackknife import TwoWayError as TwoWayError, two_way_jackknife as two_way_jackknife
 from .reliability import (
     Reliability as Reliability,
     correlations_of as correlations_of,

@@ -18,6 +18,8 @@ class Reliability:
 
     reliability: Floats
     ceiling: Floats
+    noise: Floats
+    """1 - reliability, above 1 where items' means differ by less than votes do: what limits are made of."""
 
 
 def group_reliability(
@@ -49,9 +51,10 @@ def group_reliability(
         spread = (between / (items - 1) - error) / per_item
         noise = error * (times @ (1 / n)) / items
         found = np.maximum(spread, 0.0) / (np.maximum(spread, 0.0) + noise)
+        share = noise / (spread + noise)
     known = (votes > items) & (items > 1) & np.isfinite(found)
     reliability = np.where(known, found, np.nan)
-    return Reliability(reliability, np.sqrt(reliability))
+    return Reliability(reliability, np.sqrt(reliability), np.where(known & (share > 0), share, np.nan))
 
 
 def sums_of_items(items: Codes, values: Floats) -> tuple[Floats, Floats, Floats]:

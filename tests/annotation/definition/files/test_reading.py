@@ -344,6 +344,7 @@ def test_no_text_makes_the_reader_fall_over(text: str) -> None:
         assert message
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(deadline=None, max_examples=200)
 def test_values_are_those_of_another_reader_where_both_rules_agree(data: st.DataObject) -> None:

@@ -100,7 +100,7 @@ def studies(draw: st.DrawFn) -> Study:
 
 
 @given(studies())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_a_study_is_read_back_as_it_was(study: Study) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_study(study, Path(folder) / "drawn.yaml", note="Made\nby a test.")

@@ -6,7 +6,8 @@ from typing import Any
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, axis_of, drawn
 from evenhand.annotation.analysis.wording import Row, name_of, percent, rows_of
-from evenhand.reports import Scale, known, label, number, probability, scale_over
+from evenhand.reports import Scale, known, label, listing, number, probability, scale_over
+from evenhand.stats.votes import LEAST_LEVELS
 from evenhand.studies import PlainTable
 
 PEARSON, SPEARMAN, CORRECTED, PEOPLE = (
@@ -64,11 +65,12 @@ def agreement_section(analysis: Analysis) -> Section | None:
         tuple(parts),
         lead=(
             "Alpha is 1 less the disagreement on an item over that between answers to any items. Of a matter of taste "
-            "it may be low without anybody having been careless; what it limits is how much one person’s answer says.",
+            "it may be low without anybody having been careless; what it limits is how much one person’s answer says. "
+            "Its interval is for persons and items like these.",
             "Shared items have two answers or more. Majority: the mean share of the commonest answer to them; pairs "
             "agree: of all pairs of answers to an item; no majority: items on which no answer is the commonest.",
         ),
-        hints=()
+        hints=_why_none(rows)
         if any(known(row["alpha"]) for row in rows)
         else ("Alpha is not known where no item has two answers, or all answers are the same.",),
     )
@@ -78,6 +80,16 @@ def _between(row: Row) -> str:
     if not (known(row["low"]) and known(row["high"])):
         return "no items with two answers" if not row["n_items"] else "no interval"
     return f"{number(row['low'], 2)} to {number(row['high'], 2)}"
+
+
+def _why_none(rows: Sequence[Row]) -> tuple[str, ...]:
+    few = [label(row["question"]) for row in rows if row["n_items"] and row["n_persons"] < LEAST_LEVELS]
+    if not few:
+        return ()
+    return (
+        f"Of {listing(few)} alpha has no interval: with fewer than {LEAST_LEVELS} persons it is that of these persons "
+        "and says nothing of others.",
+    )
 
 
 def _reliability(rows: Sequence[Row]) -> PlainTable:

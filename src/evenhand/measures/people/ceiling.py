@@ -1,0 +1,119 @@
+"""How reliable the shares are that people give to items, and a correlation with what very many of them would say."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import stdtrit
+
+from evenhand.stats import LEAST_AGREEING, Codes, Floats
+from evenhand.stats.votes import (
+    LEAST_LEVELS,
+    correlations_of,
+    group_reliability,
+    sums_of_items,
+    two_way_jackknife,
+)
+from evenhand.stats.votes.jackknife import Kept
+
+LEAST_ITEMS = 20
+"""Below which a correlation has limits that leave nothing out."""
+LEAST_PROMPTS = 15
+"""That items share, below which limits are too narrow: of 95 % they cover 90 % with 5 and 8 prompts, 94 % with 15."""
+
+
+@dataclass(frozen=True)
+class People:
+    """Votes (n,) on items, and whether their reliability can be known.
+
+    items, persons, prompts: codes of each vote. values: the votes as numbers. obstacle: why the reliability cannot be
+    known with limits that hold.
+    """
+
+    items: Codes
+    persons: Codes
+    prompts: Codes
+    values: Floats
+    obstacle: str | None
+    seed: int
+
+    @cached_property
+    def reliability(self) -> tuple[float, float, float]:
+        """Estimate and limits, between 0 and 1; over persons and items (or prompts)."""
+        whole = self._noise(np.ones(len(self.items), dtype=np.bool_))
+        error = two_way_jackknife(self._noise, self.prompts, self.persons, seed=self.seed)
+        half = float(stdtrit(error.freedom, 0.975)) * error.standard_error
+        centre = whole - error.bias
+        low, high, estimate = (
+            float(np.clip(1 - np.exp(end), 0.0, 1.0)) for end in (centre + half, centre - half, whole)
+        )
+        return estimate, min(low, estimate), max(high, estimate)
+
+    def corrected(self, scores: Floats, seed: int) -> dict[str, object]:
+        """The correlation of scores (items,) with the items' shares over its ceiling, with limits, or an obstacle."""
+
+        def ratio(kept: Kept) -> float:
+            items, codes = np.unique(self.items[kept], return_inverse=True)
+            sums = sums_of_items(codes.reshape(-1), self.values[kept])
+            ceiling = float(group_reliability(*sums).ceiling[0])
+            if not ceiling > 0:
+                return float("nan")
+            return float(correlations_of(scores[items], sums[1], np.ones((1, len(items))))[0]) / ceiling
+
+        whole = ratio(np.ones(len(self.items), dtype=np.bool_))
+        error = two_way_jackknife(ratio, self.prompts, self.persons, seed=seed)
+        if not (np.isfinite(whole) and np.isfinite(error.standard_error)):
+            return {"obstacle": "People are not shown to agree beyond chance, so there is no ceiling."}
+        half = float(stdtrit(error.freedom, 0.975)) * error.standard_error
+        return {"estimate": whole, "low": whole - half, "high": whole + half}
+
+    def _noise(self, kept: Kept) -> float:
+        """log(1 - reliability)."""
+        codes = np.unique(self.items[kept], return_inverse=True)[1].reshape(-1)
+        return float(np.log(group_reliability(*sums_of_items(codes, self.values[kept])).noise[0]))
+
+
+def people_of(
+    items: Codes,
+    persons: Codes,
+    contexts: Codes,
+    values: Floats,
+    *,
+    prompts: int | None,
+    counted: bool,
+    seed: int,
+) -> People:
+    """The votes with what stands against knowing their reliability.
+
+    prompts: how many the items share; None: each has its own. counted: whether values are 1 for an answer and 0 for all
+    others, so that an answer may be too rare.
+    """
+    return People(items, persons, contexts, values, _obstacle(items, persons, values, prompts, counted), seed)
+
+
+def few_prompts(prompts: int) -> str:
+    """Why so few prompts tell nothing of others."""
+    return f"Items share {prompts} prompt{'' if prompts == 1 else 's'}; at least {LEAST_PROMPTS} are needed."
+
+
+def _obstacle(items: Codes, persons: Codes, values: Floats, prompts: int | None, counted: bool) -> str | None:
+    sizes = np.bincount(items) if len(items) else np.zeros(0)
+    several, people = int((sizes > 1).sum()), len(np.unique(persons))
+    if several < LEAST_ITEMS:
+        return f"{several} items have two votes; at least {LEAST_ITEMS} are needed."
+    if people < LEAST_LEVELS:
+        return f"{people} persons voted; at least {LEAST_LEVELS} are needed."
+    if prompts is not None and prompts < LEAST_PROMPTS:
+        return few_prompts(prompts)
+    if np.ptp(values) == 0:
+        return "No vote differs from another."
+    if counted:
+        rarer = values if values.mean() <= 0.5 else 1 - values
+        agreeing = int((np.bincount(items, rarer) > 1).sum())
+        if agreeing < LEAST_AGREEING:
+            return (
+                f"{agreeing} items have two votes for the rarer side of the question; at least {LEAST_AGREEING} are "
+                "needed."
+            )
+    whole = group_reliability(*sums_of_items(items, values))
+    return None if np.isfinite(whole.noise[0]) else "Votes on an item do not differ at all."

@@ -1,0 +1,83 @@
+"""Krippendorff's alpha with limits over persons like these as well as items like these."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.intervals import Interval
+from evenhand.stats.krippendorff import MeasurementLevel, alpha_of, krippendorff_alpha
+from evenhand.stats.votes.jackknife import two_way_jackknife
+from evenhand.stats.votes.told import LEAST_LEVELS
+
+
+def crossed_alpha(
+    values: npt.ArrayLike,
+    items: npt.ArrayLike,
+    persons: npt.ArrayLike,
+    measurement: MeasurementLevel = "nominal",
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Alpha of votes (n,) with limits over persons and items, both drawn at random.
+
+    values: (n,), numbers, of each vote. items, persons: (n,), labels. measurement, level, seed: as of
+    `krippendorff_alpha`, whose limits (of items alone) these include. Limits of log(1 - alpha), from which what few
+    persons take is removed: of 5 persons with habits of their own alpha is 0.08 too low. NaN limits with fewer than
+    LEAST_LEVELS persons, and where `krippendorff_alpha` has none.
+    Source: Krippendorff 2019, chapter 12; two-way jackknife: Owen 2007, Cameron, Gelbach & Miller 2011.
+
+    >>> rng = np.random.default_rng(0)
+    >>> items, persons = np.repeat(np.arange(60), 3), np.arange(180) % 20
+    >>> votes = rng.random(180) < 1 / (1 + np.exp(-2 * rng.normal(size=60)[items]))
+    >>> found = crossed_alpha(votes, items, persons)
+    >>> bool(0 < found.low < found.estimate < found.high < 1)
+    True
+    """
+    y = np.asarray(values, dtype=np.float64)
+    columns, people = (
+        np.unique(np.asarray(each), return_inverse=True)[1].reshape(-1) for each in (items, persons)
+    )
+    if not len(y) == len(columns) == len(people):
+        raise UsageError("Votes need one item and one person each.")
+    table, rows = _table(y, columns)
+    found = krippendorff_alpha(table, measurement, level=level, seed=seed)
+    nan = float("nan")
+    if np.isnan(found.low) or people.max(initial=-1) + 1 < LEAST_LEVELS:
+        return Interval(found.estimate, nan, nan, nan, found.clusters, found.n)
+    if found.estimate == 1.0:
+        return found
+
+    def disagreement(kept: npt.NDArray[np.bool_]) -> float:
+        """log(1 - alpha)."""
+        left = table.copy()
+        left[rows[~kept], columns[~kept]] = np.nan
+        return float(np.log(max(1 - alpha_of(left, measurement), 1e-9)))
+
+    error = two_way_jackknife(disagreement, columns, people, seed=seed)
+    if np.isnan(error.standard_error):
+        return Interval(found.estimate, nan, nan, nan, found.clusters, found.n)
+    centre = float(np.log(1 - found.estimate)) - error.bias
+    half = float(stdtrit(error.freedom, (1 + level) / 2)) * error.standard_error
+    low, high = max(-1.0, 1 - float(np.exp(centre + half))), 1 - float(np.exp(centre - half))
+    return Interval(
+        found.estimate,
+        min(low, found.low),
+        max(high, found.high),
+        error.standard_error,
+        found.clusters,
+        found.n,
+    )
+
+
+def _table(y: Floats, items: Codes) -> tuple[Floats, Codes]:
+    """Votes as (places, items), NaN where an item has fewer, and the place of each: alpha asks nobody who they are."""
+    order = np.argsort(items, kind="stable")
+    sizes = np.bincount(items)
+    rows = np.empty(len(y), dtype=np.intp)
+    rows[order] = np.arange(len(y)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    table = np.full((int(sizes.max(initial=1)), max(len(sizes), 1)), np.nan)
+    table[rows, items] = y
+    return table, rows

@@ -1,0 +1,79 @@
+"""The error of any number that is computed from votes whose persons and items are crossed, by leaving parts out.
+
+Leaving out each item (with all its votes) tells what items bring, leaving out each person what persons bring; both hold
+the noise of single votes, so what leaving out votes tells is taken off once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.arrays import Codes
+
+Kept = npt.NDArray[np.bool_]
+PARTS = 60
+"""Parts that each way is dealt into, where it has more levels."""
+
+
+@dataclass(frozen=True)
+class TwoWayError:
+    """Standard error over persons and items, its degrees of freedom, and what few persons and items add on average."""
+
+    standard_error: float
+    freedom: float
+    bias: float
+
+
+def two_way_jackknife(
+    statistic: Callable[[Kept], float], items: Codes, persons: Codes, *, seed: int = 0
+) -> TwoWayError:
+    """The error of a statistic over persons and items like these.
+
+    statistic: of the votes that are kept (n,), on a scale on which it is about normal; NaN where it is not known.
+    items: of each vote (n,), or what items share (prompts). persons: of each vote (n,). seed: by which levels are dealt
+    into PARTS. Freedom by Satterthwaite. NaN where more than a tenth of what is left out leaves nothing known.
+    Source: Quenouille 1956, Tukey 1958; for crossed samples Owen 2007; Cameron, Gelbach & Miller 2011.
+
+    >>> rng = np.random.default_rng(0)
+    >>> items, persons, values = np.repeat(np.arange(30), 4), np.tile(np.arange(20), 6), rng.normal(size=120)
+    >>> found = two_way_jackknife(lambda kept: float(values[kept].mean()), items, persons)
+    >>> bool(0.5 < found.standard_error * 120**0.5 < 1.6)
+    True
+    """
+    whole = statistic(np.ones(len(items), dtype=np.bool_))
+    generator = np.random.default_rng(seed)
+    votes = np.argsort(np.lexsort((persons, items)))  # dealt alike in whatever order they come
+    found = [_left_out(statistic, whole, _parts(way, generator)) for way in (items, persons, votes)]
+    (of_items, bias_items, m), (of_persons, bias_persons, g), (of_votes, bias_votes, _) = found
+    own = max(of_persons - of_votes, 0.0)  # what persons bring beyond the noise of their votes
+    variance = of_items + own
+    if not np.isfinite(variance) or not variance > 0:
+        nan = float("nan")
+        return TwoWayError(nan, nan, nan)
+    doubt = of_items**2 / (m - 1) + own**2 / (g - 1)
+    return TwoWayError(
+        float(variance**0.5),
+        max(1.0, variance**2 / doubt),
+        bias_items + bias_persons - bias_votes,
+    )
+
+
+def _parts(way: Codes, generator: np.random.Generator) -> Codes:
+    codes = np.unique(way, return_inverse=True)[1].reshape(-1)
+    levels = int(codes.max()) + 1
+    if levels <= PARTS:
+        return codes
+    return np.asarray((generator.permutation(levels) % PARTS)[codes])
+
+
+def _left_out(statistic: Callable[[Kept], float], whole: float, parts: Codes) -> tuple[float, float, int]:
+    """Variance and bias by leaving out each part in turn, and how many parts there are."""
+    number = int(parts.max()) + 1
+    without = np.array([statistic(parts != part) for part in range(number)])
+    known = without[np.isfinite(without)]
+    if number < 2 or len(known) < 0.9 * number or len(known) < 2:
+        return float("nan"), float("nan"), number
+    spread = (number - 1) * float(np.mean((known - known.mean()) ** 2))
+    return spread, (number - 1) * (float(known.mean()) - whole), number
