@@ -58,8 +58,8 @@ def dawid_skene(
 
     A person's matrix starts from two assumed votes for each class, seven tenths of them right. Where nobody agrees with
     the others beyond chance (`person_agreement`), and without three votes on ten items at least, nobody can be told
-    right from wrong: labels are given with an obstacle, reliabilities without limits; and so are those of persons with fewer than ten votes. Raises DataError for absent columns and an unknown
-    question.
+    right from wrong: labels are given with an obstacle, reliabilities without limits; and so are those of persons with
+    fewer than ten votes. Raises DataError for absent columns and an unknown question.
     """
     rows = real_rows(
         votes, "dawid_skene", [], [PREFERENCE, *(kind for kind in RATED if kind != "interval")], question
