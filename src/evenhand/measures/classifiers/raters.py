@@ -112,12 +112,12 @@ CARDS = (
             null="0: ratings dealt out by chance.",
             critique=(
                 "Low where one value is rare, however seldom raters differ. That .67 or .8 were enough is a habit, "
-                "no law. Raters of one kind may err alike."
+                "no law. Raters of one kind may err alike. Limits are for these raters, not for others like them."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
-            details="Nominal, ordinal or interval; limits by a bootstrap over units, none where fewer than three units "
-            "agree on another value than the commonest.",
+            details="Nominal, ordinal or interval; limits by a bootstrap over units, raters as they are; none where fewer than "
+            "three units agree on another value than the commonest.",
         ),
         unit="alpha",
     ),

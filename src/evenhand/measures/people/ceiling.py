@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.stats import LEAST_AGREEING, Codes, Floats
@@ -14,8 +15,8 @@ from evenhand.stats.votes import (
     sums_of_items,
     two_way_jackknife,
 )
-from evenhand.stats.votes.jackknife import Kept
 
+Kept = npt.NDArray[np.bool_]
 LEAST_ITEMS = 20
 """Below which a correlation has limits that leave nothing out."""
 LEAST_PROMPTS = 15

@@ -322,7 +322,7 @@ CARDS = (
                 "Of raters drawn anew for each item: what one person brings to all items counts as noise. Low where "
                 "items hardly differ, however careful people are. Not told with fewer than 10 persons or 15 shared "
                 "prompts, or where fewer than three items have two votes for the rarer answer: limits would cover 12 "
-                "to 90 %. Where it is told they cover 92 to 99 %."
+                "to 90 %. Where it is told they cover 92 % and more."
             ),
             source="Shrout & Fleiss 1979, ICC(1, k); limits by a jackknife over persons and items",
             **_SAID,

@@ -265,7 +265,9 @@ CARDS = (
             null="None: a rate describes.",
             critique=(
                 "What these persons say; others may differ. Where persons do not agree (`krippendorff_alpha`) a rate "
-                "is mostly habit: the published 20 % toxic for all models looks like that."
+                "is mostly habit: the published 20 % toxic for all models looks like that. Where few persons differ "
+                "very much in how often they call anything so (at 7 %: by 2 to 2.5 logits), limits of 95 % cover 84 to "
+                "88 % with 10 to 20 persons and 90 % with 40."
             ),
             citation=ROBBIE,
             source="Limits as those of win_rate",
@@ -285,7 +287,11 @@ CARDS = (
             ),
             citation=ROBBIE,
             source="Newcombe 1998, method 10, with effective sizes; Henderson 1953 for crossed samples",
-            details="Fewer than 10 persons or items on either side: not measurable. Holm over all rows.",
+            details=(
+                "Fewer than 10 persons, items, or prompts that items share, on either side: not measurable. Holm over "
+                "all rows. The smallest difference told is that from the share of both; where 1 to 3 % are called so, "
+                "it is found in 74 to 79 % of simulated studies."
+            ),
             **_RATING,
         ),
         unit="share or points",

@@ -134,9 +134,11 @@ def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:
     """A whole number from 0 for each row, equal where the column is; a row where it is null shares it with no other."""
-    codes = frame[name].rank("dense").cast(pl.Int64) - 1
-    own = pl.int_range(codes.len(), eager=True) + codes.drop_nulls().n_unique()
-    return np.asarray(codes.zip_with(codes.is_not_null(), own).to_numpy())
+    ranks = frame[name].rank("dense").cast(pl.Float64).to_numpy() - 1
+    alone = np.isnan(ranks)
+    codes: Codes = np.where(alone, 0, ranks).astype(np.int64)
+    codes[alone] = len(codes) + np.arange(int(alone.sum()))
+    return codes
 
 
 def levels_of(
@@ -167,7 +169,7 @@ def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[st
         yield tuple(found), part
 
 
-def too_few(persons: int, items: int, **shared: int | None) -> str | None:
+def too_few(persons: int, items: int, /, **shared: int | None) -> str | None:
     """Why so many persons and items (and what items share) tell nothing of others like these, or None.
 
     shared: what several items share, by its name in the singular ("prompt", "conversation of base"); None: nothing.

@@ -1,3 +1,4 @@
+from .alpha import crossed_alpha as crossed_alpha
 from .crossed import (
     crossed_balanced as crossed_balanced,
     crossed_difference as crossed_difference,
@@ -5,7 +6,6 @@ from .crossed import (
     crossed_share as crossed_share,
     crossed_slope as crossed_slope,
 )
-from .crossed_alpha import crossed_alpha as crossed_alpha
 from .dawid_skene import (
     LatentClasses as LatentClasses,
     latent_classes as latent_classes,

@@ -34,6 +34,16 @@ def test_too_few_persons_are_not_measurable() -> None:
         assert finding["verdict"] == "not measurable" and "6 persons" in finding["note"]
 
 
+def test_few_conversations_and_prompts_are_not_measurable() -> None:
+    for name, why in (
+        ("win rates: 60 persons, one conversation of one model", "1 conversation of base;"),
+        ("ratings: 40 persons, 2 prompts", "2 prompts;"),
+    ):
+        design = design_of(name)
+        finding = design.road(design.draw(np.random.default_rng(3), Plant()), 0).findings.row(0, named=True)
+        assert finding["verdict"] == "not measurable" and why in finding["note"]
+
+
 def test_designs_have_names_of_their_own() -> None:
     names = [design.name for design in people_designs()]
-    assert len(names) == len(set(names)) == 19
+    assert len(names) == len(set(names)) == 23

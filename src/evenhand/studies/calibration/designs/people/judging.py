@@ -92,6 +92,10 @@ def _choices() -> list[Design]:
         ("60 persons alike", "Neither persons nor items differ.", replace(usual, person_sd=0.0, item_sd=0.0), 0),
         ("60 persons, 30 conversations", "A conversation stands in several items.",
          replace(usual, pool=30, conversation_sd=1.0), 0),
+        ("60 persons, one conversation of one model", "All pairs show the same conversation of one model.",
+         replace(usual, pool=60, baseline=1, conversation_sd=1.0), 0),
+        ("60 persons, 12 conversations of one model", "Few conversations of one model stand in all items.",
+         replace(usual, pool=60, baseline=12, conversation_sd=0.7), 0),
         ("60 persons who like the left", "The left side draws by a logit.", replace(usual, side=1.0), 0),
     )  # fmt: skip
     return [
@@ -116,6 +120,10 @@ def _ratings() -> list[Design]:
         ("100 persons, rare", "5 % of the texts are called so.",
          replace(usual, persons=100, shares=(0.05, 0.05)), 0),
         ("6 persons", "Too few persons.", replace(usual, persons=6, each=30), 0),
+        ("40 persons, 2 prompts", "Two prompts are under all texts, and each turns models another way.",
+         replace(usual, prompts=2, turn_sd=1.0), 0),
+        ("40 persons, 15 prompts", "Few prompts are under all texts, and each turns models another way.",
+         replace(usual, prompts=15, turn_sd=0.7), 0),
     )  # fmt: skip
     return [
         Design(

@@ -18,8 +18,9 @@ class PairedVotes:
 
     persons: how many, with `each` votes. per_item: votes an item, at most. share: of votes for the second model by
     persons and items like these, sides apart. SDs on the logit scale: of persons, of items, and of conversations of
-    each model, where these are drawn with replacement from a pool (0: every item has its own). side: by how much the
-    left one draws, in logits. heavy: share of all votes that one person gave (0: none did more).
+    each model, where these are drawn with replacement from a pool (0: every item has its own). baseline: size of the
+    first model's pool (0: as of the second). side: by how much the left one draws, in logits. heavy: share of all votes
+    that one person gave (0: none did more).
     """
 
     persons: int
@@ -31,6 +32,7 @@ class PairedVotes:
     side: float = 0.3
     heavy: float = 0.0
     pool: int = 0
+    baseline: int = 0
     conversation_sd: float = 0.0
 
     @property
@@ -59,9 +61,9 @@ class PairedVotes:
         drawn = drawn + rng.normal(0, self.item_sd, items)[item]
         ways = [person, item]
         if self.pool:
-            for sign in (1, -1):
-                conversation = rng.integers(0, self.pool, items)[item]
-                drawn = drawn + sign * rng.normal(0, self.conversation_sd, self.pool)[conversation]
+            for sign, pool in ((1, self.pool), (-1, self.baseline or self.pool)):
+                conversation = rng.integers(0, pool, items)[item]
+                drawn = drawn + sign * rng.normal(0, self.conversation_sd, pool)[conversation]
                 ways.append(conversation)
         left = rng.random(n) < 0.5
         chosen = rng.random(n) < 1 / (1 + np.exp(-drawn - np.where(left, self.side, -self.side)))

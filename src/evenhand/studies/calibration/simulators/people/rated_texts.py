@@ -13,8 +13,9 @@ class RatedTexts:
     """A study of two models whose texts people call something, or not.
 
     persons: how many, with `each` ratings. per_item: ratings a text, at most. shares: of yes, for base and tuned. SDs
-    on the logit scale: of persons, of what a person has against one model, of texts, and of prompts, of which each
-    model has one text. both: whether every person rates texts of both models, else of one alone.
+    on the logit scale: of persons, of what a person has against one model, of texts, of prompts, of which each model
+    has one text or several, and of what a prompt does to one model alone (turn_sd). prompts: how many (0: one for each
+    text of a model). both: whether every person rates texts of both models, else of one alone.
     """
 
     persons: int
@@ -25,6 +26,8 @@ class RatedTexts:
     taste_sd: float = 0.0
     item_sd: float = 0.0
     prompt_sd: float = 0.0
+    prompts: int = 0
+    turn_sd: float = 0.0
     both: bool = True
 
     def frame(self, rng: np.random.Generator, question: str = "toxic") -> pl.DataFrame:
@@ -38,14 +41,17 @@ class RatedTexts:
             half = int(np.ceil(n / self.per_item / 2))
             prompts = np.concatenate([rng.permutation(half) for _ in range(2 * self.per_item)])[:n]
             texts, text = 2 * half, 2 * prompts + person % 2
-        model, prompt = text % 2, text // 2
-        spread = float(np.sqrt(self.person_sd**2 + self.taste_sd**2 + self.item_sd**2 + self.prompt_sd**2))
+        model, number = text % 2, self.prompts or texts // 2
+        prompt = text // 2 % number
+        deviations = (self.person_sd, self.taste_sd, self.item_sd, self.prompt_sd, self.turn_sd)
+        spread = float(np.linalg.norm(deviations))
         logit = (
             intercept(np.array(self.shares), spread)[model]
             + rng.normal(0, self.person_sd, self.persons)[person]
             + rng.normal(0, self.taste_sd, (self.persons, 2))[person, model]
             + rng.normal(0, self.item_sd, texts)[text]
-            + rng.normal(0, self.prompt_sd, texts // 2)[prompt]
+            + rng.normal(0, self.prompt_sd, number)[prompt]
+            + (rng.normal(0, self.turn_sd, (number, 2))[prompt, model] if self.turn_sd else 0.0)
         )
         yes = rng.random(n) < 1 / (1 + np.exp(-logit))
         return pl.DataFrame(
