@@ -163,7 +163,7 @@ def test_few_conversations_of_a_model_are_no_sample_of_it(pool: int, verdict: st
     assert row["verdict"] == verdict
     if pool < 10:
         what = f"{pool} conversation{'s' if pool > 1 else ''} of base"
-        assert str(row["obstacle"]) == f"It rests on {what}; at least 10 of each are needed."
+        assert str(row["obstacle"]) == f"It rests on {what}; at least 10 are needed."
 
 
 def test_a_vote_without_its_conversation_leaves_the_others_together() -> None:

@@ -116,8 +116,8 @@ CARDS = (
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
-            details="Nominal, ordinal or interval; limits by a bootstrap over units, raters as they are; none where fewer than "
-            "three units agree on another value than the commonest.",
+            details="Nominal, ordinal or interval; limits by a bootstrap over units (raters as they are), none where "
+            "fewer than three units agree on another value than the commonest.",
         ),
         unit="alpha",
     ),

@@ -183,7 +183,8 @@ def too_few(persons: int, items: int, /, **shared: int | None) -> str | None:
     if not short:
         return None
     told = f"{', '.join(short[:-1])} and {short[-1]}" if len(short) > 1 else short[0]
-    return f"It rests on {told}; at least {LEAST_LEVELS} of each are needed."
+    each = " of each" if len(short) > 1 else ""
+    return f"It rests on {told}; at least {LEAST_LEVELS}{each} are needed."
 
 
 def _plural(what: str) -> str:
