@@ -109,6 +109,7 @@ def filled(store: Store, begun: datetime, left_open: float) -> None:
                 votes=30,
                 broken=[],
                 exempt=False,
+                left_out=False,
                 note="",
             )
             for n in range(1, who + 1)
@@ -189,7 +190,8 @@ def token(page: httpx.Response) -> str:
 def judging(link: str, sets: int) -> Asked:
     """One person: comes, agrees, judges so many sets, and looks at the first item of another."""
     page = yield "person: link", link, {}
-    yield "person: arrive (POST)", link, {"form_token": token(page)}
+    opened = re.search(r'name="page" value="([^"]+)"', page.text)[1]
+    yield "person: arrive (POST)", link, {"form_token": token(page), "page": opened}
     page = yield "person: consent", "/study", {}
     yield "person: consent (POST)", "/study/consent", {"form_token": token(page)}
     done, name = 0, "person: first item"
