@@ -15,7 +15,7 @@ DATABASE = "EVENHAND_ANNOTATE_DATABASE"
 """Where the database is, if no flag says so: an address with a password belongs here and not on a command line."""
 SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 STUDY_FILES = (".yaml", ".yml")
-NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "itsdangerous", "python_multipart")
+NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "itsdangerous")
 
 
 def need_annotate() -> None:

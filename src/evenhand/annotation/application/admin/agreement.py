@@ -21,7 +21,8 @@ class Agreement:
 
     question: str
     alpha: Interval | None
-    """Krippendorff's, over items with two votes or more."""
+    """Krippendorff's, over items with two votes or more; its limits are over items, the people as they are, since those
+    over both take seconds at tens of thousands of votes (`crossed_alpha`, in the analysis)."""
     level: MeasurementLevel | None
     why_not: str | None
     """Why there is no number, or no interval."""
