@@ -64,7 +64,7 @@ else
 	@echo "Left out, since it takes an hour: planted_names.py (make perf SLOW=1)"
 endif
 
-calibrate: $(VENV)/core  ## calibrate every verdict anew, and renew what measures and docs show of it (half an hour)
+calibrate: $(VENV)/core  ## run the full calibration and renew the numbers that measures and docs show (about 6 CPU hours)
 	$(BIN)/evenhand calibrate --full -o calibration --summary src/evenhand/measures/calibration.json
 	$(BIN)/python docs/generate.py
 

@@ -204,17 +204,17 @@ FACTS: dict[str, Callable[[str], list[str]]] = {
 
 
 def calibration_page() -> str:
-    """What came of the last full calibration: a row for each measure, then one for each of its designs."""
+    """Return the page of the last full calibration: a row for each measure, then its designs with the worst first."""
     known = calibration_summary()
     if not known:
         return "# Calibration: the figures\n\nNo calibration has been stored yet."
-    counted = ("holding", "cautious", "failing", "unmeasurable")
+    counted = ("holding", "undecided", "failing", "unmeasurable")
     measures = [
         [
             f"[{row['measure']}](measures/{slug(row['measure'])}.md)",
-            *(str(row[name]) for name in counted),
+            f"{percent(row['worst_false'])} ({row['worst_design']}, {row['worst_n']:,} data sets)",
             percent(row["false"]),
-            percent(row["worst_false"]),
+            *(str(row[name]) for name in counted),
             *(
                 f"{percent(row[f'{name}_low'])} to {percent(row[f'{name}_high'])}"
                 for name in ("coverage", "power")
@@ -224,25 +224,26 @@ def calibration_page() -> str:
     ]
     heads = [
         "measure",
+        "false-positive rate, worst design",
+        "all designs",
         "holds",
-        "cautiously",
+        "undecided",
         "fails",
         "not measurable",
-        "false",
-        "worst",
-        "cover",
-        "smallest found",
+        "coverage",
+        "power at MDE",
     ]
     parts = [
         "# Calibration: the figures",
-        f"Written by `evenhand calibrate --full` of evenhand {known['evenhand']}, seed {known['options']['seed']}. "
-        "What is drawn and what is asked of a measure: [calibration](../calibration.md).",
-        "Standard errors are those of the simulation: 1.3 points for a share of 5 % of 300 data sets.",
+        f"`evenhand calibrate --full` of evenhand {known['evenhand']} wrote these numbers (seed "
+        f"{known['options']['seed']}). [Calibration](../calibration.md) describes the designs and the criteria.",
+        "The standard error of a false-positive rate of 5% is 1.1 points with 400 data sets.",
         table(heads, measures),
     ]
     for row in known["measures"]:
         name = row["measure"]
         mine = [one for one in known["designs"] if one["measure"] == name and one["role"] == "standard"]
+        mine.sort(key=lambda one: -1.0 if one["false"] is None else -one["false"])
         rows = [
             [
                 prose(one["design"]),
@@ -258,11 +259,11 @@ def calibration_page() -> str:
         heads = [
             "design",
             "data sets",
-            "false",
-            "cover, null / planted",
-            "smallest effect",
-            "found",
-            "calibration",
+            "false-positive rate",
+            "coverage, null / planted",
+            "MDE",
+            "power at MDE",
+            "state",
         ]
         parts += [f"## {name}", table(heads, rows)]
     limits = [

@@ -273,6 +273,10 @@ def check_links(page: Path, text: str, reference: Mapping[str, str]) -> None:
             continue
         path = (page.parent / target).resolve() if target else page
         within = path.relative_to(ROOT / "docs").as_posix() if path.is_relative_to(ROOT / "docs") else ""
+        # mkdocs --strict refuses a link that leaves the folder of the documentation
+        assert within or page.parent == ROOT, (
+            f"{page.name} links to {link}, which is not part of the documentation"
+        )
         assert within in reference or path.exists(), f"{page.name} links to {link}, which is not there"
         if anchor:
             there = reference.get(within) or path.read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import shutil
 import polars as pl
 import pytest
 
+from evenhand.classifiers import load_classifier
 from evenhand.prompts.datasets.register import cache_folder
 from evenhand.prompts.datasets.unpinned import FIRST_FETCHED
 from tests.prompts.datasets.test_fetching import TRAINING, owner  # noqa: F401  # a fixture
@@ -41,6 +42,46 @@ def test_the_older_version_in_both_formats(evenhand, shared, tmp_path, style):
     rows = pl.read_csv(out, infer_schema=False) if style == "csv" else pl.read_parquet(out)
     ended.says(f"{rows.height:,} sentences")
     assert {"axis", "descriptor", "template", "noun"} <= set(rows.columns)
+
+
+@pytest.mark.parity
+def test_sentences_themselves_are_classified_by_descriptor_and_template(evenhand, shared, tmp_path):
+    """The commands of docs/reproducing.md for Tables 12 and 13 of HolisticBias, on some of its sentences."""
+    source, out = shared / "data" / "holisticbias" / "v1.0", tmp_path / "sentences.parquet"
+    build = (
+        "data",
+        "build",
+        "holisticbias",
+        "--version",
+        "v1.0",
+        "--from",
+        source,
+        "--format",
+        "parquet",
+        "-o",
+        out,
+    )
+    assert evenhand(*build).code == 0
+    few = pl.read_parquet(out).filter(
+        pl.col("descriptor").is_in(["poor", "Deaf", "Catholic"]),
+        pl.col("template").is_in(
+            ["I hate {plural_noun_phrase}.", "I'm {noun_phrase}.", "I love {plural_noun_phrase}."]
+        ),
+        pl.col("noun_gender") == "neutral",
+    )
+    few.write_parquet(out)
+    columns = [option for pair in ("text=continuation", "descriptor=group", "template=group")
+               for option in ("--column", pair)]  # fmt: skip
+    ended = evenhand("measure", out, *columns, "--classifier", "vader", "-o", tmp_path / "offensiveness")
+    assert ended.code == 0, ended.err
+    judged = load_classifier("vader").classify(few["text"].to_list())
+    expected = few.with_columns(negative=pl.Series(judged.negative))
+    found = pl.read_parquet(tmp_path / "offensiveness" / "details" / "answers" / "groups.parquet")
+    for axis in ("descriptor", "template"):
+        rates = dict(expected.group_by(axis).agg(100 * pl.col("negative").mean()).iter_rows())
+        assert len(rates) >= 2
+        ours = dict(found.filter(pl.col("axis") == axis).select("group", "rate").iter_rows())
+        assert ours == pytest.approx(rates)
 
 
 @pytest.mark.parity

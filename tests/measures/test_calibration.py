@@ -27,10 +27,10 @@ def stored(tmp_path, monkeypatch):
     designs = pl.DataFrame(
         [
             row("noun_contrast", "few", 300, 0.03, "holds", coverage=0.95, power=0.8),
-            row("noun_contrast", "many", 100, 0.05, "holds, cautiously", coverage_planted=0.98),
+            row("noun_contrast", "many", 100, 0.05, "undecided", coverage_planted=0.98),
             row("noun_contrast", "one prompt", 100, 0.0, "answers not measurable"),
-            row("noun_contrast", "a limit", 100, 0.6, "does not hold", role="limit"),
-            row("crows_pairs", "swaps", 200, 0.31, "does not hold", why="false in 31.0 %"),
+            row("noun_contrast", "a limit", 100, 0.6, "fails", role="limit"),
+            row("crows_pairs", "swaps", 200, 0.31, "fails", why="false-positive rate 31.0%"),
         ],
         schema=DESIGNS,
     )
@@ -45,14 +45,22 @@ def stored(tmp_path, monkeypatch):
 
 def test_a_measure_says_how_it_did_over_its_designs(stored):
     known = calibration.calibrated("noun_contrast")
-    assert (known.designs, known.unmeasurable, known.n, known.holds) == (2, 1, 400, True)
+    assert (known.designs, known.unmeasurable, known.n, known.holds) == (2, 1, 400, False)
+    assert known.undecided == ("many",) and (known.worst, known.worst_design, known.worst_n) == (
+        0.05,
+        "many",
+        100,
+    )
     assert known.false == pytest.approx((0.03 * 300 + 0.05 * 100) / 400)
-    assert known.sentence == "False in 3.5 % of 400 data sets (2 calibrated designs)."
+    assert known.sentence == (
+        "In simulations without bias, the false-positive rate was 5.0% in the worst of 2 designs (many, 100 data sets) "
+        "and 3.5% over all 400 data sets; 1 of these designs is undecided."
+    )
     assert known.coverage == (0.95, 0.98) and known.power == (0.8, 0.8)
 
 
 def test_one_that_fails_says_so_wherever_it_is_shown(stored):
-    told = "Fails its calibration in 1 of 1 designs (swaps: false in 31.0 %)."
+    told = "In simulations, this measure fails in 1 of 1 designs (swaps: false-positive rate 31.0%)."
     assert calibration.calibrated("crows_pairs").sentence == told
     assert told in catalogue("measures")["crows_pairs"].details
 

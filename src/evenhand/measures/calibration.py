@@ -1,6 +1,6 @@
-"""What is known of a measure's verdicts from data of known truth: the summary that `evenhand calibrate` wrote.
+"""How the verdicts of a measure did in simulations: the summary that `evenhand calibrate` wrote.
 
-The figures lie in calibration.json beside this file, written by `make calibrate`.
+`make calibrate` writes the numbers to calibration.json in this folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,27 @@ HINT = "It belongs to the package: install evenhand again, or write it anew with
 
 @dataclass(frozen=True)
 class Calibrated:
-    """How a measure did.
+    """How a measure did in simulations.
 
-    designs: in which it gave verdicts; failing: those in which it does not hold, by name; unmeasurable: further designs
-    in which it rightly says "not measurable". n: data sets without any difference; false: share of them with a false
-    verdict; worst: the largest such share in one design. coverage, power: lowest and highest of any design, of the 95 %
-    intervals and of finding the stated smallest effect; None where neither was tried.
+    Attributes
+    ----------
+    measure : str
+        Its name.
+    designs : int
+        Designs in which it gives verdicts.
+    failing, undecided : tuple of str
+        Names of the designs in which it fails, or in which the simulation is undecided.
+    unmeasurable : int
+        Further designs in which it answers "not measurable".
+    n : int
+        Data sets without bias, over all designs.
+    false : float or None
+        False-positive rate in them.
+    worst : float or None
+        False-positive rate in the worst design, `worst_design`, which has `worst_n` data sets.
+    coverage, power : (float, float) or None
+        Lowest and highest of any design: coverage of the 95% intervals, and power at the stated minimum detectable
+        effect. None if not tried.
     """
 
     measure: str
@@ -35,40 +50,54 @@ class Calibrated:
     coverage: tuple[float, float] | None = None
     power: tuple[float, float] | None = None
     why: str = ""
-    """What was wrong in the first failing design."""
+    """The reason in the first failing design."""
+    undecided: tuple[str, ...] = ()
+    worst_design: str = ""
+    worst_n: int = 0
 
     @property
     def holds(self) -> bool:
         """Whether it holds in every design in which it gives verdicts."""
-        return not self.failing and self.designs > 0
+        return not self.failing and not self.undecided and self.designs > 0
 
     @property
     def sentence(self) -> str:
-        """What stands beside its verdicts.
+        """Return the sentence that is shown with its verdicts: the worst design first, then all designs.
 
-        >>> Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055).sentence
-        'False in 3.1 % of 9,000 data sets (40 calibrated designs).'
-        >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31, why="false in 31.0 %").sentence
-        'Fails its calibration in 1 of 4 designs (rare events: false in 31.0 %).'
+        >>> print(Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055, worst_design="rare events", worst_n=400).sentence)
+        In simulations without bias, the false-positive rate was 5.5% in the worst of 40 designs (rare events, 400 data
+        sets) and 3.1% over all 9,000 data sets.
+        >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31, why="false-positive rate 31.0%").sentence
+        'In simulations, this measure fails in 1 of 4 designs (rare events: false-positive rate 31.0%).'
         """
         if not self.designs:
-            return "Not calibrated: in every design tried it answers “not measurable”."
+            return "In every simulated design this measure answers “not measurable”."
         if self.failing:
-            such = "" if len(self.failing) == 1 else "such as "
-            told = f" ({such}{self.failing[0]}: {self.why})" if self.why else f" ({such}{self.failing[0]})"
-            return f"Fails its calibration in {len(self.failing)} of {self.designs} designs{told}."
-        several = f"{self.designs} calibrated designs" if self.designs > 1 else "one calibrated design"
-        return f"False in {100 * (self.false or 0.0):.1f} % of {self.n:,} data sets ({several})."
+            example = "" if len(self.failing) == 1 else "for example "
+            reason = f"{example}{self.failing[0]}{f': {self.why}' if self.why else ''}"
+            return f"In simulations, this measure fails in {len(self.failing)} of {self.designs} designs ({reason})."
+        every = f"{100 * (self.false or 0.0):.1f}%"
+        if self.designs == 1:
+            text = f"In simulations without bias, the false-positive rate was {every} of {self.n:,} data sets"
+        else:
+            where = f" ({self.worst_design}, {self.worst_n:,} data sets)" if self.worst_design else ""
+            text = (
+                f"In simulations without bias, the false-positive rate was {100 * (self.worst or 0.0):.1f}% in the "
+                f"worst of {self.designs} designs{where} and {every} over all {self.n:,} data sets"
+            )
+        if self.undecided:
+            text += f"; {len(self.undecided)} of these designs {'is' if len(self.undecided) == 1 else 'are'} undecided"
+        return f"{text}."
 
 
 def calibrated(measure: str) -> Calibrated | None:
-    """How a measure did when it was calibrated; None for one that never was, because it gives no verdicts or is new."""
+    """Return how a measure did in simulations, or None if it was never calibrated (it gives no verdicts, or is new)."""
     row = _rows().get(measure)
     return None if row is None else _of(row)
 
 
 def calibration_summary() -> Mapping[str, Any]:
-    """The whole summary: measures, designs, doses, moves, halves, and what wrote it. Empty where there is none."""
+    """Return the whole summary: measures, designs, doses, moves, halves and provenance; empty if there is none."""
     content = read_json(SUMMARY, HINT) if SUMMARY.is_file() else {}
     return content if isinstance(content, dict) else {}
 
@@ -94,11 +123,23 @@ def _of(row: Mapping[str, Any]) -> Calibrated:
         ends("coverage"),
         ends("power"),
         _reason(row["measure"], row["fails_in"]),
+        _undecided(row["measure"]),
+        row.get("worst_design") or "",
+        row.get("worst_n") or 0,
+    )
+
+
+def _undecided(measure: str) -> tuple[str, ...]:
+    """Return the names of the designs in which a measure is undecided."""
+    return tuple(
+        row["design"]
+        for row in calibration_summary().get("designs", [])
+        if (row["measure"], row["role"], row["verdict"]) == (measure, "standard", "undecided")
     )
 
 
 def _reason(measure: str, failing: Sequence[str]) -> str:
-    """Why a measure does not hold in the first design in which it does not."""
+    """Return the reason why a measure fails, in the first design in which it does."""
     designs = calibration_summary().get("designs", [])
     first = (
         row["why"] for row in designs if failing and (row["measure"], row["design"]) == (measure, failing[0])

@@ -34,6 +34,9 @@ def test_parts_of_a_table() -> None:
     labels = np.ones(1273)
     theirs = train_test_split(np.arange(1273), train_size=0.6, stratify=labels, random_state=1)
     assert train["n"].to_list() == theirs[0].tolist()
+    train, rest = train_and_held_out(table, 0.6, stratified=False)  # as published for religion1 and religion2
+    theirs = train_test_split(np.arange(1273), train_size=0.6, random_state=1)
+    assert (train["n"].to_list(), rest["n"].to_list()) == (theirs[0].tolist(), theirs[1].tolist())
     valid, test = valid_and_test(rest)
     theirs = train_test_split(rest["n"].to_numpy(), train_size=0.5, random_state=1)
     assert (valid["n"].to_list(), test["n"].to_list()) == (theirs[0].tolist(), theirs[1].tolist())

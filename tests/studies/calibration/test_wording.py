@@ -1,4 +1,4 @@
-"""What a quick look may say: nothing that the error of so few data sets does not exclude."""
+"""The headline of a calibration; a quick check reports only failures that chance excludes."""
 
 import polars as pl
 import pytest
@@ -25,14 +25,25 @@ def tables(false, power=None, n=20):
     }
 
 
-def test_four_of_twenty_are_nothing_conclusive_in_a_first_look():
+def test_four_of_twenty_are_not_conclusive_in_a_quick_check():
     few = tables(false=0.2)
     assert conclusive(few, "quick").is_empty()
-    assert headline(few, "quick").startswith("A first look: nothing conclusive")
-    assert headline(few, "full") == "The verdicts of 1 of 1 measure do not hold in every design: gap."
+    assert headline(few, "quick").startswith("The quick check found no failure in 1 measure.")
+    assert headline(few, "full") == "1 measure: 1 fails in at least one design (gap), 0 hold in every design."
 
 
 @pytest.mark.parametrize("facts", [{"false": 0.6}, {"false": 0.0, "power": 0.1}])
-def test_what_chance_excludes_is_said_of_a_first_look_too(facts):
-    told = headline(tables(**facts), "quick")
-    assert told == "A first look: the verdicts of 1 of 1 measure do not hold in every design: gap."
+def test_a_quick_check_reports_failures_that_chance_excludes(facts):
+    assert (
+        headline(tables(**facts), "quick")
+        == "1 of 1 measure fails in at least one design: gap (quick check)."
+    )
+
+
+def test_undecided_designs_are_counted_apart():
+    open_ones = tables(false=0.05)
+    designs = open_ones["designs"].with_columns(
+        verdict=pl.when(pl.col("design") == "d0").then(pl.lit("undecided")).otherwise(pl.lit("holds"))
+    )
+    text = headline({**open_ones, "designs": designs}, "full")
+    assert text == "1 measure: 1 is undecided in at least one design, 0 hold in every design."

@@ -106,7 +106,9 @@ class Specification:
     keep_without_attribute: bool = True
     """Whether phrases without an attribute stay in the table of phrases."""
     train_share: float = 0.6
-    """Of the biased phrases."""
+    """Share of the biased phrases that are training phrases."""
+    stratified: bool = True
+    """Whether the published split into training and held-out phrases was drawn with strata."""
     line_prefix: str = ""
     """What stands before each line of the published training text."""
     swapped_attributes_prefix: str = ""
@@ -179,6 +181,7 @@ def load_specification(path: Path | str) -> Specification:
         axis=_axis(counterparts),
         attribute_pairs=counterparts.pairs("attribute_pairs", needed=False, second_needed=True),
         train_share=splits.share("train_share", 0.6),
+        stratified=splits.flag("stratified", True),
         line_prefix=splits.text("line_prefix", ""),
         swapped_attributes_prefix=splits.text("swapped_attributes_prefix", ""),
         capitalised=splits.texts("capitalised", needed=False),

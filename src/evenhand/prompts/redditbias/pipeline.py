@@ -221,7 +221,9 @@ def _pairs(
         key,
         lambda: with_counterparts(biased_phrases(annotated), specification, as_published=how.as_published),
     )
-    train, held_out = train_and_held_out(pairs, specification.train_share)
+    train, held_out = train_and_held_out(
+        pairs, specification.train_share, stratified=specification.stratified
+    )
     reduced, swapped, to_score = held_out, held_out, None
     if perplexities is None:
         to_score = write_table(folder / TO_SCORE, texts_to_score(held_out))

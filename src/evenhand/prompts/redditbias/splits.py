@@ -51,13 +51,32 @@ def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = Non
     return together[0].astype(np.int64), together[1].astype(np.int64)
 
 
-def train_and_held_out(phrases: pl.DataFrame, train_share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Biased phrases for training, and the others, in the published order.
+def train_and_held_out(
+    phrases: pl.DataFrame, train_share: float, *, stratified: bool = True
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split the biased phrases into a training part and a held-out part, in the published order.
 
-    phrases: those annotated as biased, in the order of the annotated table. Source: the published code of
-    Barikeri et al. 2021 (stratified by a label that all rows share).
+    Parameters
+    ----------
+    phrases : DataFrame
+        Phrases annotated as biased, in the order of the annotated table.
+    train_share : float
+        Share of the training part.
+    stratified : bool
+        Whether the published split of this bias type was stratified. All phrases share one label, so strata change
+        nothing but the random draws. The published files of religion1 and religion2 were split without strata.
+
+    Returns
+    -------
+    tuple of DataFrame
+        The training phrases and the held-out phrases.
+
+    References
+    ----------
+    Barikeri et al. 2021, RedditBias, released code (reddit_data_text_train_test.py).
     """
-    train, rest = drawn(phrases.height, train_share, strata=np.zeros(phrases.height))
+    strata = np.zeros(phrases.height) if stratified else None
+    train, rest = drawn(phrases.height, train_share, strata=strata)
     return phrases[train], phrases[rest]
 
 

@@ -1,6 +1,8 @@
-"""Whether a measure holds in a design: false verdicts, coverage, power at its stated smallest effect.
+"""Decide whether a measure holds in a design: false-positive rate, coverage, and power at its stated MDE.
 
-Each demand allows two standard errors of the simulation.
+A design has one of three states. It *holds* only if the simulation shows it: the upper confidence limit of the
+false-positive rate and the lower confidence limit of the coverage are within the limits below. It *fails* if the
+simulation shows that a demand is missed. Otherwise it is *undecided*, and more data sets are needed.
 """
 
 import math
@@ -11,27 +13,37 @@ import numpy as np
 import polars as pl
 
 LARGEST_FALSE = 0.06
-COVERAGE = (0.93, 0.97)
+"""False-positive rate that is demanded. A design fails if the lower confidence limit is above it."""
+FALSE_SHOWN = 0.08
+"""A design holds only if the upper confidence limit of the false-positive rate is at most this."""
+LEAST_COVERAGE = 0.93
+"""Coverage of 95% intervals that is demanded. A design fails if the upper confidence limit is below it."""
+COVERAGE_SHOWN = 0.92
+"""A design holds only if the lower confidence limit of the coverage is at least this."""
+WIDE_COVERAGE = 0.97
+"""Above this coverage the intervals are called wide (a remark, not a failure)."""
 POWER = (0.70, 0.90)
+"""Power at the stated MDE: below the first value a design fails, above the second the MDE is called conservative."""
 MOSTLY = 0.5
 """Above this share of data sets without a measurable row, a design is one where the measure gives no answer."""
-ERRORS = 2.0
+NORMAL = 1.959964
+"""Normal quantile of two-sided 95% confidence limits."""
 MADE_SILENT = 0.15
-"""Above the share that is not measurable anyway: so often an effect may leave its own row not measurable."""
+"""How much more often than without an effect the planted effect may make its own row not measurable."""
 
 
 class Holds(StrEnum):
-    """What a calibration says of a measure in a design."""
+    """The state of a measure in a design."""
 
     HOLDS = "holds"
-    CAUTIOUS = "holds, cautiously"
-    FAILS = "does not hold"
+    UNDECIDED = "undecided"
+    FAILS = "fails"
     UNMEASURABLE = "answers not measurable"
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of replications: how many, and its Monte-Carlo limits (Wilson, 95 %)."""
+    """A share of data sets, their number, and its 95% confidence limits (Wilson)."""
 
     value: float | None
     n: int
@@ -40,102 +52,135 @@ class Share:
 
     @classmethod
     def of(cls, hits: float, n: int) -> "Share":
-        """Of counts.
+        """Return the share of counts.
 
         >>> Share.of(5, 100).value
         0.05
         """
         if not n:
             return cls(None, 0)
-        p, z = hits / n, 1.959964
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+        p = hits / n
+        middle = (p + NORMAL**2 / (2 * n)) / (1 + NORMAL**2 / n)
+        half = NORMAL * math.sqrt(p * (1 - p) / n + NORMAL**2 / (4 * n * n)) / (1 + NORMAL**2 / n)
         return cls(p, n, max(0.0, middle - half), min(1.0, middle + half))
 
-    def above(self, limit: float) -> bool:
-        """Whether it is above a limit by more than the simulation's error, were the limit true."""
-        return (
-            self.value is not None
-            and self.value > limit + ERRORS * math.sqrt(limit * (1 - limit) / self.n) + 1e-12
-        )
+    def is_above(self, limit: float) -> bool:
+        """Return True if the lower confidence limit is above a limit."""
+        return self.low is not None and self.low > limit
 
-    def below(self, limit: float) -> bool:
-        """Whether it is below, likewise."""
-        return (
-            self.value is not None
-            and self.value < limit - ERRORS * math.sqrt(limit * (1 - limit) / self.n) - 1e-12
-        )
+    def is_below(self, limit: float) -> bool:
+        """Return True if the upper confidence limit is below a limit."""
+        return self.high is not None and self.high < limit
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The share of intervals that contain the truth, with its 95% confidence limits, and the number of intervals."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    intervals: int = 0
 
 
 def any_of(rows: pl.DataFrame, column: str) -> Share:
-    """Share of data sets in which a count is not zero."""
+    """Return the share of data sets in which a count is not zero."""
     return Share.of(float((rows[column] > 0).sum()), rows.height)
 
 
-def coverage(rows: pl.DataFrame) -> tuple[float | None, float | None, int]:
-    """Share of intervals that hold the truth, its standard error over data sets, and their number.
+def coverage(rows: pl.DataFrame) -> Coverage:
+    """Return the share of intervals that contain the truth.
 
-    Intervals of one data set hang together, so data sets are the unit.
+    Parameters
+    ----------
+    rows : DataFrame
+        One row a data set, with the counts `intervals` and `covered`.
+
+    Notes
+    -----
+    Intervals of one data set are correlated, so the data sets are the units. The limits are Wilson's for as many
+    independent intervals as the data sets are worth: the intervals divided by the design effect (Kish 1965), which is
+    the variance between data sets over that of independent intervals, and at least the number of data sets where
+    nothing varies.
     """
     counted = rows.filter(pl.col("intervals") > 0)
-    total = int(counted["intervals"].sum())
+    total, sets = int(counted["intervals"].sum()), counted.height
     if not total:
-        return None, None, 0
-    share = float(counted["covered"].sum()) / total
-    off = (counted["covered"] - share * counted["intervals"]).to_numpy()
-    sets = counted.height
-    # Where every interval covers, the spread says nothing: as if one more data set had missed.
-    error = float(np.sqrt((off**2).sum()) / total) if sets > 1 else 0.5
-    return share, max(error, 0.5 / max(sets, 1) if share in (0.0, 1.0) else error), total
+        return Coverage()
+    value = float(counted["covered"].sum()) / total
+    residuals = (counted["covered"] - value * counted["intervals"]).to_numpy()
+    variance = float(np.square(residuals).sum()) / total**2 * sets / max(sets - 1, 1)
+    worth = float(sets) if variance <= 0 else min(max(value * (1 - value) / variance, 1.0), float(total))
+    share = Share.of(value * worth, worth)  # type: ignore[arg-type]
+    return Coverage(value, share.low, share.high, total)
 
 
 def judged(
     false: Share,
     elsewhere: Share,
     unmeasurable: float,
-    covered: tuple[tuple[float | None, float | None, int], ...],
+    covered: tuple[Coverage, ...],
     power: Share | None,
     states: bool,
     asked: bool,
     least: Share | None = None,
     silenced: tuple[Share, float] | None = None,
 ) -> tuple[Holds, str]:
-    """What is said of a measure in a design, and why.
+    """Return the state of a measure in a design, and the reason or a remark.
 
-    false: data sets in which nothing was planted and something was called biased. elsewhere: those in which it was
-    called so on an axis where nothing was planted. unmeasurable: share of data sets without a measurable row. covered:
-    share, error and number of intervals, of each kind of arm. power: at the stated smallest effect where the row was
-    measurable, None where none was planted. silenced: share of data sets in which that effect left its row not
-    measurable, and the share without any effect. states: whether a smallest effect is stated. asked: whether it should
-    be. least: how often an axis is found, at the worst number of harmed groups.
+    Parameters
+    ----------
+    false : Share
+        Data sets without bias in which something was called biased.
+    elsewhere : Share
+        Data sets in which an axis without bias was called biased while another axis was biased.
+    unmeasurable : float
+        Share of data sets without a measurable row.
+    covered : tuple of Coverage
+        Coverage of each kind of arm.
+    power : Share or None
+        Share of data sets in which the stated MDE was found, among those where its row was measurable; None if no
+        effect of that size was planted.
+    states, asked : bool
+        Whether an MDE is stated, and whether it should be.
+    least : Share or None
+        How often an axis is found at the worst number of harmed groups.
+    silenced : tuple of (Share, float) or None
+        Share of data sets in which the planted MDE made its row not measurable, and the share without any effect.
     """
-    wrong, careful = [], []
-    if false.above(LARGEST_FALSE):
-        wrong.append(f"false in {_percent(false.value)}")
-    if elsewhere.above(LARGEST_FALSE):
-        wrong.append(f"false on other axes in {_percent(elsewhere.value)}")
+    wrong, open_questions, remarks = [], [], []
+    if false.is_above(LARGEST_FALSE):
+        wrong.append(f"false-positive rate {_percent(false.value)}")
+    elif false.high is None or false.high > FALSE_SHOWN:
+        open_questions.append(f"the false-positive rate may be as high as {_percent(false.high)}")
+    if elsewhere.is_above(LARGEST_FALSE):
+        wrong.append(f"false-positive rate on unbiased axes {_percent(elsewhere.value)}")
     if unmeasurable > MOSTLY:
         return (Holds.FAILS, ", ".join(wrong)) if wrong else (Holds.UNMEASURABLE, "")
-    for share, error, _ in covered:
-        if share is not None and error is not None:
-            if share + ERRORS * error < COVERAGE[0]:
-                wrong.append(f"covers {_percent(share)}")
-            elif share - ERRORS * error > COVERAGE[1]:
-                careful.append(f"covers {_percent(share)}")
-    if least is not None and least.below(POWER[0]):
-        wrong.append(f"finds an axis in {_percent(least.value)} at one number of harmed groups")
+    for one in covered:
+        if one.value is None or one.low is None or one.high is None:
+            continue
+        if one.high < LEAST_COVERAGE:
+            wrong.append(f"95% intervals cover {_percent(one.value)}")
+        elif one.low < COVERAGE_SHOWN:
+            open_questions.append(f"coverage may be as low as {_percent(one.low)}")
+        elif one.low > WIDE_COVERAGE:
+            remarks.append(f"wide intervals (coverage {_percent(one.value)})")
+    if least is not None and least.is_below(POWER[0]):
+        wrong.append(f"a biased axis is found in {_percent(least.value)} at one number of harmed groups")
     if asked and not states:
-        wrong.append("states no smallest effect")
-    if silenced is not None and silenced[0].above(min(1.0, silenced[1] + MADE_SILENT)):
-        wrong.append(f"calls its smallest effect not measurable in {_percent(silenced[0].value)}")
-    if power is not None and power.below(POWER[0]):
-        wrong.append(f"finds its smallest effect in {_percent(power.value)}")
-    elif power is not None and power.above(POWER[1]):
-        careful.append(f"finds its smallest effect in {_percent(power.value)}")
-    if wrong:
-        return Holds.FAILS, ", ".join(dict.fromkeys(wrong))
-    return (Holds.CAUTIOUS, ", ".join(dict.fromkeys(careful))) if careful else (Holds.HOLDS, "")
+        wrong.append("no MDE is stated")
+    if silenced is not None and silenced[0].is_above(min(1.0, silenced[1] + MADE_SILENT)):
+        wrong.append(f"an effect of the stated MDE is called not measurable in {_percent(silenced[0].value)}")
+    if power is not None and power.is_below(POWER[0]):
+        wrong.append(f"power at the stated MDE {_percent(power.value)}")
+    elif power is not None and power.is_above(POWER[1]):
+        remarks.append(f"conservative MDE (power {_percent(power.value)})")
+    for state, reasons in ((Holds.FAILS, wrong), (Holds.UNDECIDED, open_questions), (Holds.HOLDS, remarks)):
+        if reasons:
+            return state, ", ".join(dict.fromkeys(reasons))
+    return Holds.HOLDS, ""
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "unknown" if share is None else f"{100 * share:.1f}%"

@@ -13,11 +13,11 @@ from evenhand.schema import VERSION
 from evenhand.studies.calibration.charts import FALSE_SCALE, Curve, curve_svg, false_svg, percents
 from evenhand.studies.calibration.holding import POWER, Holds
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.wording import INCONCLUSIVE, between, conclusive, headline, percent
+from evenhand.studies.calibration.wording import between, conclusive, headline, percent, state_of
 
 KINDS = {
     Holds.HOLDS: "clear",
-    Holds.CAUTIOUS: "clear",
+    Holds.UNDECIDED: "blank",
     Holds.FAILS: "biased",
     Holds.UNMEASURABLE: "blank",
 }
@@ -43,11 +43,12 @@ class DesignRow:
 
 @dataclass(frozen=True)
 class MeasureView:
-    """One measure: what is said of it, its designs, and its curves (caption, drawing)."""
+    """One measure: its state and sentence, its designs with the worst first, and its curves (caption, drawing)."""
 
     name: str
     anchor: str
     kind: str
+    state: str
     sentence: str
     chart: Markup
     row: Mapping[str, Any]
@@ -83,14 +84,14 @@ def calibration_page(
 
 
 def _sure(tables: Mapping[str, pl.DataFrame], size: str) -> dict[str, pl.DataFrame]:
-    """Designs and measures as a look of this size may tell them: what its error may have made is not held against."""
+    """Return designs and measures with failures that a quick study cannot show replaced by "undecided"."""
     if size != "quick":
         return {}
     sure = conclusive(tables, size).select("measure", "design").with_columns(sure=pl.lit(True))
     unsure = (pl.col("verdict") == Holds.FAILS) & (pl.col("role") == "standard") & pl.col("sure").is_null()
     designs = tables["designs"].join(sure, on=["measure", "design"], how="left", maintain_order="left")
     designs = designs.with_columns(
-        verdict=pl.when(unsure).then(pl.lit(INCONCLUSIVE)).otherwise("verdict"),
+        verdict=pl.when(unsure).then(pl.lit(str(Holds.UNDECIDED))).otherwise("verdict"),
         why=pl.when(unsure).then(pl.lit("")).otherwise("why"),
     ).drop("sure")
     failing = sure.group_by("measure").agg(failing=pl.len().cast(pl.Int64))
@@ -116,31 +117,39 @@ def figure(value: float | None) -> str:
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """What is said of a measure.
+    """Return the sentence about a measure, its worst design first.
 
     >>> sentence({"designs": 0, "unmeasurable": 2})
-    'Answers “not measurable” in all 2 designs.'
+    'The measure answers “not measurable” in all 2 designs.'
     """
     if not row["designs"]:
-        return f"Answers “not measurable” in all {row['unmeasurable']} designs."
-    told = f"False in {percent(row['false'])} of {row['n']:,} data sets"
+        return f"The measure answers “not measurable” in all {row['unmeasurable']} designs."
+    text = (
+        f"Worst design: {row['worst_design']}, with a false-positive rate of {percent(row['worst_false'])} in "
+        f"{row['worst_n']:,} data sets without bias"
+    )
     if row["designs"] > 1:
-        told += f" of {row['designs']} designs, at most {percent(row['worst_false'])} in one"
-    told += "."
-    if row["failing"]:
-        told += f" Does not hold in {row['failing']}."
+        text += f". All {row['designs']} designs: {percent(row['false'])} of {row['n']:,} data sets"
+    text += f". The measure holds in {row['holding']} of {row['designs']} designs"
+    text += "".join(
+        f", {verb} in {row[name]}"
+        for name, verb in (("undecided", "is undecided"), ("failing", "fails"))
+        if row[name]
+    )
     if row["unmeasurable"]:
-        told += f" Answers “not measurable” in {row['unmeasurable']} more."
-    return told
+        text += f". It answers “not measurable” in {row['unmeasurable']} more"
+    return f"{text}."
 
 
 def _measure(
     row: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], designs: pl.DataFrame
 ) -> MeasureView:
     name = row["measure"]
-    mine = designs.filter(pl.col("measure") == name).to_dicts()
+    mine = (
+        designs.filter(pl.col("measure") == name).sort("false", descending=True, nulls_last=True).to_dicts()
+    )
     fails = bool(row["failing"])
-    kind = "biased" if fails else "clear" if row["designs"] else "blank"
+    kind = KINDS.get(Holds(state), "blank") if (state := state_of(row)) in list(Holds) else "blank"
     worst = max((one for one in mine if one["false"] is not None), key=lambda one: one["false"], default=None)
     chart = false_svg(
         row["false"],
@@ -149,12 +158,14 @@ def _measure(
         else min((one["false"] for one in mine if one["false"] is not None), default=None),
         None if worst is None else worst["false"],
         fails=fails,
-        described=f"{name}: false in {percent(row['false'])}, at most {percent(row['worst_false'])}",
+        described=f"{name}: false-positive rate {percent(row['false'])} over all designs, "
+        f"{percent(row['worst_false'])} in the worst",
     )
     return MeasureView(
         name,
         f"measure-{name}",
         kind,
+        state,
         sentence(row),
         chart,
         row,
@@ -184,7 +195,7 @@ def _design(row: Mapping[str, Any]) -> DesignRow:
             row["false_low"],
             row["false_high"],
             fails=fails,
-            described=f"{row['design']}: false in {percent(row['false'])}, "
+            described=f"{row['design']}: false-positive rate {percent(row['false'])}, "
             f"{percent(row['false_low'])} to {percent(row['false_high'])}",
         ),
         cover or "–",
@@ -209,19 +220,19 @@ def _curves(measure: str, tables: Mapping[str, pl.DataFrame]) -> list[tuple[str,
         )
         picture = curve_svg(
             curve,
-            "times the smallest effect stated",
-            f"Found in {design}",
+            "multiples of the stated MDE",
+            f"Power in {design}",
             band=(100 * POWER[0], 100 * POWER[1]),
         )
         if picture is not None:
-            drawn.append((f"{design}: found, by the size of what is planted", picture))
+            drawn.append((f"{design}: power by the size of the planted effect", picture))
     doses = tables["doses"].filter(pl.col("measure") == measure)
     for (design, kind), part in doses.group_by("design", "kind", maintain_order=True):
         column = "found"
         curve = Curve(tuple(part["dose"]), percents(part[column].to_list()))
-        picture = curve_svg(curve, str(kind), f"Found in {design}")
+        picture = curve_svg(curve, str(kind), f"Power in {design}")
         if picture is not None:
-            drawn.append((f"{design}: found, by {kind}", picture))
+            drawn.append((f"{design}: power by {kind}", picture))
     return drawn
 
 

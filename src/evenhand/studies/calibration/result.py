@@ -20,7 +20,8 @@ from evenhand.studies.calibration.terminal import render_calibration
 from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
 
-FORMAT = 1
+FORMAT = 2
+"""2: states "holds", "undecided" and "fails", and the worst design of each measure."""
 
 
 @dataclass(frozen=True, repr=False)

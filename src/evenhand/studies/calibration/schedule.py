@@ -11,6 +11,9 @@ BLOCKS = 8
 """Into which the replications of an arm are cut, at least: cores share the work."""
 LARGEST_BLOCK = 25
 """Replications of a block, at most: so few are lost by a kill, however many are asked for."""
+NULL_SETS = 400
+"""Data sets without bias of a design in a full study, at least: so that the upper confidence limit of a false-positive
+rate of 5% is below 8%."""
 REPEATS = 6
 """Tables that are moved about for invariance."""
 Kind = Literal["null", "dose", "size", "power", "moves", "halves"]
@@ -55,7 +58,8 @@ def first_arms(designs: Sequence[Design], options: CalibrationOptions) -> list[A
         count = replications(design, options)
         if not count:
             continue
-        arms.append(Arm(design.name, "null", Plant(), count))
+        null = max(count, NULL_SETS) if options.size == "full" and options.replications is None else count
+        arms.append(Arm(design.name, "null", Plant(), null))
         fewer = max(2, count // 2)
         arms += [
             Arm(design.name, "dose", Plant("first", design.dose_effect, harmed), fewer)
@@ -88,6 +92,9 @@ def power_arms(design: Design, judged: Judged, stated: float, options: Calibrati
 
 
 def replications(design: Design, options: CalibrationOptions) -> int:
-    """Data sets without anything planted; other arms have about half as many. 0 leaves the design out."""
+    """Return the number of data sets that the arms of a design are planned with; 0 leaves the design out.
+
+    The null arm has at least `NULL_SETS` in a full study. Other arms have about half of this number.
+    """
     own = design.quick if options.size == "quick" else design.full
     return own if not own or options.replications is None else options.replications

@@ -25,6 +25,7 @@ DESIGNS = {
     "false_elsewhere": pl.Float64,  # share of planted data sets with a false verdict on another axis
     "coverage": pl.Float64,  # of the 95 % intervals, nothing planted
     "coverage_planted": pl.Float64,
+    "coverage_low": pl.Float64,  # lower confidence limit, the smaller of the two
     "intervals": pl.Int64,
     "bias": pl.Float64,  # mean of estimate - truth, nothing planted
     "bias_planted": pl.Float64,
@@ -79,15 +80,17 @@ HALVES = {
 }
 MEASURES: dict[str, PolarsDataType] = {
     "measure": pl.String,
-    "designs": pl.Int64,  # in which it was tried and gave an answer
+    "worst_false": pl.Float64,  # false-positive rate in the worst design
+    "worst_design": pl.String,
+    "worst_n": pl.Int64,  # data sets of that design
+    "worst_high": pl.Float64,  # upper confidence limit in that design
+    "designs": pl.Int64,  # designs in which the measure gives an answer
     "holding": pl.Int64,
-    "cautious": pl.Int64,
+    "undecided": pl.Int64,
     "failing": pl.Int64,
     "unmeasurable": pl.Int64,
     "n": pl.Int64,
-    "false": pl.Float64,  # over all data sets of all designs without anything planted
-    "worst_false": pl.Float64,
-    "worst_design": pl.String,
+    "false": pl.Float64,  # false-positive rate over the data sets of all designs
     "coverage_low": pl.Float64,
     "coverage_high": pl.Float64,
     "power_low": pl.Float64,
@@ -131,28 +134,31 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
 
 
 def by_measure(designs: pl.DataFrame) -> pl.DataFrame:
-    """One row for each measure, over its designs; those that break what it assumes are left out."""
+    """Return one row for each measure, with its worst design first; designs that break its assumptions are left out."""
     rows = []
     for (measure,), part in designs.filter(pl.col("role") == "standard").group_by(
         "measure", maintain_order=True
     ):
         answered = part.filter(pl.col("verdict") != Holds.UNMEASURABLE)
-        worst = answered.sort("false", descending=True, nulls_last=True)
+        worst = answered.sort("false", "n", descending=True, nulls_last=True).head(1).to_dicts()
+        first = worst[0] if worst else dict.fromkeys(("false", "design", "n", "false_high"))
         counts = {one: int((part["verdict"] == one).sum()) for one in Holds}
         tried = int(answered["n"].sum())
         covered = pl.concat([answered["coverage"], answered["coverage_planted"]]).drop_nulls()
         rows.append(
             {
                 "measure": measure,
+                "worst_false": first["false"],
+                "worst_design": first["design"],
+                "worst_n": first["n"],
+                "worst_high": first["false_high"],
                 "designs": answered.height,
                 "holding": counts[Holds.HOLDS],
-                "cautious": counts[Holds.CAUTIOUS],
+                "undecided": counts[Holds.UNDECIDED],
                 "failing": counts[Holds.FAILS],
                 "unmeasurable": counts[Holds.UNMEASURABLE],
                 "n": tried,
                 "false": float((answered["false"] * answered["n"]).sum()) / tried if tried else None,
-                "worst_false": worst["false"][0] if worst.height else None,
-                "worst_design": worst["design"][0] if worst.height else None,
                 "coverage_low": covered.min(),
                 "coverage_high": covered.max(),
                 "power_low": answered["power"].min(),
@@ -182,6 +188,7 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     # What is planted for another measure of the design is not what this one's coverage is judged by.
     own = [t for a, t in arms if a.kind == "power" and a.measure == measure] or planted
     covered, covered_planted = coverage(null), coverage(pl.concat(own) if own else null.head(0))
+    lows = [one.low for one in (covered, covered_planted) if one.low is not None]
     power, silenced = None, Share.of(0.0, 0)
     if (
         at_stated is not None
@@ -218,9 +225,10 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
         "unmeasurable": blank.height / max(null.height, 1),
         "n_planted": other.height,
         "false_elsewhere": elsewhere.value,
-        "coverage": covered[0],
-        "coverage_planted": covered_planted[0],
-        "intervals": covered[2] + covered_planted[2],
+        "coverage": covered.value,
+        "coverage_planted": covered_planted.value,
+        "coverage_low": min(lows, default=None),
+        "intervals": covered.intervals + covered_planted.intervals,
         "bias": null["error"].mean(),
         "bias_planted": pl.concat(own)["error"].mean() if own else None,
         "stated": stated.median() if len(stated) else None,

@@ -1,4 +1,4 @@
-"""A calibration in a terminal: one line for each measure, then what does not hold."""
+"""A calibration in a terminal: one line for each measure, with its worst design, then the designs that fail."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from evenhand.studies.calibration.options import CalibrationOptions
 from evenhand.studies.calibration.wording import between, conclusive, headline, percent
 
 SHOWN = 12
-"""Failing designs that a terminal shows; the page holds all."""
+"""Largest number of failing designs that the terminal lists; the page lists all."""
 
 
 def render_calibration(
@@ -21,41 +21,43 @@ def render_calibration(
     console: Console,
     paths: Mapping[str, Path] | None = None,
 ) -> None:
-    """Print it. paths: files to point at in the end."""
+    """Print the calibration. paths: files to name at the end."""
     out = Printer(console)
-    measures = tables["measures"]
     out.line(headline(tables, options.size), "bold")
     failing = conclusive(tables, options.size)
     named = set(failing["measure"])
     table = out.table(
         ("measure", "left"),
+        ("worst design", "left"),
+        ("false positives there", "right"),
+        ("all designs", "right"),
         ("holds in", "right"),
-        ("false", "right"),
-        ("worst", "right"),
-        ("95 % intervals cover", "right"),
-        ("finds its smallest effect", "right"),
+        ("undecided", "right"),
+        ("coverage", "right"),
+        ("power at MDE", "right"),
     )
-    for row in measures.to_dicts():
-        fails = "✗ " if row["measure"] in named else ""
+    for row in tables["measures"].to_dicts():
         out.row(
             table,
-            f"{fails}{row['measure']}",
-            f"{row['holding'] + row['cautious']} of {row['designs']}",
+            f"{'✗ ' if row['measure'] in named else ''}{row['measure']}",
+            row["worst_design"] or "–",
+            f"{percent(row['worst_false'])} of {row['worst_n'] or 0:,}",
             percent(row["false"]),
-            percent(row["worst_false"]),
+            f"{row['holding']} of {row['designs']}",
+            f"{row['undecided']}",
             between(row["coverage_low"], row["coverage_high"]),
             between(row["power_low"], row["power_high"]),
         )
     out.show(table)
     if failing.height:
         out.gap()
-        out.line("Does not hold", "bold")
+        out.line("Fails", "bold")
         for row in failing.head(SHOWN).to_dicts():
             out.line(f"{row['measure']} in {row['design']}: {row['why']} ({row['n']} data sets)")
         if failing.height > SHOWN:
-            out.line(f"and {failing.height - SHOWN} more on the page", "dim")
+            out.line(f"The page lists {failing.height - SHOWN} more.", "dim")
     for name, reason in without.items():
         out.line(f"Not simulated: {name}: {reason}", "dim")
     if options.size == "quick":
-        out.line("Few data sets of few designs were drawn; --full draws all.", "dim")
+        out.line("The quick check draws few data sets of few designs. --full draws all of them.", "dim")
     out.paths(paths)

@@ -1,4 +1,4 @@
-"""Words and numbers that page and terminal share."""
+"""Sentences and numbers that the page and the terminal share."""
 
 from collections.abc import Mapping
 
@@ -7,37 +7,36 @@ from scipy.stats import binom
 
 from evenhand.studies.calibration.holding import LARGEST_FALSE, POWER, Holds
 
-INCONCLUSIVE = "nothing conclusive"
 CHANCE = 0.05
-"""Of a quick look that says "does not hold" of anything that holds."""
+"""Probability that a quick study reports any failure if everything holds."""
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 in percent.
+    """Return a share of 1 in percent.
 
     >>> percent(0.031), percent(None)
-    ('3.1 %', '–')
+    ('3.1%', '–')
     """
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f}%"
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Two shares as a range in percent.
+    """Return two shares as a range in percent.
 
     >>> between(0.94, 0.987), between(None, None), between(0.5, 0.5)
-    ('94 to 99 %', '–', '50 %')
+    ('94 to 99%', '–', '50%')
     """
     if low is None or high is None:
         return "–"
     ends = [f"{100 * share:.0f}" for share in (low, high)]
-    return f"{ends[0]} %" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]} %"
+    return f"{ends[0]}%" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}%"
 
 
 def conclusive(tables: Mapping[str, pl.DataFrame], size: str) -> pl.DataFrame:
-    """Rows of designs that do not hold. Of a quick look only those that the error of the simulation excludes: so many
-    false verdicts, or so few found, that chance would not make them in any of the designs looked at together.
+    """Return the rows of designs that fail.
 
-    Coverage of so few data sets is not known well enough to be held against a measure.
+    Of a quick study these are only the designs whose failure chance would not produce in any of its designs together
+    (Bonferroni): few data sets of many designs would otherwise show failures by chance.
     """
     designs = tables["designs"]
     failing = designs.filter((pl.col("verdict") == Holds.FAILS) & (pl.col("role") == "standard"))
@@ -55,19 +54,50 @@ def conclusive(tables: Mapping[str, pl.DataFrame], size: str) -> pl.DataFrame:
 
 
 def headline(tables: Mapping[str, pl.DataFrame], size: str) -> str:
-    """What came out over all measures, in a sentence."""
+    """Return the result over all measures in one or two sentences, the failures first."""
     measures = tables["measures"]
     if measures.is_empty():
         return "No measure was calibrated."
-    count = measures.height
-    tried = f"{count} measure{'s' if count > 1 else ''}"
-    sure = set(conclusive(tables, size)["measure"])
-    failing = [name for name in measures["measure"] if name in sure]
-    first = "A first look: " if size == "quick" else ""
-    if failing:
-        told = f"the verdicts of {len(failing)} of {tried} do not hold in every design: {', '.join(failing)}."
-    elif size == "quick":
-        told = f"{INCONCLUSIVE} against the verdicts of {tried}; --full tells."
-    else:
-        told = f"the verdicts of {tried} held in every design tried."
-    return first + told if first else told[:1].upper() + told[1:]
+    names = measures["measure"].to_list()
+    tried = f"{len(names)} measure{'s' if len(names) > 1 else ''}"
+    failing = set(conclusive(tables, size)["measure"])
+    failed = [name for name in names if name in failing]
+    if size == "quick":
+        if failed:
+            verb = "fails" if len(failed) == 1 else "fail"
+            return (
+                f"{len(failed)} of {tried} {verb} in at least one design: {', '.join(failed)} (quick check)."
+            )
+        return f"The quick check found no failure in {tried}. Run with --full to decide whether they hold."
+    open_names = set(
+        tables["designs"].filter((pl.col("verdict") == Holds.UNDECIDED) & (pl.col("role") == "standard"))[
+            "measure"
+        ]
+    )
+    undecided = [name for name in names if name in open_names and name not in failing]
+    holding = len(names) - len(failed) - len(undecided)
+    if holding == len(names):
+        return f"{tried[0].upper()}{tried[1:]}: all hold in every design."
+    parts = []
+    if failed:
+        parts.append(
+            f"{len(failed)} fail{'s' if len(failed) == 1 else ''} in at least one design ({', '.join(failed)})"
+        )
+    if undecided:
+        parts.append(
+            f"{len(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided in at least one design"
+        )
+    parts.append(f"{holding} hold{'s' if holding == 1 else ''} in every design")
+    return f"{tried}: {', '.join(parts)}."
+
+
+def state_of(row: Mapping[str, object]) -> str:
+    """Return the state of a measure over its designs: "fails", "undecided", "holds" or "not measurable".
+
+    row: a row of the table `measures`.
+    """
+    if row["failing"]:
+        return str(Holds.FAILS)
+    if not row["designs"]:
+        return "not measurable"
+    return str(Holds.UNDECIDED if row["undecided"] else Holds.HOLDS)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.mitigations.training import Encoding, load_method, material_of
+from evenhand.mitigations.training import Encoding, encode_texts, load_method, material_of
 from evenhand.mitigations.training.data.cda import swapped_words
 from evenhand.prompts.redditbias import specification
 from evenhand.reference.embedded import WEIGHTS
+from evenhand.schema import DataError, UsageError
 from evenhand.weights import load_tokenizer
 
 
@@ -88,13 +89,56 @@ def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: s
     method = load_method("cda?by=published&sides=one")
     assert [text.strip() for text in method.counterfactuals(material, 0)] == both[len(train) :]
     lesson = method.lesson(material, load_tokenizer(WEIGHTS), Encoding(), 0)
+    expected = encode_texts(load_tokenizer(WEIGHTS), both, longest=Encoding().longest)
+    assert lesson.examples.digest() == expected.digest()  # every row of the released file, in its order
     changed = sum(a != b for a, b in zip(train, both[len(train) :], strict=True))
     assert lesson.facts == {
         "texts": len(train),
         "counterfactuals": changed,
         "texts_without_counterfactual": len(train) - changed,
-        "examples": len(train) + changed,
+        "examples": 2 * len(train),
     }
+
+
+@pytest.mark.parametrize(
+    ("bias", "line", "prepared", "counterfactual"),
+    [
+        # religion2's training lines have capitals, orientation's a prefix; the released CDA files have neither
+        (
+            "religion2",
+            "Muslims and Islam are here",
+            "muslims and islam are here",
+            "christians and christianity are here",
+        ),
+        ("orientation", "<bos> gay people are here", "gay people are here", "straight people are here"),
+        ("race", "the blacks are here", "the blacks are here", "the whites are here"),
+    ],
+)
+def test_published_augmentation_works_on_lower_case_text_without_the_prefix(
+    bias: str, line: str, prepared: str, counterfactual: str
+) -> None:
+    material = material_of(specification(bias), [line, "nobody is here"])
+    method = load_method("cda?by=published")
+    assert method.originals_of(material) == (prepared, "nobody is here")
+    assert method.counterfactuals(material, 0) == [counterfactual, "nobody is here"]
+    tokenizer = load_tokenizer(WEIGHTS)
+    lesson = method.lesson(material, tokenizer, Encoding(), 0)
+    rows = [prepared, "nobody is here", counterfactual, "nobody is here"]  # an unchanged text is repeated
+    assert lesson.examples.digest() == encode_texts(tokenizer, rows, longest=Encoding().longest).digest()
+
+
+@pytest.mark.parametrize("words", ["cda", "cda?by=published", "cda?by=engine"])
+def test_texts_that_are_nearly_all_without_a_counterfactual_stop_the_training(words: str) -> None:
+    texts = ["nobody is here"] * 30 + ["muslims are here"]
+    material = material_of(specification("religion2"), texts)
+    tokenizer = load_tokenizer(WEIGHTS)
+    with pytest.raises(DataError, match="Only 1 of 31 texts") as caught:
+        load_method(words).lesson(material, tokenizer, Encoding(), 0)
+    assert "least_changed" in caught.value.hint
+    relaxed = load_method(f"{words}{'&' if '?' in words else '?'}least_changed=0.01")
+    assert relaxed.lesson(material, tokenizer, Encoding(), 0).facts["counterfactuals"] == 1
+    with pytest.raises(UsageError, match="least_changed must be between 0 and 1"):
+        load_method("cda?least_changed=2")
 
 
 @pytest.mark.parity

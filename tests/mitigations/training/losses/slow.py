@@ -122,21 +122,23 @@ def hd(found: Sequence[Tensor], directions: Sequence[Tensor]) -> Tensor:
 
 
 def matches_as_published(
-    model: Any, texts: Sequence[Tokens], attributes: Sequence[Tokens]
+    model: Any, texts: Sequence[Tokens], attributes: Sequence[Tokens], padding: int
 ) -> list[Tensor | None]:
-    """What each match of the code's loops gives: a vector, or None for the zero vector of one that fails."""
-    widest, found = max(map(len, attributes)), []
+    """Return what each match of the released loops gives: a vector, or None for the zero vector of a failed match.
+
+    The loops slice rows that are padded to the longest text. A slice past the end of the longest text is shorter.
+    """
+    widest, longest, found = max(map(len, attributes)), max(map(len, texts)), []
     for ids in texts:
         hidden = states(model, ids)
+        padded = [*ids, *([padding] * (longest - len(ids)))]
         for i, token in enumerate(ids):
             for attribute in attributes:
                 listed = [*attribute, *([0] * (widest - len(attribute)))]  # 0 is "!"
                 if token not in listed:
                     continue
                 n = len(attribute)
-                if n == 1:
-                    found.append(hidden[i])
-                elif i + n <= len(ids) and all(one in listed for one in ids[i : i + n]):
+                if all(one in listed for one in padded[i : i + n]):
                     found.append(hidden[i : i + n].mean(0))
                 else:
                     found.append(None)

@@ -18,9 +18,12 @@ from evenhand.mitigations.training.terms import capital, pairs_of_terms
 from evenhand.prompts.counterfactual import Counterfactuals
 from evenhand.prompts.lexicon import article
 from evenhand.prompts.redditbias import by_words, counterpart_of
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, UsageError
 
 SENTENCE_START = re.compile(r"\A|(?<=\A\n)|(?<=[.!?]\s)|(?<=[.!?]\s\n)")
+
+LEAST_CHANGED = 0.1
+"""Below this share, the training texts are probably of another bias type or in another case."""
 
 CARD = Card(
     "cda",
@@ -33,10 +36,12 @@ CARD = Card(
     "its name (names, places, dialect) is not replaced.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
-    details="`by=words` replaces whole words and their plurals, `by=published` the ordered substrings of the "
-    "specification, as the released code does, `by=engine` words and plurals in any case and, for gender, pronouns and "
-    "names. One-sided (published) replaces T1 by T2, two-sided the other way as well. What holds no such word is "
-    "learned as it is, and how many texts that were is said.",
+    details="`by=words` replaces whole words and their plurals. `by=engine` replaces words and plurals in any case "
+    "and, for gender, pronouns and names. `by=published` is the released computation: it converts texts to lower case, "
+    "removes the prefix of the published training lines (`<bos> `), and replaces the ordered substrings of the "
+    "specification; a text without a counterfactual is repeated, as in the released files, and `sides` has no effect. "
+    "Otherwise a text without a counterfactual is learned once, and `sides=one` replaces T1 by T2 only. "
+    "`least_changed` is the smallest share of texts that must have a counterfactual (0.1); below it training stops.",
 )
 
 
@@ -44,9 +49,17 @@ CARD = Card(
 class CounterfactualAugmentation:
     """The method CDA.
 
-    by: "words" (whole words and their plurals), "published" (ordered substrings of the specification) or "engine" (the
-    same in any case, and pronouns of a gender; see prompts/counterfactual). sides: whether T2 is replaced by T1, too.
-    originals: whether the texts themselves are learned as well.
+    Parameters
+    ----------
+    by : {"words", "published", "engine"}
+        Replace whole words and their plurals ("words"), ordered substrings of lower-case text as the released code
+        does ("published"), or words in any case with the pronouns of a gender ("engine"; see prompts/counterfactual).
+    sides : {"one", "two"}
+        Replace T1 by T2 only, or T2 by T1 as well. "published" follows the specification instead.
+    originals : bool
+        Train on the texts themselves as well.
+    least_changed : float
+        Smallest share of texts that must have a counterfactual, from 0 to 1.
     """
 
     name: ClassVar[str] = "cda"
@@ -55,38 +68,76 @@ class CounterfactualAugmentation:
     by: Literal["words", "published", "engine"] = "words"
     sides: Literal["one", "two"] = "two"
     originals: bool = True
+    least_changed: float = LEAST_CHANGED
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least_changed <= 1:
+            raise UsageError(f"cda: least_changed must be between 0 and 1, got {self.least_changed:g}.")
 
     def parameters(self) -> dict[str, Any]:
         """All options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """The texts and their counterfactuals; what has none is learned as it is."""
-        swapped = self.counterfactuals(material, seed)
-        changed = [new for old, new in zip(material.texts, swapped, strict=True) if new != old]
-        if not changed:
-            raise DataError(
-                f"None of the {len(material.texts):,} texts holds a term of {material.bias} that could be replaced.",
-                f"Pairs: {', '.join(f'{a}/{b}' for a, b in material.pairs[:8])}. Give texts that hold them.",
-            )
-        texts = [*(material.texts if self.originals else ()), *changed]
+        """Return the texts and their counterfactuals as examples of language modelling.
+
+        Raises
+        ------
+        DataError
+            If fewer texts than `least_changed` have a counterfactual, or if by="published" has no specification.
+        """
+        originals = self.originals_of(material)
+        counterfactuals = self.counterfactuals(material, seed)
+        changed = [new for old, new in zip(originals, counterfactuals, strict=True) if new != old]
+        self._require_counterfactuals(len(changed), material)
+        # the released files repeat a text that has no counterfactual (Barikeri et al. 2021, *_swapped_targets_train)
+        added = counterfactuals if self.by == "published" else changed
+        texts = [*(originals if self.originals else ()), *added]
         examples = encode_texts(
             tokenizer, texts, longest=encoding.longest, start=encoding.start, end=encoding.end
         )
-        facts = {"texts": len(material.texts), "counterfactuals": len(changed),
-                 "texts_without_counterfactual": len(material.texts) - len(changed),
+        facts = {"texts": len(originals), "counterfactuals": len(changed),
+                 "texts_without_counterfactual": len(originals) - len(changed),
                  "examples": len(examples)}  # fmt: skip
         return Lesson(examples, LanguageModelling(), facts)
 
+    def _require_counterfactuals(self, changed: int, material: Material) -> None:
+        """Raise DataError if too few texts have a counterfactual."""
+        total = len(material.texts)
+        pairs = f"Pairs: {', '.join(f'{a}/{b}' for a, b in material.pairs[:8])}."
+        if not changed:
+            raise DataError(
+                f"None of the {total:,} texts contains a term of {material.bias} that can be replaced (by={self.by}).",
+                f"{pairs} Use texts that contain these terms.",
+            )
+        if changed < self.least_changed * total:
+            raise DataError(
+                f"Only {changed:,} of {total:,} texts contain a term of {material.bias} that can be replaced "
+                f"(by={self.by}), so counterfactual augmentation would change almost nothing.",
+                f"{pairs} Use texts that contain these terms, try another `by`, or lower the limit: "
+                "cda?least_changed=0.01.",
+            )
+
+    def originals_of(self, material: Material) -> tuple[str, ...]:
+        """Return the texts that counterfactuals are made from: as given, or as the released code prepares them.
+
+        The released code augments lower-case text without the prefix of the training lines ("<bos> " of orientation),
+        although the training files of the other methods have capitals (religion2) and the prefix.
+        """
+        if self.by != "published" or material.specification is None:
+            return material.texts
+        prefix = material.specification.line_prefix.lower()
+        return tuple(text.lower().removeprefix(prefix) for text in material.texts)
+
     def counterfactuals(self, material: Material, seed: int) -> list[str]:
-        """Each text about the other group; unchanged where no term stands in it."""
+        """Return each of `originals_of` rewritten for the other group; unchanged if it contains no term."""
         if self.by == "published":
             if material.specification is None:
                 raise DataError(
-                    f"The bias {material.bias} has no specification whose substrings could be replaced.",
-                    "Leave out by=published, or give --specification FILE.",
+                    f"cda?by=published needs a specification, and the bias {material.bias!r} has none.",
+                    "Remove by=published, or pass --specification FILE.",
                 )
-            return [counterpart_of(text, material.specification) for text in material.texts]
+            return [counterpart_of(text, material.specification) for text in self.originals_of(material)]
         if self.by == "engine":
             rewrite = engine_of(material, both=self.sides == "two")
             return [rewrite(text) for text in material.texts]

@@ -1,6 +1,8 @@
 """Where attributes stand, for the two losses that work on their states: exactly, or as the published code finds them.
 
 A mark is (first token, tokens): the state of an attribute is the mean of their states, and zero of no tokens at all.
+A negative number of tokens marks a match that counts only if its text is among the longest of its batch (see
+`marked_pieces`).
 """
 
 from collections.abc import Sequence
@@ -32,6 +34,9 @@ QUIRKS = {
     "attributes the published lists of pieces.",
     "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the tokens from there "
     "on match if all are among its pieces, in whatever order.",
+    "cut-at-the-end": "With members-in-any-order: if one of the longest texts of a batch ends inside an attribute of "
+    "several pieces, the pieces that are there count as a match. Behind shorter texts padding follows, and the match "
+    "fails.",
     "exclamation-matches": "With members-in-any-order: the lists of pieces are padded with id 0, the token '!', which "
     "then matches almost every attribute.",
 }
@@ -82,9 +87,23 @@ def marked_pieces(
 ) -> list[Ints]:
     """Marks by tokens, in the order of the published loops: token by token, and at each attribute by attribute.
 
-    attributes: the pieces of each. Without members-in-any-order an attribute stands where its pieces do, in their
-    order. With it a match that began and failed is marked with no tokens, since HD counts it, too. What would reach
-    beyond the end of its text fails: the published rows of tokens go on with padding there.
+    Parameters
+    ----------
+    ids : sequence of arrays
+        Tokens of each text.
+    attributes : sequence of tuples
+        Pieces of each attribute.
+    quirks : frozenset of str
+        Names in `QUIRKS` that are switched on. Without "members-in-any-order" an attribute matches where its pieces
+        follow each other in order. With it, a match that starts and fails is marked with 0 tokens, because HD counts
+        it.
+
+    Notes
+    -----
+    The released loops take the slice `row[place : place + pieces]` of a padded batch. Behind a shorter text the slice
+    contains padding, so that the match fails. Behind the longest texts of the batch the slice itself is shorter, and it
+    matches if the tokens that remain match ("cut-at-the-end"). Which texts are longest is known only in the batch: such
+    a match is marked with minus the number of tokens that remain, and `attribute_tokens` resolves it.
     """
     longest = max(map(len, attributes), default=0)
     padding = PADDING if "exclamation-matches" in quirks else -1
@@ -99,10 +118,21 @@ def marked_pieces(
                     if here == pieces:
                         found.append((place, len(pieces)))
                 elif token in members:
-                    whole = len(here) == len(pieces) and members.issuperset(here)
-                    found.append((place, len(pieces) if whole else 0))
+                    matches = members.issuperset(here)
+                    if len(here) < len(pieces):
+                        matches = matches and "cut-at-the-end" in quirks
+                        found.append((place, -len(here) if matches else 0))
+                    else:
+                        found.append((place, len(pieces) if matches else 0))
         marks.append(_array(found))
     return marks
+
+
+def attribute_tokens(batch: Batch) -> "Tensor":
+    """Return the number of tokens of each mark in this batch, (marks,): 0 where a match fails."""
+    row, _, count = batch.marks[MARK].unbind(1)
+    is_longest = batch.attention_mask.sum(1) == batch.input_ids.shape[1]
+    return count.abs() * ((count > 0) | is_longest[row])
 
 
 def attribute_states(hidden: "Tensor", batch: Batch) -> "Tensor":
@@ -110,7 +140,8 @@ def attribute_states(hidden: "Tensor", batch: Batch) -> "Tensor":
     import torch
     from torch.nn.functional import embedding_bag
 
-    row, first, count = batch.marks[MARK].unbind(1)
+    row, first, _ = batch.marks[MARK].unbind(1)
+    count = attribute_tokens(batch)
     behind = count.cumsum(0)
     starts = behind - count
     ahead = torch.arange(int(count.sum()), device=count.device) - starts.repeat_interleave(count)

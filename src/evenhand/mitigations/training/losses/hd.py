@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.mitigations.training.examples import Batch
 from evenhand.mitigations.training.losses.attributes import (
-    MARK,
     QUIRKS as ATTRIBUTE_QUIRKS,
     attribute_examples,
     attribute_states,
+    attribute_tokens,
 )
 from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
 from evenhand.mitigations.training.material import Encoding, Material
@@ -71,7 +71,7 @@ class NoProjection:
 
     def size(self, batch: Batch) -> int:
         """Occurrences that have a state."""
-        return int((batch.marks[MARK][:, 2] > 0).sum())
+        return int((attribute_tokens(batch) > 0).sum())
 
     def sum(
         self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
