@@ -8,9 +8,9 @@ RUN python -m venv /opt/evenhand
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
-# torch's own index has wheels without CUDA; without the extra nothing is taken from it
+# PyTorch's index has wheels without CUDA; pip gets it only with an extra
 RUN /opt/evenhand/bin/pip install --constraint constraints.txt \
-    --extra-index-url https://download.pytorch.org/whl/cpu ".${EXTRA:+[$EXTRA]}"
+    ${EXTRA:+--extra-index-url https://download.pytorch.org/whl/cpu} ".${EXTRA:+[$EXTRA]}"
 
 FROM python:3.12-slim
 RUN useradd --create-home --uid 1000 evenhand

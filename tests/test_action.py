@@ -116,3 +116,16 @@ def test_two_runs_go_through_the_whole_step(tmp_path):
     names = {path.name for path in (tmp_path / "evenhand-gate").iterdir()}
     assert names == {"compare.html", "compare.json", "changes.parquet", "moved.parquet", "gate.xml"}
     assert "gate failed" in (tmp_path / "github_step_summary").read_text()
+
+
+def test_no_output_of_the_comparison_can_be_a_workflow_command(tmp_path: Path) -> None:
+    printed = "#!/bin/sh\necho '::error::planted'\necho '::add-mask::x' >&2\nprintf '::set-env name=A::no newline'\n"
+    tokens = set()
+    for _ in range(2):
+        ended = run("Compare and judge", {"base": "a", "new": "b"}, tmp_path, printed)
+        first, *inside, last = ended.stdout.splitlines()
+        token = re.fullmatch(r"::stop-commands::([0-9a-f]{32})", first)
+        assert token and last == f"::{token[1]}::" and ended.stderr == ""
+        assert "::error::planted" in inside and "::set-env name=A::no newline" in inside
+        tokens.add(token[1])
+    assert len(tokens) == 2, "a token that is known beforehand could be printed by a model"

@@ -175,3 +175,17 @@ def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folde
     with pytest.raises(ModelError, match="holds a full model and an adapter") as caught:
         find_checkpoint(str(made), config=SimpleNamespace())
     assert "merge_and_unload" in caught.value.hint
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_config_cannot_choose_the_attention_implementation(key: str, tmp_path: Path) -> None:
+    nested = {
+        "model_type": "clip",
+        "text_config": {key: "evil/kernel"},
+        "vision_config": {key: "evil/kernel"},
+    }
+    for config in (CONFIG | {key: "evil/kernel"}, nested | {key: "evil/kernel"}):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        loaded = load_config(str(tmp_path))
+        for one in (loaded, *(getattr(loaded, name) for name in loaded.sub_configs)):
+            assert one._attn_implementation is None

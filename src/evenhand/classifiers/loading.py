@@ -48,6 +48,8 @@ CLASSIFIERS: Registry[Any] = Registry(
 )
 """A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
 
+MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
+
 
 def asks_service(name: str) -> bool:
     """Whether a classifier of ours, named without its options, puts texts to a service.
@@ -169,10 +171,11 @@ def _registered(
         values = typed_options(f"the classifier {name!r}", options, parameters)
     made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
     if not isinstance(made, Classifier):
+        lacking = [member for member in MEMBERS if not hasattr(made, member)]
         raise ExtensionError(
             f"{name!r}, registered as a classifier by the package {CLASSIFIERS.package(name)}, makes "
-            f"{type(made).__name__}, which is none.",
-            "What it lacks stands in evenhand.classifiers.Classifier: labels, reads_context, fingerprint, classify "
-            "and describe.",
+            f"{type(made).__name__}, which is not a classifier: {type(made).__name__} lacks "
+            f"{', '.join(f'`{member}`' for member in lacking)}.",
+            f"Add what is missing. evenhand.classifiers.Classifier describes each member: {', '.join(MEMBERS)}.",
         )
     return made

@@ -43,6 +43,8 @@ MAKERS: Registry[Callable[..., Any]] = Registry(
 NOT_OPTIONS = ("name", "card", "levels")
 """What a mitigation says of itself; nobody may name it otherwise."""
 
+MEMBERS = ("name", "card", "specification", "specified", "parameters", "__call__")
+
 
 @checked
 def load_mitigation(words: str) -> Mitigation:
@@ -81,13 +83,18 @@ def load_mitigation(words: str) -> Mitigation:
         if (broken := MAKERS.made_by_stranger(name, error)) is not None:
             raise broken from error
         raise
-    if not isinstance(made, Mitigation) or not isinstance(made.card, Card):
-        raise ExtensionError(
-            f"{name!r}, registered as a mitigation by the package {MAKERS.package(name)}, makes "
-            f"{type(made).__name__}, which is none, or has no card; and what has no card is not run.",
-            "What it needs stands in evenhand.mitigations.Mitigation.",
-        )
-    return made
+    kind = type(made).__name__
+    lacking = [f"`{member}`" for member in MEMBERS if not hasattr(made, member)]
+    if lacking or not isinstance(made, Mitigation):
+        wrong = f"which is not a mitigation: {kind} lacks {', '.join(lacking)}"
+    elif not isinstance(made.card, Card):
+        wrong = f"whose `card` is {type(made.card).__name__}; expected a Card"
+    else:
+        return made
+    raise ExtensionError(
+        f"{name!r}, registered as a mitigation by the package {MAKERS.package(name)}, makes {kind}, {wrong}.",
+        f"evenhand.mitigations.Mitigation describes each member: {', '.join(MEMBERS)}.",
+    )
 
 
 @checked

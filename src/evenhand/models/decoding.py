@@ -71,7 +71,7 @@ class Decoding:
             raise UsageError(f"samples is {self.samples}; at most 65535 are numbered.", "Use several seeds.")
         if self.min_new_tokens > self.max_new_tokens:
             raise UsageError(
-                f"min_new_tokens ({self.min_new_tokens}) exceeds max_new_tokens ({self.max_new_tokens}).",
+                f"--min-new-tokens ({self.min_new_tokens}) exceeds --max-new-tokens ({self.max_new_tokens}).",
                 "Raise max_new_tokens.",
             )
         if self.temperature is not None and not 0 < self.temperature < float("inf"):

@@ -80,11 +80,17 @@ def load_config(
     from transformers import AutoConfig
 
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
-        return AutoConfig.from_pretrained(
+        config = AutoConfig.from_pretrained(
             str(folder) if is_folder(folder) else name,
             revision=revision or "main",
             trust_remote_code=trust_remote_code,
         )
+    # A config.json could name a repository of kernels, which transformers would download and run. None lets
+    # transformers choose between its own implementations; the setter reaches nested configurations too.
+    config._attn_implementation = None
+    if hasattr(config, "_experts_implementation"):
+        config._experts_implementation = None  # some of its values name kernels of the hub, too
+    return config
 
 
 def find_checkpoint(

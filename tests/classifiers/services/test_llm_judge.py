@@ -1,13 +1,14 @@
 """The chat model as judge, against a real server on this machine that plays several characters of judge."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 from hypothesis import given as drawn, strategies as st
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.services.llm_judge import DISAGREES, load, parse_label
+from evenhand.classifiers.services.llm_judge import DISAGREES, LONGEST_REPLY, load, parse_label
 from evenhand.classifiers.services.rubrics import RUBRICS, load_rubric
 from evenhand.schema import DataError, ResponseError, UsageError
 
@@ -287,3 +288,18 @@ def test_a_label_is_found_between_any_words(label, words):
 @drawn(st.text())
 def test_no_reply_breaks_the_reading(content):
     assert parse_label(content, ["civil", "toxic"]) in (None, "civil", "toxic")
+
+
+@pytest.mark.parametrize("piece", ["{", '{"a":', '{"a', "{\n", '{"label":1}'])
+def test_hostile_reply_is_parsed_in_linear_time(piece: str) -> None:
+    hostile = piece * (LONGEST_REPLY // len(piece))
+    started = time.process_time()
+    assert parse_label(hostile, ["civil", "toxic"]) is None
+    assert time.process_time() - started < 0.5
+
+
+def test_no_label_is_read_in_a_reply_above_the_cap() -> None:
+    reply = '{"label": "toxic"}'
+    assert parse_label(reply.ljust(LONGEST_REPLY), ["civil", "toxic"]) == "toxic"
+    assert parse_label(reply.ljust(LONGEST_REPLY + 1), ["civil", "toxic"]) is None
+    assert parse_label("é" * LONGEST_REPLY, ["é" * LONGEST_REPLY]) is None

@@ -92,7 +92,7 @@ def test_greedy_writes_one_text_and_says_so():
     [
         ({"decoding": "greedy", "samples": 3}, "Greedy decoding writes the same text 3 times"),
         ({"decoding": "greedy", "temperature": 0.5}, "draws no tokens, and temperature was given"),
-        ({"max_new_tokens": 1}, r"min_new_tokens \(2\) exceeds max_new_tokens \(1\)"),
+        ({"max_new_tokens": 1}, r"--min-new-tokens \(2\) exceeds --max-new-tokens \(1\)"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(options, told):

@@ -36,6 +36,8 @@ CARD = Card(
 )
 
 PATH = "chat/completions"
+LONGEST_REPLY = 1 << 16  # bytes of UTF-8; a label needs a few
+MOST_STARTS = 64  # opening braces from which JSON is read: bounds the time, which grows with each that fails
 DISAGREES = "disagrees with itself when options are swapped"
 
 
@@ -204,6 +206,10 @@ class LlmJudge(ServiceClassifier[Question]):
         message = choice.get("message")
         if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
             return [Reply(None, ResponseError.UNPARSABLE, f"no message in {str(answer.body)[:200]}")]
+        content = message.get("content") or ""
+        if _is_too_long(content):
+            detail = f"the judge's reply is longer than {LONGEST_REPLY >> 10} kB; expected a label"
+            return [Reply(None, ResponseError.UNPARSABLE, detail)]
         # whatever was answered was paid for, so it is kept even where no label can be read in it
         reply = {
             "model": (answer.body or {}).get("model"),
@@ -250,19 +256,23 @@ def parse_label(content: Any, labels: Sequence[str]) -> str | None:
 
     content: what the judge wrote: a JSON object with "label", alone, fenced, or between other words; or nothing but
     the label itself. Case, spaces, hyphens and underscores are not told apart. A reply with two objects
-    that name different classes names none.
+    that name different classes names none, and neither does one longer than LONGEST_REPLY or with more than MOST_STARTS
+    opening braces that JSON would have to be read from. The time is linear in the length.
 
     >>> parse_label('Sure! ```json\\n{"label": "Toxic"}\\n```', ["civil", "toxic"])
     'toxic'
     >>> parse_label("It is not toxic.", ["civil", "toxic"]) is None
     True
     """
-    if not isinstance(content, str):
+    if not isinstance(content, str) or _is_too_long(content):
         return None
     known = {_folded(label): label for label in labels}
+    objects = _objects(content)
+    if objects is None:
+        return None
     named = {
         known[_folded(value)]
-        for value_of in _objects(content)
+        for value_of in objects
         for key, value in value_of.items()
         if key.strip().casefold() == "label" and isinstance(value, str) and _folded(value) in known
     }
@@ -271,9 +281,18 @@ def parse_label(content: Any, labels: Sequence[str]) -> str | None:
     return known.get(_folded(content.strip().strip("\"'`*.")))
 
 
-def _objects(content: str) -> list[dict[str, Any]]:
+def _is_too_long(content: str) -> bool:
+    return len(content) > LONGEST_REPLY or len(content.encode(errors="replace")) > LONGEST_REPLY
+
+
+def _objects(content: str) -> list[dict[str, Any]] | None:
+    """Return the JSON objects in a text, or None if it has more than MOST_STARTS opening braces to try."""
     decoder, values, place = json.JSONDecoder(), [], 0
+    starts = 0
     while (place := content.find("{", place)) >= 0:
+        starts += 1
+        if starts > MOST_STARTS:
+            return None
         try:
             value, place = decoder.raw_decode(content, place)
         except (json.JSONDecodeError, RecursionError):
