@@ -25,7 +25,7 @@ QUESTIONS = TypeAdapter(tuple[Question, ...]).validate_python(
         {"id": "forced", "kind": "pair", "text": "Which?"},
         {"id": "rude", "kind": "choice", "text": "Rude?", "options": [{"id": "yes", "label": "Y"}, {"id": "no",
         "label": "N"}]},
-        {"id": "rate", "kind": "likert", "text": "How?", "low": -3, "high": 3, "required": False},
+        {"id": "rate", "kind": "likert", "text": "How?", "low": -3, "high": 3, "labels": ["Low", "High"], "required": False},
         {"id": "mark", "kind": "marks", "text": "Mark", "options": [{"id": "odd", "label": "Odd"}, {"id": "bad",
         "label": "Bad"}]},
         {"id": "more", "kind": "text", "text": "More?", "minimum": 3, "maximum": 20, "required": False},
