@@ -112,7 +112,11 @@ def test_lm_evals_own_file() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
-        ("log.json", {"eval": {}, "samples": [{"input": "a", "scores": {"s": {"value": 1}}}]}, "samples.0.id"),
+        (
+            "log.json",
+            {"eval": {}, "samples": [{"input": "a", "scores": {"s": {"value": 1}}}]},
+            "samples.0.id",
+        ),
         ("log.json", {"eval": {}, "samples": [{"id": 1, "scores": {"s": 1}}]}, "samples.0.scores.s"),
         ("log.json", {"eval": {}, "samples": [{"id": 1, "epoch": "second"}]}, "samples.0.epoch"),
         ("log.json", {"eval": [], "samples": []}, "eval"),
