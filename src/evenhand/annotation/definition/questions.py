@@ -65,7 +65,7 @@ class Likert(Asked):
     low: int = Field(default=1, ge=-1_000, le=1_000)
     high: int = Field(default=7, ge=-1_000, le=1_000)
     labels: tuple[Label, Label]
-    """Labels of the lowest and the highest number. They have no default, since no pair of labels fits every question."""
+    """Labels of the lowest and the highest number. There is no default: no pair of labels fits every question."""
     reason: Reason | None = None
 
 

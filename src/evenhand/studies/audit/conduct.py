@@ -146,7 +146,8 @@ def conduct_audit(
     config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
     provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
     classifiers that need no loading, by the name the options give them. check: called with the axes of each benchmark
-    before the model is asked; it may raise. Every classifier is loaded before anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
+    before the model is asked; it may raise. Every classifier is loaded before anything is asked. Raises Interrupted
+    (resumable), ResumeRefused, and whatever select, execute and label raise.
     """
     if config.timing_runs:
         raise UsageError(

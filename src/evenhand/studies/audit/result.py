@@ -19,9 +19,9 @@ from evenhand.schema import DataError, ModelError, UsageError, checked_kinds
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import (
-    CheckAxes,
     DECODING,
     LEFT_OUT,
+    CheckAxes,
     audited_model,
     called_from_python,
     check_options,
@@ -40,10 +40,8 @@ from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 class Run(ViewedResult):
     """A finished audit on disk.
 
-    directory: where it lies. outcome: how the responses came out, if they were made just now. left_out:
-    benchmarks of the suite that were not run, with the reason. labelled: how judging came out, if it was done
-    just now.
-    """
+    outcome, labelled: of this session, if anything was asked or judged. left_out: benchmarks of the suite that were not
+    run, with the reason."""
 
     directory: RunDirectory
     outcome: AskOutcome | None = None
@@ -52,7 +50,7 @@ class Run(ViewedResult):
     error_threshold: float = 0.05
     """Largest share of failed rows that still counts as a good run."""
     address: str | None = None
-    """Of a run on a store (s3://...): where it is; `path` is this machine's copy."""
+    """The URL of a run in object storage (s3://...); `path` is its local copy."""
 
     @property
     def path(self) -> Path:
