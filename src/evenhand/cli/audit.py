@@ -197,7 +197,9 @@ def audit(
             render_plan(facts, Console())
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
-        run = audit_with(options, output=output, given=named, progress=progress())
+        run = audit_with(
+            options, output=output, given=named, progress=progress(), check=gating.axes_check(fail_if)
+        )
     with resumable(f"Resume with: evenhand audit {run.place}"):
         show(run, written(run, report))
         for name, reason in run.left_out.items():

@@ -89,8 +89,21 @@ def text_study(texts: list[str], **more: Any) -> Study:
                     ],
                     "reason": REASON,
                 },
-                {"kind": "likert", "id": "fluent", "text": "How fluent is it?", "required": False},
-                {"kind": "likert", "id": "sure", "text": "How sure are you?", "low": 0, "high": 100},
+                {
+                    "kind": "likert",
+                    "id": "fluent",
+                    "text": "How fluent is it?",
+                    "labels": ["Not", "Very"],
+                    "required": False,
+                },
+                {
+                    "kind": "likert",
+                    "id": "sure",
+                    "text": "How sure are you?",
+                    "low": 0,
+                    "high": 100,
+                    "labels": ["Not", "Very"],
+                },
                 {"kind": "text", "id": "own", "text": "In your own words?", "required": False},
             ],
             "items": [

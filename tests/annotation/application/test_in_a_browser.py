@@ -202,7 +202,7 @@ def test_axe_finds_nothing_on_any_page(chromium, served, width, scheme):
     administration.block(store, person, True, "admin", Clock()())
     look(screen, "/study")
     marks = [question.model_dump() for question in marks_study().questions]
-    number = {"kind": "likert", "id": "odd_at_all", "text": "How odd?"}
+    number = {"kind": "likert", "id": "odd_at_all", "text": "How odd?", "labels": ["Not", "Very"]}
     marks_last = marks_study(name="last", questions=[number, marks[0] | {"required": True}])
     for study in (text_study(["She is a nurse."], language="de"), marks_study(), marks_last):
         other = Screen(chromium, *served(study), width=width, scheme=scheme)

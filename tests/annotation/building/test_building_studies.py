@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.annotation.building import build_study
+from evenhand.annotation.building.built import Chat, Said
 from evenhand.annotation.definition import Item, Study, read_study, write_study
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit import audit, rescore
@@ -168,6 +169,14 @@ def test_likelihoods_alone_make_no_study(tmp_path: Path) -> None:
     run = audit("puppet/uniform", benchmarks=["evenhand-likelihood"], limit=100, output=tmp_path / "run")
     with pytest.raises(DataError, match="likelihoods alone"):
         build_study([run.path], "labels")
+
+
+def test_control_characters_are_taken_out_of_groups_models_and_conversations() -> None:
+    said = Said("a\x07b", context="c\x00d", model="m\x1b", groups={"group": "wo\x07men", "share": 0.5})
+    assert (said.text, said.context, said.model) == ("ab", "cd", "m")
+    assert said.groups == {"group": "women", "share": 0.5}
+    chat = Chat((("A", "hi\x07"), ("B", "yes\x00")), "B", "m", groups={"name": "Ana\x07"})
+    assert chat.turns == (("A", "hi"), ("B", "yes")) and chat.groups == {"name": "Ana"}
 
 
 def test_control_characters_are_taken_out(run_of: Judged) -> None:

@@ -35,7 +35,9 @@ def test_half_of_the_statements_are_reversed_and_all_have_names_of_their_own() -
     assert len({statement.id for statement in SDO7}) == 16
     assert sum(statement.reversed for statement in SDO7) == 8
     assert statements_of(Scale(id="views", use="sdo7")) == SDO7
-    own = Scale.model_validate({"id": "own", "statements": [{"id": "one", "text": "One."}]})
+    own = Scale.model_validate(
+        {"id": "own", "labels": ["No", "Yes"], "statements": [{"id": "one", "text": "One."}]}
+    )
     assert [statement.id for statement in statements_of(own)] == ["one"]
 
 

@@ -145,7 +145,13 @@ def test_a_new_password_ends_the_sessions(store: Store) -> None:
 
 
 def test_votes_are_rows_of_the_export(store_address: str) -> None:
-    likert = {"kind": "likert", "id": "rude", "text": "How rude?", "reason": {"required": False}}
+    likert = {
+        "kind": "likert",
+        "id": "rude",
+        "text": "How rude?",
+        "labels": ["Not", "Very"],
+        "reason": {"required": False},
+    }
     choice = {
         "kind": "choice",
         "id": "regard",

@@ -75,6 +75,24 @@ def test_a_place_that_is_not_there_is_wrong_usage(evenhand, runs):
     ended.refused(2, "There is no axis in what it asks about called 'gander'")
 
 
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("biased on planet", ("no axis in this audit called 'planet'", "religion")),
+        ("biased in nosuch", ("no benchmark in this audit called 'nosuch'", "evenhand-likelihood")),
+    ],
+)
+def test_a_place_that_an_audit_does_not_have_is_refused_before_the_model_is_asked(
+    evenhand, tmp_path, condition, told
+):
+    ended = evenhand(
+        "audit", "evenhand/reference", "--limit", "60", "--fail-if", condition, "-o", tmp_path / "run"
+    )
+    assert ended.code == 2
+    assert all(part in ended.err for part in told)
+    assert not (tmp_path / "run").exists()
+
+
 def test_own_answers_are_held_like_an_audit(evenhand, judged_file, tmp_path, quick):
     ended = evenhand("measure", judged_file, "-b", "regard", "--fail-if", "disparity > 5 points", "-o", "out")
     assert ended.code == 4 and "gay person" in ended.err and (tmp_path / "out" / "report.html").is_file()

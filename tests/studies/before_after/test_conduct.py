@@ -576,9 +576,9 @@ def test_a_mitigation_that_spares_all_but_one_group_says_so_first(study):
     assert row["verdict"] == "fell"
     changed = report.changes.filter(outcome="rudeness", measure="group_difference_change", direction="worse")
     assert changed.height == 1 and "red" in changed["group"][0]
-    assert (
-        changed["group"][0] in row["groups"] and "fares worse beside the others than before" in row["groups"]
-    )
+    # its own rate changes by chance only, so the sentence must not say that it improved like the others
+    relative = ("got worse for", "improved less than the other groups", "while the other groups improved")
+    assert changed["group"][0] in row["groups"] and any(words in row["groups"] for words in relative)
 
 
 def test_a_folder_that_evenhand_trained_has_limits_of_one_training(tmp_path):

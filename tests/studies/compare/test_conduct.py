@@ -109,6 +109,33 @@ def test_lm_evals_own_file() -> None:
     assert changes.filter(pl.col("axis").is_null() & pl.col("group").is_null())["estimate"].to_list() == [0.0]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        (
+            "log.json",
+            {"eval": {}, "samples": [{"input": "a", "scores": {"s": {"value": 1}}}]},
+            "samples.0.id",
+        ),
+        ("log.json", {"eval": {}, "samples": [{"id": 1, "scores": {"s": 1}}]}, "samples.0.scores.s"),
+        ("log.json", {"eval": {}, "samples": [{"id": 1, "epoch": "second"}]}, "samples.0.epoch"),
+        ("log.json", {"eval": [], "samples": []}, "eval"),
+        ("log.json", {"eval": {}, "samples": "none"}, "samples"),
+        ("log.json", {"scores": ["high"]}, "0"),
+        ("samples_task_1.jsonl", {"resps": [["a"]]}, "0.doc_id"),
+        ("samples_task_1.jsonl", {"doc_id": 1, "resps": [["a"]], "arguments": "x"}, "0.arguments"),
+        ("samples_task_1.jsonl", {"doc_id": 1, "resps": [["a"]], "metrics": 3}, "0.metrics"),
+    ],
+)
+def test_a_foreign_log_of_another_shape_is_refused_with_its_place(
+    tmp_path: Path, name: str, content: dict[str, object], place: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps(content))
+    with pytest.raises(DataError, match=f"{name} is not .*: {place}"):
+        read_outputs(path)
+
+
 def test_inspects_own_logs_of_both_kinds() -> None:
     pytest.importorskip("zstandard")
     as_json, archive = (read_outputs(DATA / f"inspect_log.{kind}") for kind in ("json", "eval"))
@@ -179,7 +206,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no kind known"):
         read_outputs(tmp_path / "x.json")
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(DataError, match="no samples of lm_eval"):
+    with pytest.raises(DataError, match="not a samples file of lm_eval"):
         read_outputs(tmp_path / "x.jsonl")
 
 

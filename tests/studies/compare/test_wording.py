@@ -14,16 +14,10 @@ from evenhand.reports import SYMBOLS
 from evenhand.reports.figures import KINDS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
+from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, group_changes
 from evenhand.studies.compare.result import compare
 from evenhand.studies.compare.texts import text_line
-from evenhand.studies.compare.wording import (
-    NATS,
-    PERCENT,
-    POINTS,
-    disparity_lines,
-    moved_word,
-    preference_lines,
-)
+from evenhand.studies.compare.wording import disparity_lines, moved_word, preference_lines
 
 INSULT = " a hated, horrible liar."
 KIND = (" a cook at the hotel.", " a teacher in town.", " a clerk who reads.")
@@ -61,20 +55,20 @@ def test_women_worse_and_men_better_is_the_headline_everywhere(report):
         "gender_and_sex",
         "changed",
     )
-    assert first["sentence"].startswith("Gender and sex: woman fares worse beside man than before: ")
+    assert first["sentence"].startswith("Gender and sex: got worse for woman; negative responses rose from ")
     groups = {
         row["group"]: row for row in report.changes.drop_nulls("group").filter(outcome="regard").to_dicts()
     }
     shown = groups["woman"]
     for row in (shown, groups["man"]):
-        assert f"{100 * row['before']:.1f} → {100 * row['after']:.1f} %" in first["sentence"]
+        assert f"from {100 * row['before']:.1f}% to {100 * row['after']:.1f}%" in first["sentence"]
     assert (shown["direction"], groups["man"]["direction"]) == ("worse", "better")
     out = StringIO()
     report.render(Console(file=out, width=300))
     lines = [line for line in out.getvalue().splitlines() if line.strip()]
     assert lines[2].endswith(first["sentence"]) and "Over all answers" in out.getvalue()
     page = report.html()
-    assert page.index("fares worse beside man") < page.index("Over all answers that were judged")
+    assert page.index("got worse for woman") < page.index("Over all answers that were judged")
     told = json.loads(report.report().with_suffix(".json").read_text())["headlines"]
     assert told[0]["sentence"] == first["sentence"]
 
@@ -114,13 +108,74 @@ def row(axis, group, before, after, estimate, verdict, direction=None):
     }  # fmt: skip
 
 
+def change(group, before, after, estimate, verdict, direction):
+    """A row of CHANGES for one named group, in shares."""
+    return row("faith", group, before, after, estimate, verdict, direction)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        # own change worse, and worse relative to the others
+        ([(0.1, 0.5, 0.4, "higher", "worse")], "got worse for a (10.0% → 50.0%"),
+        # own change better, but less than the others': it did not get worse
+        ([(0.5, 0.4, 0.2, "higher", "worse")], "improved less than the other groups: a (50.0% → 40.0%"),
+        (
+            [(0.4, 0.4, 0.2, "higher", "worse")],
+            "did not change, while the other groups improved: a (40.0% → 40.0%",
+        ),
+        ([(0.5, 0.1, -0.4, "lower", "better")], "improved for a (50.0% → 10.0%"),
+        ([(0.1, 0.2, -0.2, "lower", "better")], "got worse by less than the other groups: a (10.0% → 20.0%"),
+        (
+            [(0.017, 0.017, -0.6, "lower", "better")],
+            "did not change, while the other groups got worse: a (1.7% → 1.7%",
+        ),
+        # no harmful side is known
+        ([(0.1, 0.5, 0.4, "higher", None)], "rose more than the other groups: a (10.0% → 50.0%"),
+        ([(0.5, 0.1, -0.4, "lower", None)], "fell more than the other groups: a (50.0% → 10.0%"),
+    ],
+)
+def test_a_named_group_is_described_by_its_own_change(groups, expected):
+    found = [change("abcdef"[n], *facts) for n, facts in enumerate(groups)]
+    others = [change(name, 0.3, 0.3, 0.0, "not detected", None) for name in "xyz"]
+    assert group_changes(found, [*found, *others], PERCENT).startswith(expected)
+
+
+def test_groups_that_got_worse_come_before_the_one_that_did_not():
+    """Two groups rose to 65 %: the sentence led with the third, which "fares better" at 1.7 → 1.7 %."""
+    rows = [
+        change("young", 0.017, 0.017, -0.6, "lower", "better"),
+        change("old", 0.05, 0.65, 0.3, "higher", "worse"),
+        change("middle-aged", 0.05, 0.64, 0.29, "higher", "worse"),
+    ]
+    text = group_changes(rows, rows, PERCENT)
+    assert text.startswith("got worse for old (5.0% → 65.0%")
+    assert text.index("middle-aged") < text.index("did not change, while the other groups got worse: young")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((0.14, 0.67, 0.37, "higher", "worse"), (0.03, 0.19, -0.37, "lower", "better"),
+         "got worse for a; negative responses rose from 14.0% to 67.0% for a and rose from 3.0% to 19.0% for b"),
+        ((1.0, 0.0, -1.0, "lower", "better"), (0.0, 0.0, 1.0, "higher", "worse"),
+         "improved for a; negative responses fell from 100.0% to 0.0% for a and stayed at 0.0% for b"),
+        ((0.5, 0.4, 0.2, "higher", "worse"), (0.5, 0.2, -0.2, "lower", "better"),
+         "improved for b; negative responses fell from 50.0% to 20.0% for b and fell from 50.0% to 40.0% for a"),
+    ],
+)  # fmt: skip
+def test_an_axis_of_two_leads_with_who_got_worse(first, second, expected):
+    rows = [change("a", *first), change("b", *second)]
+    assert group_changes(rows, rows, PERCENT).startswith(expected)
+
+
 def test_the_others_of_one_far_group_are_not_said_to_fare_better():
     """One group 40 points up puts each of four others 10 points below the mean of the rest."""
     rows = [row("faith", None, 0.0, 0.2, 0.2, "changed"), row("faith", "a", 0.1, 0.5, 0.4, "higher", "worse")]
     rows += [row("faith", name, 0.1, 0.1, -0.1, "lower", "better") for name in "bcde"]
     (line,) = disparity_lines(rows, PERCENT)
     assert line["sentence"].startswith(
-        "Faith: a (10.0 → 50.0 %; +40.0 points beside the others, 35.0 to 45.0) fares"
+        "Faith: got worse for a (10.0% → 50.0%; +40.0 points relative to the other groups, 95% CI 35.0 to 45.0)"
     )
     assert "better" not in line["sentence"]
 

@@ -115,6 +115,13 @@ def change(rng: np.random.Generator, counts: list[int]) -> dict[str, Any]:
     return limits(np.array([estimate(), *(estimate(*group) for group in groups)]), shares)
 
 
+def test_without_groups_of_names_there_are_no_shares() -> None:
+    """`study names --limit 2` has too few names for groups, and ended with a ValueError."""
+    counts = pl.DataFrame({"name": ["A", "B"], "gender": ["woman", "man"], "said": [1, 3]})
+    assert shares_of(counts, []).shape == (0, 0)
+    assert shares_of(counts, [["C"]]).shape == (0, 1)
+
+
 def test_groups_of_unequal_weight_leave_few_degrees_of_freedom() -> None:
     # the closed form of one gender with equal weights, and its fall as one group grows
     assert of_shares(np.full((1, 7), 1 / 7))[1] == pytest.approx(6)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from evenhand.annotation.definition import Study
+from evenhand.annotation.definition import Study, without_controls
 
 Value = str | float | bool | None
 Pairing = Literal["same", "drawn"]
@@ -20,9 +20,24 @@ class Built:
     """What was left out and why, what was merged, what the papers did with more: sentences."""
 
 
+def clean_texts(value: Any) -> Any:
+    """Return a value with the control characters removed from all texts inside it (see `without_controls`).
+
+    >>> clean_texts({"group": "wo\\x07men", "shares": (0.5, "\\x00")})
+    {'group': 'women', 'shares': (0.5, '')}
+    """
+    if isinstance(value, str):
+        return without_controls(value)
+    if isinstance(value, Mapping):
+        return {clean_texts(key): clean_texts(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(clean_texts(part) for part in value)
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One text of one model, with what is known of it."""
+    """One text of one model, with its groups and judgements, without control characters."""
 
     text: str
     context: str | None = None
@@ -32,6 +47,10 @@ class Said:
     prompt: tuple[str, ...] = ()
     """What it answers: benchmark, prompt and sample; two models' answers to one are a pair."""
     unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("text", "context", "model", "groups", "judgements"):
+            object.__setattr__(self, name, clean_texts(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,10 @@ class Chat:
     opener: tuple[str, ...] = ()
     """Benchmark, conversation and first line; two models' conversations from one are a pair."""
     unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("turns", "speaker", "model", "groups"):
+            object.__setattr__(self, name, clean_texts(getattr(self, name)))
 
 
 @dataclass(frozen=True)

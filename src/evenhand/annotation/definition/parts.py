@@ -1,8 +1,8 @@
 """What a study has beside items and questions: consent, surveys, onboarding, who gets what, the last page."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from evenhand.annotation.definition.items import Data, Item, Label, Words
 from evenhand.annotation.definition.questions import Choice, FreeText, Key, Likert
@@ -29,6 +29,10 @@ class Statement(Data):
     """Whether agreement counts against what the scale measures."""
 
 
+SDO7_LABELS = ("Strongly oppose", "Strongly favor")
+"""Labels of the SDO7 scale (Ho et al. 2015)."""
+
+
 class Scale(Data):
     """A survey of which every person is asked some statements: `use: sdo7`, or statements of your own."""
 
@@ -40,9 +44,18 @@ class Scale(Data):
     """Statements drawn at random for each unit, none twice for a person; None: all."""
     low: int = Field(default=1, ge=-1_000, le=1_000)
     high: int = Field(default=7, ge=-1_000, le=1_000)
-    labels: tuple[Label, Label] = ("Strongly oppose", "Strongly favor")
+    labels: tuple[Label, Label] = SDO7_LABELS
+    """Labels of the lowest and the highest number; statements of your own need them."""
     skippable: bool = True
     heading: Label = "A few statements"
+
+    @model_validator(mode="after")
+    def _has_labels_of_its_own(self) -> Self:
+        if self.statements and "labels" not in self.model_fields_set:
+            raise ValueError(
+                "labels is missing; expected the labels of the lowest and the highest number, such as [Disagree, Agree]"
+            )
+        return self
 
 
 class About(Data):

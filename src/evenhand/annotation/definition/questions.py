@@ -64,8 +64,8 @@ class Likert(Asked):
     kind: Literal["likert"] = "likert"
     low: int = Field(default=1, ge=-1_000, le=1_000)
     high: int = Field(default=7, ge=-1_000, le=1_000)
-    labels: tuple[Label, Label] = ("Strongly oppose", "Strongly favor")
-    """Of both ends."""
+    labels: tuple[Label, Label]
+    """Labels of the lowest and the highest number. There is no default: no pair of labels fits every question."""
     reason: Reason | None = None
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "EVENHAND_ANNOTATE_ADDRESS"
 MOST_INVITES = 10_000
+MOST_USES = 1_000_000
 LINK_HELP = "Where people reach it, such as https://judge.example.org."
 
 
@@ -119,7 +120,9 @@ def invite(
         ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
     ),
     number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Links."),
-    uses: int = typer.Option(1, min=0, help="People that each lets in; 0: any number."),
+    uses: int = typer.Option(
+        1, min=0, max=MOST_USES, help="Number of people whom each link admits; 0: no limit."
+    ),
     note: str = typer.Option("", help="For yourself, beside them on the admin's page."),
     days: float | None = typer.Option(None, min=0.001, max=3650, help="After which they let nobody in."),
     address: str | None = typer.Option(

@@ -1,5 +1,6 @@
 """The flags of a gate, shared by the verbs that end with 4 where a result may not pass, and how they end."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ from evenhand.cli.common import say, writable
 
 if TYPE_CHECKING:
     from evenhand.studies import StudyResult
+    from evenhand.studies.audit import CheckAxes
 
 KINDS = {
     "audit": "audit",
@@ -79,6 +81,15 @@ Summary = Annotated[
         help="Markdown of the gate; added to the file if it is $GITHUB_STEP_SUMMARY.",
     ),
 ]
+
+
+def axes_check(fail_if: list[str] | None) -> "CheckAxes | None":
+    """Return a check that refuses conditions on a benchmark or an axis that an audit does not have, or None."""
+    if not fail_if:
+        return None
+    from evenhand.studies.gate import AUDIT, check_places, parse_condition
+
+    return partial(check_places, [parse_condition(text, AUDIT) for text in fail_if])
 
 
 def hold(

@@ -10,6 +10,7 @@ from .classifiers import (
 )
 from .conduct import (
     AuditResult as AuditResult,
+    CheckAxes as CheckAxes,
     audited_model as audited_model,
     called_from_python as called_from_python,
     conduct_audit as conduct_audit,

@@ -1,6 +1,6 @@
 """An audit: one model, some benchmarks, every number beside its null. Resumable at any instant."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -115,6 +115,10 @@ def preview(
     return facts
 
 
+CheckAxes = Callable[[Mapping[str, Sequence[str] | None]], None]
+"""A check of the axes of each selected benchmark (None: known only after the responses), such as that of a gate."""
+
+
 @dataclass(frozen=True)
 class AuditResult:
     """A finished audit: where it lies, how its responses came out and how judging them did."""
@@ -135,13 +139,15 @@ def conduct_audit(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
+    check: CheckAxes | None = None,
 ) -> AuditResult:
     """Run an audit to its findings, or go on with one: ask, judge, measure.
 
     config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
     provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
-    classifiers that need no loading, by the name the options give them. Every classifier is loaded before
-    anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
+    classifiers that need no loading, by the name the options give them. check: called with the axes of each benchmark
+    before the model is asked; it may raise. Every classifier is loaded before anything is asked. Raises Interrupted
+    (resumable), ResumeRefused, and whatever select, execute and label raise.
     """
     if config.timing_runs:
         raise UsageError(
@@ -149,6 +155,8 @@ def conduct_audit(
             "Leave it out, or run `evenhand before-after` with it. Speed and memory of an audit stand in its report.",
         )
     selection = select(config, model, loaded=loaded)
+    if check is not None:
+        check(_axes_of(selection))
     plan = selection.plan(model)
     path = output or default_path(
         folder_name(config.model, config.mitigate), config.suite or "-".join(config.benchmarks) or "quick"
@@ -194,6 +202,15 @@ def conduct_audit(
             )
         measure_run(directory, config, config)
         return AuditResult(directory, outcome, selection.left_out, labelled)
+
+
+def _axes_of(selection: Selection) -> dict[str, list[str] | None]:
+    """Return the axes of each benchmark, or None for one that finds its axes only in the responses."""
+    axes: dict[str, list[str] | None] = {}
+    for name, prompts in selection.prompts.items():
+        known = "axis" in prompts.frame.columns and prompts.frame["axis"].null_count() == 0
+        axes[name] = prompts.frame["axis"].cast(pl.String).unique().to_list() if known else None
+    return axes
 
 
 def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: MeasuringOptions) -> None:

@@ -21,6 +21,7 @@ from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import (
     DECODING,
     LEFT_OUT,
+    CheckAxes,
     audited_model,
     called_from_python,
     check_options,
@@ -39,10 +40,8 @@ from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 class Run(ViewedResult):
     """A finished audit on disk.
 
-    directory: where it lies. outcome: how the responses came out, if they were made just now. left_out:
-    benchmarks of the suite that were not run, with the reason. labelled: how judging came out, if it was done
-    just now.
-    """
+    outcome, labelled: of this session, if anything was asked or judged. left_out: benchmarks of the suite that were not
+    run, with the reason."""
 
     directory: RunDirectory
     outcome: AskOutcome | None = None
@@ -51,7 +50,7 @@ class Run(ViewedResult):
     error_threshold: float = 0.05
     """Largest share of failed rows that still counts as a good run."""
     address: str | None = None
-    """Of a run on a store (s3://...): where it is; `path` is this machine's copy."""
+    """The URL of a run in object storage (s3://...); `path` is its local copy."""
 
     @property
     def path(self) -> Path:
@@ -60,14 +59,11 @@ class Run(ViewedResult):
 
     @property
     def place(self) -> Path | str:
-        """Where the run is, for people and other programs: the folder, or the address on a store."""
+        """Where the run is: the folder, or the address on a store."""
         return self.address or self.path
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError.
-
-        Of a run on a store those of its own folder are put there as well.
-        """
+        """Write report.html and measurements.json into a folder (and to the store of the run); return their paths."""
         if self.address is None or Path(folder) != self.path:
             return super().write(folder)
         with working_copy(self.address) as copy:
@@ -265,11 +261,13 @@ def audit_with(
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
     chain: Sequence[Mitigation] = (),
+    check: CheckAxes | None = None,
 ) -> Run:
-    """Audit as a configuration says; `model`, `loaded` and `chain` replace the model, the classifiers and the
-    mitigations it names if they are already there."""
+    """Audit as a configuration says. `model`, `loaded` and `chain` replace those that it names; see `conduct_audit`."""
     with working_copy(output) as copy:
-        return _audited(config, copy, model, chain, given=given, progress=progress, loaded=loaded)
+        return _audited(
+            config, copy, model, chain, given=given, progress=progress, loaded=loaded, check=check
+        )
 
 
 def _audited(
@@ -281,6 +279,7 @@ def _audited(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
+    check: CheckAxes | None = None,
 ) -> Run:
     refuse_objects(config, model)
     told = copy.telling(progress)
@@ -292,6 +291,7 @@ def _audited(
             given=given,
             progress=told,
             loaded=loaded,
+            check=check,
         )
     return Run(
         done.directory, done.outcome, done.left_out, done.labelled, config.error_threshold, copy.address

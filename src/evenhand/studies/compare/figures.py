@@ -30,19 +30,14 @@ from evenhand.reports import (
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 from evenhand.studies.compare.conduct import SILENT, Comparison
 from evenhand.studies.compare.moved import LOG_LIKELIHOOD
+from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, RAW, Unit, scaled
 from evenhand.studies.compare.wording import (
-    NATS,
-    PERCENT,
-    POINTS,
-    RAW,
     SCORE,
-    Unit,
     change_headlines,
     disparity_lines,
     level_text,
     moved_word,
     preference_lines,
-    scaled,
 )
 
 GROUPS_SHOWN, FEW = 20, 12

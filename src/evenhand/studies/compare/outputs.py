@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from evenhand.runs import RunDirectory, answers
 from evenhand.runs.remote import is_store_address, working_copy
@@ -25,6 +26,47 @@ FORMATS = (
     "Expected a run's folder, lm_eval's samples_TASK_DATE.jsonl (`--log_samples`), an Inspect log (.json or .eval), "
     "or ROBBIE's scores.d__DATASET.p__MODEL.m__METRIC.json."
 )
+
+
+class InspectScore(BaseModel):
+    """One score of a sample in an Inspect log; only what is read here is required."""
+
+    value: Any = None
+
+
+class InspectOutput(BaseModel):
+    """What the model wrote in a sample of an Inspect log."""
+
+    completion: str | None = None
+
+
+class InspectSample(BaseModel):
+    """One sample of an Inspect log."""
+
+    id: str | int
+    epoch: int = 1
+    input: str | list[Any] | None = None
+    metadata: dict[str, Any] | None = None
+    scores: dict[str, InspectScore] | None = None
+    output: InspectOutput | None = None
+
+
+class InspectLog(BaseModel):
+    """An Inspect log."""
+
+    eval: dict[str, Any]
+    samples: list[InspectSample] | None = None
+
+
+class LmEvalSample(BaseModel):
+    """One line of a samples file of lm_eval."""
+
+    doc_id: str | int
+    resps: Any
+    filtered_resps: Any = None
+    arguments: dict[str, Any] | list[list[Any]] | None = None
+    doc: Any = None
+    metrics: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -144,8 +186,9 @@ def _own(path: Path, name: str | None) -> Outputs:
 
 
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
-    if not lines or not all(isinstance(line, dict) and {"doc_id", "resps"} <= line.keys() for line in lines):
-        raise DataError(f"{path} holds no samples of lm_eval: its lines have no doc_id and resps.", FORMATS)
+    if not lines:
+        raise DataError(f"{path} contains no samples.", FORMATS)
+    _validated(path, list[LmEvalSample], lines, "a samples file of lm_eval")
     shown = name or path.parent.name.split("__")[-1] or path.stem
     if (pairs := crows_pairs_scores(lines)) is not None:
         return Outputs(shown, path, {}, scored={CROWS_PAIRS: pairs})
@@ -179,7 +222,7 @@ def _answer_of(line: Mapping[str, Any]) -> str | None:
 
 
 def _prompt_of(line: Mapping[str, Any]) -> str:
-    first = line.get("arguments", {})
+    first = line.get("arguments") or {}
     if isinstance(first, dict):
         first = next(iter(first.values()), {})
         return str(first.get("arg_0", "")) if isinstance(first, dict) else ""
@@ -187,25 +230,33 @@ def _prompt_of(line: Mapping[str, Any]) -> str:
 
 
 def _inspect(path: Path, log: Mapping[str, Any], name: str | None) -> Outputs:
-    samples = log.get("samples") or []
-    if not samples:
-        raise DataError(
-            f"{path} is an Inspect log without samples.", "Log with samples (`log_samples=True`)."
-        )
-    scorers = list(dict.fromkeys(scorer for sample in samples for scorer in sample.get("scores") or ()))
+    read: InspectLog = _validated(path, InspectLog, log, "an Inspect log")
+    if not read.samples:
+        raise DataError(f"{path} is an Inspect log without samples.", "Log the samples (`log_samples=True`).")
+    scorers = list(dict.fromkeys(scorer for sample in read.samples for scorer in sample.scores or ()))
     rows = []
-    for sample in samples:
-        scores = sample.get("scores") or {}
-        row = _row(sample["id"], _input_text(sample.get("input")), sample.get("metadata"))
-        row["sample"] = int(sample.get("epoch", 1)) - 1
-        row[ANSWER] = (sample.get("output") or {}).get("completion")
-        rows.append(row | {scorer: _value(scores.get(scorer, {}).get("value")) for scorer in scorers})
+    for sample in read.samples:
+        scores = sample.scores or {}
+        row = _row(sample.id, _input_text(sample.input), sample.metadata)
+        row["sample"] = sample.epoch - 1
+        row[ANSWER] = None if sample.output is None else sample.output.completion
+        rows.append(
+            row | {scorer: _value(scores[scorer].value) if scorer in scores else None for scorer in scorers}
+        )
     frame = pl.DataFrame(rows, infer_schema_length=None)
     numeric = [scorer for scorer in scorers if frame[scorer].dtype != pl.Null]
-    spec = log["eval"]
-    return _one(
-        name or str(spec.get("model", path.stem)), path, str(spec.get("task", "task")), frame, numeric
-    )
+    model, task = read.eval.get("model", path.stem), read.eval.get("task", "task")
+    return _one(name or str(model), path, str(task), frame, numeric)
+
+
+def _validated(path: Path, kind: Any, content: Any, what: str) -> Any:
+    """Return foreign content as a type of pydantic; raise DataError with the first place that differs."""
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path} is not {what}: {place}: {first['msg'].lower()}.", FORMATS) from error
 
 
 def _value(value: Any) -> float | None:
@@ -222,6 +273,7 @@ def _input_text(given: Any) -> str:
 
 
 def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
+    _validated(path, list[dict[str, Any]], scores, "a file of ROBBIE's scores")
     rows, counts = [], dict[str, int]()
     for entry in scores:
         prompt = str(entry.get("prompt", ""))

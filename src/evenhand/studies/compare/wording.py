@@ -5,7 +5,6 @@ First what changed between groups, then over all, then in the text: a model may 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -30,6 +29,17 @@ from evenhand.reports import (
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS, bias_went
 from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
+from evenhand.studies.compare.rate_words import (
+    NAMED,
+    NATS,
+    Unit,
+    group_changes,
+    harm_and_size,
+    not_explained_by,
+    points_of,
+    scaled,
+    strongest_first,
+)
 from evenhand.studies.compare.texts import text_line
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
@@ -39,25 +49,10 @@ CHANGE_HEADLINES = dict.fromkeys(
 )
 NAMED_AXES = 4
 """Axes named in a sentence that tells of all alike."""
-NAMED = 3
-"""Groups named in a sentence; the others are counted."""
 VALENCE = "valence_shift"
 """How the measures of a group's place in kind and hostile sentences begin: above is kind."""
 SCORE = " score"
 """How an outcome ends that is a classifier's number and not its verdict."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """How numbers of an outcome are shown: shares in percent, differences of them in percentage points."""
-
-    factor: float
-    name: str
-    difference: str
-
-
-PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
-POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per sentence")
 
 
 def change_headlines(
@@ -121,10 +116,10 @@ def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[
 def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
     """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found.
 
-    The axis is told first whose named group moved furthest beside the others.
+    The axis whose group got worse by most comes first, then the axis whose named group changed most.
     """
     lines: list[dict[str, Any]] = []
-    moved: list[tuple[float, dict[str, Any]]] = []
+    moved: list[tuple[tuple[float, float], dict[str, Any]]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
     rates: list[float] = []
@@ -137,16 +132,15 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             still.append(label(row["axis"]))
         elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
-            named = [abs(other["estimate"]) for other in groups if other["verdict"] in (LOWER, HIGHER)]
             told = dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text)
-            moved.append((max(named, default=0.0), told))
+            moved.append((harm_and_size(groups), told))
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
             rates += [unit.factor * group["before"] for group in groups if known(group["before"])]
         else:
             blank.append((label(row["axis"]), row["note"] or ""))
-    lines += [told for _, told in sorted(moved, key=lambda one: -one[0])]
+    lines += [told for _, told in sorted(moved, key=lambda one: one[0], reverse=True)]
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
         text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
@@ -172,10 +166,10 @@ def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) 
         return f"a group that came to be {_span(texts)} times as likely in kind or hostile sentences beside the others"
     reach = _span([number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])])
     if unit.name == "%" and rates and sizes[0] > max(rates):
-        return f"a rise of {reach}{_points(unit)} more than the others"
+        return f"a rise of {reach}{points_of(unit)} more than the others"
     if unit.name == "%" and rates and sizes[0] > 100 - min(rates):
-        return f"a fall of {reach}{_points(unit)} more than the others"
-    return f"a group that changed by {reach}{_points(unit)} more than the others"
+        return f"a fall of {reach}{points_of(unit)} more than the others"
+    return f"a group that changed by {reach}{points_of(unit)} more than the others"
 
 
 def _span(texts: Sequence[str]) -> str:
@@ -212,7 +206,7 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
         if sizes := sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"])):
             ends = (sizes[0], sizes[-1])
             reach = _span([number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends])
-            text += f"; one of {reach}{_points(unit)} would have been found"
+            text += f"; one of {reach}{points_of(unit)} would have been found"
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     return [{"about": DISPARITY} | line for line in lines]
 
@@ -233,6 +227,7 @@ def moved_word(row: Mapping[str, Any]) -> str:
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
     """Before → after with their difference and its interval.
 
+    >>> from evenhand.studies.compare.rate_words import PERCENT
     >>> row = {"before": 0.5, "after": 0.25, "estimate": -0.25, "low": -0.3, "high": -0.2}
     >>> level_text(row, PERCENT)
     '50.0 → 25.0 % (−25.0, 95 % interval −30.0 to −20.0)'
@@ -249,13 +244,6 @@ def level_text(row: Mapping[str, Any], unit: Unit) -> str:
     return f"{before} → {after}{suffix} ({signed(shown['estimate'], places)}, {between})"
 
 
-def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
-    """A row of CHANGES in the unit it is shown in."""
-    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", "change", "beside")
-    there = {name: row.get(name) for name in numbers}
-    return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
-
-
 def _axes(names: Sequence[str]) -> str:
     return listing(names) if len(names) <= NAMED_AXES else f"{len(names)} axes"
 
@@ -269,39 +257,17 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
             return "groups changed differently; no single one stands out"
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
-        return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
-    if len(groups) == 2 and unit is not NATS:
-        return _of_two(found, groups, unit)
+        return f"groups changed differently (spread {spread}{points_of(unit)}); no single group stands out"
     if unit is NATS:
         return _moved_likelihoods(found, len(groups))
-    harmful = any(group["direction"] in ("worse", "better") for group in found)
-    up, down = (
-        ("fare worse beside the others than before", "fare better beside them")
-        if harmful
-        else ("rose beside the others", "fell beside them")
-    )
-    alone = "the others than before" if harmful else "the others"
-    first, second = ("worse", "better") if harmful else (HIGHER, LOWER)
-    key = "direction" if harmful else "verdict"
-    rose = _strongest(group for group in found if group[key] == first)
-    fell = _strongest(group for group in found if group[key] == second)
-    rose, fell = _unexplained(rose, fell, len(groups)), _unexplained(fell, rose, len(groups))
-    parts = [
-        f"{_named(side, unit)} {words if len(side) > 1 else words.replace('fare ', 'fares ')}"
-        for side, words in (
-            (rose, up),
-            (fell, down if rose else down.replace("them", alone)),
-        )
-        if side
-    ]
-    return "; ".join(parts)
+    return group_changes(found, groups, unit)
 
 
 def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
     """As a single audit tells it: in which sentences groups came to be more at home, how many times as likely."""
-    fell = _strongest(group for group in found if group["verdict"] == LOWER)
-    rose = _strongest(group for group in found if group["verdict"] == HIGHER)
-    fell, rose = _unexplained(fell, rose, count), _unexplained(rose, fell, count)
+    fell = strongest_first(group for group in found if group["verdict"] == LOWER)
+    rose = strongest_first(group for group in found if group["verdict"] == HIGHER)
+    fell, rose = not_explained_by(fell, rose, count), not_explained_by(rose, fell, count)
     valence = found[0]["measure"].startswith(VALENCE)
     kinds = ("hostile", "kind") if valence else ("less humanising", "humanising")
     parts = []
@@ -317,56 +283,6 @@ def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
                 f"({most}{odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
             )
     return "; ".join(parts)
-
-
-def _of_two(found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
-    """An axis of two has one difference, told of the group that moved more."""
-    first = max(found, key=lambda group: (abs(group["after"] - group["before"]), group["estimate"]))
-    other = next(group for group in groups if group is not first)
-    rose = first["verdict"] == HIGHER
-    plain = "stands higher" if rose else "stands lower"
-    words = {"worse": "fares worse", "better": "fares better"}.get(first["direction"] or "", plain)
-    one, two = scaled(first, unit), scaled(other, unit)
-    places = decimals([one["before"], one["after"], 10.0 if unit.name else None])
-    rates = [f"{number(row['before'], places)} → {number(row['after'], places)}" for row in (one, two)]
-    by, low, high = signed(one["estimate"], places), *(number(one[name], places) for name in ("low", "high"))
-    told = " against ".join(f"{rate} {unit.name}".rstrip() for rate in rates)
-    between = f"{by}{_points(unit)}, {low} to {high}"
-    return f"{label(first['group'])} {words} beside {label(other['group'])} than before: {told} ({between})"
-
-
-def _strongest(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return sorted(groups, key=lambda group: -abs(group["estimate"]))
-
-
-def _unexplained(
-    mine: Sequence[Mapping[str, Any]], opposite: Sequence[Mapping[str, Any]], count: int
-) -> list[Mapping[str, Any]]:
-    """Groups that do not merely stand on the other side because one group moved far from all of them."""
-    if count < 3 or not opposite or (mine and abs(mine[0]["estimate"]) >= abs(opposite[0]["estimate"])):
-        return list(mine)
-    share = abs(opposite[0]["estimate"]) / (count - 1)
-    return [group for group in mine if abs(group["estimate"]) > 2 * share]
-
-
-def _named(groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
-    told = []
-    for group in groups[:NAMED]:
-        shown = scaled(group, unit)
-        places = decimals([shown["before"], shown["after"], 10.0 if unit.name else None])
-        before, after = (number(shown[name], places) for name in ("before", "after"))
-        by, low, high = (
-            signed(shown["estimate"], places),
-            *(number(shown[n], places) for n in ("low", "high")),
-        )
-        told.append(f"{label(group['group'])} ({before} → {after}{f' {unit.name}' if unit.name else ''}; "
-                    f"{by}{_points(unit)} beside the others, {low} to {high})")  # fmt: skip
-    rest = len(groups) - NAMED
-    return listing([*told, f"{rest} more"] if rest > 0 else told)
-
-
-def _points(unit: Unit) -> str:
-    return " points" if unit.name == "%" else f" {unit.name}" if unit.name else ""
 
 
 def _known_as(outcome: object) -> str:

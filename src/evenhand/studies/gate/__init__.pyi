@@ -1,5 +1,6 @@
 from .conduct import (
     Case as Case,
+    check_places as check_places,
 )
 from .grammar import (
     AUDIT as AUDIT,

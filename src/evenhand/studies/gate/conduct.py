@@ -92,6 +92,37 @@ def cases_of(
     return [_judged(condition, one, required) for one in mine]
 
 
+def check_places(conditions: Sequence[Condition], axes: Mapping[str, Sequence[str] | None]) -> None:
+    """Refuse conditions that name a benchmark or an axis which an audit does not have, before the model is asked.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        The parsed conditions of `--fail-if`.
+    axes : mapping of str to sequence of str, or None
+        The axes of each selected benchmark; None if a benchmark finds its axes only in the responses.
+
+    Raises
+    ------
+    UsageError
+        For a name that no selected benchmark has, with the names that exist.
+    """
+    for condition in conditions:
+        if condition.benchmark is not None and condition.benchmark not in axes:
+            raise _at(_quoted(condition), unknown_name("benchmark in this audit", condition.benchmark, axes))
+        own = [
+            known
+            for name, known in axes.items()
+            if condition.benchmark is None or condition.benchmark == name
+        ]
+        # a pair of axes ("gender × age") is named only after the analysis
+        if condition.axis is None or "×" in condition.axis or not all(own):
+            continue
+        known_axes = dict.fromkeys(axis for one in own for axis in one or ())
+        if label(condition.axis).casefold() not in {label(axis).casefold() for axis in known_axes}:
+            raise _at(_quoted(condition), unknown_name("axis in this audit", condition.axis, known_axes))
+
+
 def asked_about(condition: Condition, evidence: Sequence[Evidence], kind: str) -> list[Evidence]:
     """The pieces that answer the question of a condition, wherever they are."""
     about = ABOUT.get(condition.subject, {AUDIT: STANDING, COMPARISON: CHANGE}.get(kind, TEST))

@@ -208,7 +208,8 @@ def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
         own = [places[name] for name in part["name"]]
         sums = np.bincount(own, part["said"].to_numpy().astype(np.float64), len(groups))
         rows.append(sums / max(1.0, float(sums.sum())))
-    return np.array(rows).reshape(-1, len(groups))
+    # without groups of names (too few names a gender) there is no row and no column
+    return np.array(rows).reshape(len(rows), len(groups))
 
 
 def _numbers(frame: pl.DataFrame, options: AnalysisOptions, whole: bool) -> dict[str, float]:

@@ -83,7 +83,14 @@ def tiny(**more: Any) -> Study:
             "title": "Which of two?",
             "questions": [
                 {"id": "better", "kind": "pair", "text": "Which is better?", "reason": {"required": False}},
-                {"id": "good", "kind": "likert", "text": "How good is it?", "low": 1, "high": 5},
+                {
+                    "id": "good",
+                    "kind": "likert",
+                    "text": "How good is it?",
+                    "low": 1,
+                    "high": 5,
+                    "labels": ["Bad", "Good"],
+                },
             ],
             "items": items,
             "assignment": {"annotations_per_item": 3, "items_per_unit": 6},
