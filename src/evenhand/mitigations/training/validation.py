@@ -78,7 +78,9 @@ class PairedTexts:
         difference = float((first - second).mean())
         perplexities = np.exp(first), np.exp(second)
         t, p = float("nan"), float("nan")
-        if np.ptp(perplexities[0] - perplexities[1]) > 0:  # the t test divides by the spread of the differences
+        if (
+            np.ptp(perplexities[0] - perplexities[1]) > 0
+        ):  # the t test divides by the spread of the differences
             test = stats.ttest_rel(*perplexities)
             t, p = float(test.statistic), float(test.pvalue)
         return {BIAS: abs(difference), "difference": difference, "t": t, "p": p}
