@@ -23,7 +23,8 @@ class Contrasts:
 
     families: the contrasts, each a pair of templates or several pairs of one family. own_nouns: each contrast has
     nouns of its own, the same for all descriptors (n then only counts them, and the pairs of a family); else n
-    is the same noun in every contrast. only_nouns: the nouns of all sentences, if fewer than LEAST_NOUNS, else empty. NaN where either sentence is missing.
+    is the same noun in every contrast. only_nouns: the nouns of all sentences if there are fewer than LEAST_NOUNS,
+    else empty. Values are NaN where either sentence is missing.
     """
 
     axis: str
