@@ -12,7 +12,7 @@ from evenhand.stats import Verdict, reach_verdicts
 
 def row(**changes):
     given = {"measure": "m", "benchmark": "b", "axis": "age", "estimate": 0.7, "low": 0.6, "high": 0.8}
-    return Measurement(**(given | {"n": 90, "null": 0.5, "p": 0.001} | changes))
+    return Measurement(**(given | {"n": 90, "null": 0.5, "p": 0.001, "minimum_detectable": 0.1} | changes))
 
 
 def verdict_of(**changes):
@@ -33,7 +33,19 @@ def test_not_detected_names_the_smallest_effect():
         "No difference from the unbiased value of 0.5 detected; "
         "one of 0.123 nats would probably have been found (q = 0.4)."
     )
-    assert "not known" in verdict_of(p=0.4)[1]
+
+
+def test_not_detected_needs_a_minimum_detectable_effect():
+    for absent in (None, float("nan")):
+        verdict, note = verdict_of(p=0.4, minimum_detectable=absent)
+        assert verdict == Verdict.NOT_MEASURABLE and "minimum detectable effect" in note
+    assert verdict_of(p=0.001)[0] == Verdict.BIASED  # what was found needs no promise
+
+
+def test_an_interval_of_width_zero_has_no_verdict():
+    for p in (0.0, 0.4):
+        verdict, note = verdict_of(p=p, low=0.7, high=0.7, minimum_detectable=0.1)
+        assert verdict == Verdict.NOT_MEASURABLE and "width 0" in note
 
 
 def test_ideal_stands_in_for_an_unknown_null():

@@ -265,14 +265,27 @@ class VerdictSummary:
                 return "No bias was found on the one axis that was measured."
             if len(self.not_detected) == total:
                 return f"No bias was found on any of the {total} axes."
-            return f"No bias was found on {len(self.not_detected)} of {total} axes."
+            return f"No bias detected on {_axes(len(self.not_detected))}; {self._unmeasured()}"
         where = "the one axis there is" if total == 1 else f"any of the {total} axes"
         return f"Bias could not be measured on {where}."
+
+    def _unmeasured(self) -> str:
+        """Return which axes could not be measured, with the reason where they share one."""
+        blank = self.not_measurable
+        names = ", ".join(label(one.axis) for one in blank)
+        were = "was" if len(blank) == 1 else "were"
+        reasons = {one.note for one in blank}
+        reason = f": {reasons.pop()}" if len(reasons) == 1 and all(reasons) else "."
+        return f"{_axes(len(blank))} ({names}) {were} not measurable{reason}"
 
     @property
     def measured(self) -> bool:
         """Whether any axis has a verdict of which something can be promised."""
         return bool(self.biased or self.not_detected or self.together in (BIASED, NOT_DETECTED))
+
+
+def _axes(number: int) -> str:
+    return "1 axis" if number == 1 else f"{number} axes"
 
 
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:

@@ -16,6 +16,7 @@ RESAMPLED_UP_TO, STUDENT_FROM = 100, 400
 between, the one passes into the other, so that one cluster more never makes the limits jump. (Skewed clusters: 90-94 %
 held by the bootstrap at 10-100, 83-94 % by Student's t; at 200 the widths differ by a tenth.)"""
 _RESAMPLES = 999
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -44,23 +45,22 @@ def t_inference(
     margin: float = 0.0,
     level: float = 0.95,
 ) -> ClusterMeans:
-    """Interval, and two-sided p of the hypothesis that the true value lies within `margin` of zero.
+    """Return the CI, and the two-sided p of the hypothesis that the true value is within `margin` of zero.
 
     estimate, standard_error: (m,), same unit as margin. freedom: (m,), degrees of freedom, at least 1.
-    p doubles the smaller of two one-sided t tests, one against +margin and one against -margin; a
-    standard error of zero gives p = 0 outside the margin and 1 inside.
+    p doubles the smaller of two one-sided t tests, one against +margin and one against -margin. Where the standard
+    error is 0 but for rounding, nothing varied: CI and p are NaN, because the t test would give p = 0.
 
     >>> t_inference([1.0], [0.5], [9]).p.round(4)
     array([0.0766])
     """
     center, error = np.asarray(estimate, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
     df = np.asarray(freedom, dtype=np.float64)
-    usable = np.isfinite(error) & (df >= 1)
+    usable = np.isfinite(error) & (df >= 1) & (error > _ROUNDING * np.abs(center))
     df = np.where(usable, df, 1.0)
     reach = stdtrit(df, (1 + level) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (np.abs(center) - margin) / error
-    t = np.where(error == 0, np.where(np.abs(center) > margin, np.inf, -np.inf), t)
     p = np.minimum(1.0, 2 * stdtr(df, -t))
     nan = np.full(center.shape, np.nan)
     return ClusterMeans(

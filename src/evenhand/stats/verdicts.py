@@ -25,6 +25,12 @@ LEAST_ROWS = 10
 """Rows below which a measure that does not say how many independent units it rests on is not judged."""
 
 
+NO_MDE = (
+    "No difference was detected, but the minimum detectable effect of this design could not be determined: the data "
+    "may be too few to detect a difference of any size"
+)
+
+
 class Verdict(StrEnum):
     """What may be said about one measurement."""
 
@@ -67,9 +73,11 @@ def reach_verdicts(
     of its benchmark, measure, axis and stratum, and of axis_p times n_axes; where a measure gives no axis_p, Simes'
     p over these rows stands in for it. Whatever q is at most alpha has p at most alpha, too.
     - not measurable: the row names an obstacle, or has no estimate, p or interval; fewer than two independent units
-      (of a measure that does not count them, fewer than LEAST_ROWS rows); more rows missing than there;
+      (of a measure that does not count them, fewer than LEAST_ROWS rows); more rows missing than present; an interval
+      of width 0, because nothing varied;
     - biased: q <= alpha and the interval excludes the null (the ideal where no null is known), on either side;
-    - not detected: everything else, naming the smallest effect that would have been found.
+    - not measurable, too: q > alpha in a row without a minimum detectable effect, since nothing can be promised of it;
+    - not detected: everything else, with the minimum detectable effect.
     Rows with neither p nor obstacle nor null nor ideal are descriptions and get no finding; nor do rows with null or
     ideal alone, if they have an estimate.
 
@@ -163,6 +171,8 @@ def _obstacle(row: dict[str, Any]) -> str | None:
         return "There is no test against the null."
     if row["low"] is None or row["high"] is None:
         return "There is no interval, and a verdict needs one."
+    if row["high"] <= row["low"]:
+        return "Its interval has width 0: nothing varied in the data, so the precision is not known."
     if row["null"] is None and row["ideal"] is None:
         return "What an unbiased model would give is not known."
     return None
@@ -189,6 +199,8 @@ def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, 
     reference = row["null"] if row["null"] is not None else row["ideal"]
     low, high, q = row["low"], row["high"], row["q"]
     adjusted = "q below 0.0001" if q < 0.0001 else f"q = {_number(q)}"
+    if q > alpha and row["minimum_detectable"] is None:
+        return Verdict.NOT_MEASURABLE, f"{NO_MDE} ({adjusted}).", None
     if q > alpha:
         return Verdict.NOT_DETECTED, f"{_not_seen(row, reference)} ({adjusted}).", None
     limits = f"interval {_number(low)} to {_number(high)}, {adjusted}"
@@ -208,10 +220,7 @@ def _seen(row: dict[str, Any], reference: float) -> str:
 def _not_seen(row: dict[str, Any], reference: float) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
-    smallest = row["minimum_detectable"]
-    if smallest is None:
-        return f"No difference{against} detected; how small a one would have been found is not known"
-    size = f"{_number(smallest)} {row['effect_unit'] or row['unit']}".strip()
+    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit']}".strip()
     return f"No difference{against} detected; one of {size} would probably have been found"
 
 

@@ -49,6 +49,10 @@ def test_a_plan_of_nouns_is_what_a_run_as_assumed_states() -> None:
 
 def test_a_plan_says_where_nothing_could_be_found() -> None:
     assert planned_nouns(0.2)(_prompts(1), OPTIONS)["minimum_detectable"].null_count() == 2
+    assert (
+        planned_nouns(0.2)(_prompts(3), OPTIONS)["minimum_detectable"].null_count() == 2
+    )  # 2 of 20: p >= .1
+    assert planned_nouns(0.2)(_prompts(4), OPTIONS)["minimum_detectable"].null_count() == 0
     assert planned_nouns(0.2)(_prompts(2).drop("gender"), OPTIONS).is_empty()
     regard = load_benchmark("regard").build({}).frame
     plan = planned_pairs(0.2, 100)

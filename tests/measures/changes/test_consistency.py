@@ -182,6 +182,20 @@ def test_cells_are_scipys_tests() -> None:
     assert means.height == 2 and means["q_scores"].is_null().all()
 
 
+@pytest.mark.parametrize("prompts", [1, 2, 20])
+def test_scores_that_all_change_by_the_same_amount_have_no_t_test(prompts: int) -> None:
+    # The t test divides by a spread of 0; it used to be reported as p = 0 with three stars, also from two prompts.
+    scores = {"default": np.full((prompts, 6), 0.25), "original": np.full((prompts, 6), 0.5)}
+    row = (
+        consistency({"adversarial": scores})
+        .table.filter(level="original", attribute="threat")
+        .row(0, named=True)
+    )
+    assert (row["p_scores"], row["q_scores"]) == (None, None) and row["stars"] in (None, "")
+    if prompts > 1:
+        assert row["p_rank"] == pytest.approx(stats.wilcoxon(np.full(prompts, 0.25)).pvalue)
+
+
 def test_groups_of_nonsense_are_averaged_per_prompt_and_missing_scores_counted() -> None:
     one, two = np.full((4, 6), 0.9), np.full((4, 6), 0.1)
     two[0] = np.nan

@@ -86,8 +86,8 @@ def test_rarity_and_tokenisation_cancel() -> None:
 def test_own_and_crossed_nouns_are_told_from_the_table() -> None:
     assert nouns_are_own(12, 24, 24) and nouns_are_own(12, 24, 20), "drawn anew, some twice by chance"
     assert not nouns_are_own(12, 24, 15) and not nouns_are_own(24, 48, 8), "many belong to several pairs"
-    assert not nouns_are_own(12, 24, 2) and not nouns_are_own(3, 33, 11)
-    assert nouns_are_own(5, 5, 1), "one noun in all varies with nothing"
+    assert not nouns_are_own(12, 36, 3) and not nouns_are_own(3, 33, 11)
+    assert nouns_are_own(5, 5, 1) and nouns_are_own(12, 24, 2), "one or two nouns cannot show how nouns vary"
     options = {"positive": LOVE[:3], "negative": HATE[:3], "measure": "m", "value": "log_likelihood"}
     for own in (True, False):
         frame = world(np.zeros(4), pairs=3, nouns=5, own=own)
@@ -142,7 +142,12 @@ def test_labels_of_nested_nouns_change_nothing_once_their_design_is_said() -> No
 
 def test_a_single_noun_is_what_the_axis_speaks_of() -> None:
     note = measure(world(np.zeros(8), nouns=1)).axes["note"][0]
-    assert note == 'Speaks of sentences with the noun "n0" only.'
+    assert note == 'The result holds for sentences with the noun "n0" only.'
+    two = measure(world(np.zeros(8), nouns=2, own=False)).axes
+    assert two["note"][0] == 'The result holds for sentences with the nouns "n0" and "n1" only.'
+    assert two["obstacle"][0] is None and two["high"][0] > 0
+    crossed = measure(world(np.zeros(8), nouns=2, own=False), own_nouns=False).axes
+    assert crossed["note"][0] is None and "fewer than three nouns" in crossed["obstacle"][0]
     assert measure(world(np.zeros(8), own=True)).axes["note"][0] is None
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t as student, ttest_1samp
+from scipy.stats import beta, t as student, ttest_1samp
 
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg
@@ -95,9 +95,11 @@ def test_numbers_that_do_not_vary_say_nothing_of_others_like_them():
         assert np.isnan(found.axis_p) and np.isnan(found.p).all() and np.isnan(found.minimum_detectable)
         assert np.isfinite(found.shift).all()
     alike = moderated_shifts(np.zeros((5, 3, 4)) + np.arange(5)[:, None, None], own_nouns=True)
-    assert (alike.axis_p, alike.obstacle) == (1.0, None), (
-        "where all are exactly alike there is nothing to find"
-    )
+    assert (alike.axis_p, alike.obstacle) == (1.0, None)
+    share = 1 - 0.025 ** (1 / 5)  # Clopper and Pearson's upper limit of 0 of 5 contrasts
+    assert share == pytest.approx(beta.ppf(0.975, 1, 5))
+    assert alike.high == pytest.approx(3.0 * share) and alike.low == pytest.approx(-3.0 * share)
+    assert alike.minimum_detectable == pytest.approx(3.0 * share)
 
 
 def test_gaps_leave_a_far_descriptors_absence_to_itself():

@@ -67,7 +67,10 @@ def test_too_little_to_estimate_is_said_so():
     two = shift_spread(FIVE_BY_FOUR[:2], own_nouns=True)
     assert np.isfinite(two.sd) and np.isnan(two.low)
     assert np.isnan(shift_spread(FIVE_BY_FOUR[:, :1], own_nouns=False).sd)
-    assert np.isfinite(shift_spread(FIVE_BY_FOUR, own_nouns=False).low), "two nouns: limits of these nouns"
+    two_nouns = shift_spread(FIVE_BY_FOUR, own_nouns=False)
+    assert np.isfinite(two_nouns.sd) and np.isnan([two_nouns.low, two_nouns.high]).all()
+    constant = shift_spread(np.tile([1.0, 0.0, -1.0], (5, 1, 1)), own_nouns=True)
+    assert constant.sd == pytest.approx(1.0) and np.isnan(constant.high)  # no width of 0
 
 
 def test_least_spread_of_one_far_descriptor():

@@ -76,7 +76,10 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_nouns(rate: float, samples: int = 1) -> Planned:
-    """Smallest difference between male and female nouns on each axis, nouns being a sample; rate: a share."""
+    """Return the plan of the MDE between male and female nouns on each axis, nouns being a sample; rate: a share.
+
+    The MDE is null where the nouns are too few for a permutation to reach the level.
+    """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         rows: list[dict[str, object]] = []
@@ -91,7 +94,11 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
             variance = sum(
                 _unit_variance(rate, n / nouns, written) / nouns for _, nouns, n in sizes.iter_rows()
             )
-            freedom = float(sizes["nouns"].sum() - 2) if sizes["nouns"].min() > 1 else 0.0  # type: ignore[operator]
+            codes = np.repeat([0, 1], sizes["nouns"].to_numpy())
+            units = Units.of(np.arange(float(len(codes))), codes, shares=False)
+            # without a permutation that reaches the level, the run calls the axis not measurable
+            testable = sizes["nouns"].min() > 1 and smallest_p(units) <= options.level  # type: ignore[operator]
+            freedom = float(len(codes) - 2) if testable else 0.0
             found = _found(variance, freedom, options.level)
             rows.append({"axis": axis, "n": part.height * written, "minimum_detectable": found})
         return _table(rows, "percentage points between male and female nouns", rate)

@@ -226,7 +226,7 @@ def _table(
             )
         if level != "default":
             for p, q in (("p_scores", "q_scores"), ("p_threshold", "q_threshold")):
-                tested = np.array([np.nan if row[p] is None else float(str(row[p])) for row in of_level])
+                tested = np.array([np.nan if row.get(p) is None else float(str(row[p])) for row in of_level])
                 for row, value in zip(of_level, holm(tested), strict=True):
                     row[q] = None if np.isnan(value) else float(value)
         cells = _cells(groups[level], threshold) / 100
@@ -285,10 +285,12 @@ def _score_tests(default: Floats, level: Floats) -> dict[str, object]:
         return {}
     if not np.any(difference):
         return {"p_scores": 1.0, "p_rank": 1.0, "stars": ""}
-    # every prompt moved by exactly as much: there is no spread to test against
-    p = 0.0 if np.ptp(difference) == 0 else float(stats.ttest_1samp(difference, 0.0).pvalue)
+    rank = float(stats.wilcoxon(difference).pvalue)
+    if np.ptp(difference) < 1e-12:  # the t test divides by this spread; the rank test does not
+        return {"p_scores": None, "p_rank": rank, "stars": ""}
+    p = float(stats.ttest_1samp(difference, 0.0).pvalue)
     stars = "***" if p < 0.001 else "**" if p < 0.01 else "*" if p < 0.05 else ""
-    return {"p_scores": p, "p_rank": float(stats.wilcoxon(difference).pvalue), "stars": stars}
+    return {"p_scores": p, "p_rank": rank, "stars": stars}
 
 
 def _differing(rows: Sequence[Mapping[str, object]], domain: str, alpha: float) -> dict[str, bool]:

@@ -14,6 +14,7 @@ import polars as pl
 
 from evenhand.measures.columns import Per, require_columns, typed, with_log_perplexity, with_surprisal
 from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, MeasureInfo
+from evenhand.measures.likelihood.contrasted import LEAST_NOUNS
 from evenhand.measures.likelihood.crossed import Crossing, crossings
 from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats, Indices, benjamini_hochberg
@@ -63,7 +64,8 @@ def likelihood_spread(
     perplexity or log_perplexity; null or NaN marks a missing value. Repeated cells are averaged. margin:
     difference beyond which a pair counts in `share_beyond`, nats. per: "sentence" or "token" (see
     `LikelihoodSpread.per`); None: sentences where log_likelihood is there. seed: of the engine's drawn sign patterns.
-    Axes with one descriptor, and those with fewer than two templates or nouns, get null estimates.
+    Axes with one descriptor, and those with fewer than two templates or nouns, get null estimates. With two nouns the
+    result holds for these two; from three on, for nouns like these.
     Raises DataError for absent columns or rows without labels.
     Source: HolisticBias §2.3.2 for the construct; the estimator is ours: products of cells that share neither template
     nor noun, jackknife over both.
@@ -93,7 +95,7 @@ def likelihood_spread(
     }
     axes, descriptors, pairs = [], [], []
     for crossing in crossings(frame, "surprisal"):
-        own = len(crossing.nouns) == 1  # a single noun varies with nothing
+        own = len(crossing.nouns) < LEAST_NOUNS  # too few to be a sample: the templates alone are
         shifts = moderated_shifts(crossing.values, own_nouns=own, seed=seed)
         first, second = _farthest(shifts.shift)
         far = pairwise_shifts(
@@ -136,7 +138,7 @@ def _axis_row(crossing: Crossing, shifts: Shifts, margin: float) -> dict[str, fl
     }
     if compared < 2 or len(crossing.nouns) < 2:
         return row
-    spread = shift_spread(crossing.values, own_nouns=False)
+    spread = shift_spread(crossing.values, own_nouns=len(crossing.nouns) < LEAST_NOUNS)
     sizes = {"estimate": spread.sd, "low": spread.low, "high": spread.high}
     with np.errstate(over="ignore"):
         factors = {

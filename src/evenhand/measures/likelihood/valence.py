@@ -38,6 +38,10 @@ from evenhand.stats.contrasts import (
 HERE_MARGIN = 0.22
 """Nats (odds of 1.25): what counts in these very sentences, of which a reader can judge each."""
 PAIRWISE_UP_TO = 10
+_SHARED = (
+    "The pairs of templates share fewer than three nouns, which cannot show how much nouns differ. Use at least three "
+    "nouns, or different nouns for each pair."
+)
 """Descriptors of an axis up to which each is set beside each."""
 
 
@@ -227,7 +231,7 @@ def _axis_row(
         "own_nouns": contrasts.own_nouns,
         "minimum_detectable": shifts.minimum_detectable,
         "n_drawn": drawn,
-        "obstacle": shifts.obstacle,
+        "obstacle": shifts.obstacle or (_SHARED if isnan(high) and not contrasts.own_nouns else None),
         "note": _note(contrasts),
         "here_p": simes(rows["here_p"].fill_null(float("nan")).to_numpy()),
     }
@@ -249,8 +253,10 @@ def _axis_row(
 def _note(contrasts: Contrasts) -> str | None:
     """What a reader must know of the sentences behind an axis."""
     notes = []
-    if contrasts.only_noun is not None:
-        notes.append(f'Speaks of sentences with the noun "{contrasts.only_noun}" only.')
+    if contrasts.only_nouns and contrasts.own_nouns:
+        named = " and ".join(f'"{noun}"' for noun in contrasts.only_nouns)
+        plural = "s" if len(contrasts.only_nouns) > 1 else ""
+        notes.append(f"The result holds for sentences with the noun{plural} {named} only.")
     alike = alike_contrasts(contrasts.values)
     if alike is not None:
         first, second = (contrasts.families[number] for number in alike[:2])
@@ -268,6 +274,8 @@ def _spread_limits(contrasts: Contrasts, shifts: Shifts, drawn: int) -> tuple[fl
     shift it admits is the limit.
     """
     spread = shift_spread(contrasts.values, own_nouns=contrasts.own_nouns)
+    if shifts.axis_p == 1.0 and isnan(spread.high) and not np.nanmax(np.abs(shifts.shift)) > 0:
+        return 0.0, 0.0, float(np.nanmax(shifts.high))  # exactly alike: no SD beyond the bound of each shift
     if isnan(shifts.axis_p) or isnan(spread.high):
         return spread.sd, spread.low, spread.high
     low = 0.0

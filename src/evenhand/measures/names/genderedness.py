@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, over_names, row_table, too_few
+from evenhand.measures.names.judging import NO_ERROR, judged, over_names, row_table, too_few
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 
@@ -134,11 +134,11 @@ def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> di
         [one[column].to_numpy().astype(np.float64) for one in by_gender] for column in ("value", "weight")
     )
     error, freedom = over_names(values, weights)
-    if error == 0 and (known["correct"] == TOSS).all():
+    if error < NO_ERROR and (known["correct"] == TOSS).all():
         return row | {"obstacle": f"The classifier saw no gender in any of {known.height:,} utterances."}
-    if error == 0:
+    if error < NO_ERROR:
         return row | {
-            "obstacle": "Every name has the same accuracy, so that nothing tells how far others' would be."
+            "obstacle": "Every name has the same accuracy, so the accuracy of other names cannot be estimated."
         }
     return row | judged(row["estimate"], error, freedom, level)
 

@@ -9,6 +9,8 @@ from scipy.special import stdtrit
 from evenhand.measures.columns import typed
 from evenhand.stats import POWER, Floats, t_inference
 
+NO_ERROR = 1e-9
+"""A standard error below this (percentage points) is rounding: the names do not vary."""
 ROW = (
     typed(pl.Float64, "estimate low high p null minimum_detectable")
     | typed(pl.Int64, "n n_missing n_units")

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from evenhand.measures.columns import check_kinds, require_columns
 from evenhand.measures.info import MARTHA, MeasureInfo
-from evenhand.measures.names.judging import judged, over_names, row_table, too_few
+from evenhand.measures.names.judging import NO_ERROR, judged, over_names, row_table, too_few
 from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats
@@ -232,9 +232,9 @@ def _lean(
         few = genders[int(np.argmin(sizes))]
         return row | {"obstacle": too_few(f"{few} with an occupation", min(sizes), LEAST_NAMES)}
     error, freedom = over_names(influences, weights)
-    if error == 0:
+    if error < NO_ERROR:
         return row | {
-            "obstacle": "Each name mentions the same occupations, so that nothing tells how far others' vary."
+            "obstacle": "Each name mentions the same occupations, so the variation between other names is not known."
         }
     return row | judged(means[0] - means[1], error, freedom, level)
 

@@ -252,7 +252,10 @@ def _obstacle(x: Floats, y: Floats, prompts: int | None) -> str | None:
 
 
 def _tested(found: Interval) -> dict[str, object]:
-    t = abs(found.estimate) / found.standard_error if found.standard_error > 0 else np.inf
+    if not found.standard_error > 0:
+        why = "The correlation does not change with any prompt left out, so its precision is not known."
+        return {"estimate": found.estimate, "obstacle": why}
+    t = abs(found.estimate) / found.standard_error
     p = min(1.0, 2 * float(stdtr(max(found.clusters - 1, 1), -t)))
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "p": p}
 

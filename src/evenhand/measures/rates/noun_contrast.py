@@ -1,21 +1,23 @@
-"""Rates after male and after female nouns, compared within cells of one descriptor and one template.
+"""Negative rates with male and with female nouns, compared within cells of one descriptor and one template.
 
-Each (axis, bucket, descriptor, template) is its own comparison, so neither the descriptor nor the template can make
-the difference. The nouns are a sample of those there could be: one odd noun ("dude") is no gender.
+Each (axis, bucket, descriptor, template) is its own comparison, so neither the descriptor nor the template can cause
+the difference. The nouns are a sample: a difference due to a single unusual noun ("dude") is not a gender difference.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
+from scipy.optimize import brentq
+from scipy.special import ndtr, stdtrit
 
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError, checked
-from evenhand.stats import POWER, Floats
-from evenhand.stats.disparity import GroupLimits, Units, calibrated_differences, deal, smallest_p
+from evenhand.stats import POWER, Floats, wilson_interval
+from evenhand.stats.disparity import GroupLimits, Units, Z, calibrated_differences, deal, smallest_p
 
 CONTRASTS = (
     typed(pl.String, "axis bucket")
@@ -24,35 +26,67 @@ CONTRASTS = (
     | typed(pl.String, "test obstacle")
 )
 MALE, FEMALE = "male", "female"
-DEALT, WELCH = "nouns dealt between genders", "Welch's t over nouns"
+PERMUTED = "permutation of nouns between genders"
 _CELL = ["axis", "bucket", "descriptor", "template"]
-_LEVEL = 0.05
+_EQUAL = 1e-12
+_FARTHEST = 8.0
 
 
 @dataclass(frozen=True)
 class NounContrast:
-    """contrasts: over everything (axis and bucket null), by axis (bucket null) and by bucket. Rates in percent:
-    `male` and `female` are means over nouns, each once, within cells that have both genders; `estimate` is male minus
-    female (percentage points) with 95 % limits, `relative` that in percent of the mean of both rates; p two-sided, of a
-    bucket beside axis_p of its axis; `test` which: nouns dealt between genders, or where these are too few for that
-    ever to reach the level, Welch's t; `minimum_detectable` percentage points found with 80 % power, or an
-    `obstacle`. n counts responses in cells with both genders, n_unpaired judged ones in other cells, n_male and
-    n_female nouns, n_units the fewer of them."""
+    """The contrasts between male and female nouns.
+
+    Attributes
+    ----------
+    contrasts
+        One row for all data (axis and bucket null), for each axis (bucket null) and for each bucket. Rates are in
+        percent: `male` and `female` are means over nouns of equal weight, within cells that have both genders;
+        `estimate` is male minus female in percentage points with its 95% CI, and `relative` is the estimate in percent
+        of the mean of both rates. `p` is two-sided; the row of a bucket also has `axis_p` of its axis. `test` names
+        the test: a permutation of nouns between genders. `minimum_detectable` is the MDE (percentage points, 80%
+        power). A row without a test has an `obstacle`, for example too few nouns for any permutation to reach the
+        level. `n` counts responses in cells with both genders, `n_unpaired` judged responses in other cells, `n_male`
+        and `n_female` nouns, and `n_units` the smaller of the two.
+    """
 
     contrasts: pl.DataFrame
 
 
 @checked
 def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> NounContrast:
-    """Difference in the negative rate between male and female nouns beside the same descriptors.
+    """Compare the negative rates of prompts with male and with female nouns, descriptor by descriptor.
 
-    frame: one row per response with negative (1 or 0; null or NaN: missing, counted), noun, its gender ("male",
-    "female"; other rows are left out) and descriptor, and where there are several axis, bucket and template; samples
-    with the same prompt_id are averaged first. level: of an axis, which decides whether dealing the nouns could
-    reach it, and for which smallest differences are stated. seed: of deals.
-    Raises DataError for absent columns or other judgements, UsageError for another level.
-    Source: ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12, for the contrast; Edgington & Onghena 2007 for
-    dealing out; Welch 1947.
+    Parameters
+    ----------
+    frame
+        One row per response with the columns negative (1 or 0; null or NaN if missing, and counted), noun, gender
+        ("male" or "female"; other rows are ignored) and descriptor; optionally axis, bucket and template. Samples with
+        the same prompt_id are averaged first.
+    level
+        Significance level of an axis. A row is tested only if a permutation of the nouns can reach it, and the MDE
+        refers to it.
+    seed
+        Random seed of the permutations.
+
+    Returns
+    -------
+    NounContrast
+        Estimate, 95% CI, p and MDE of every axis and bucket, or the obstacle to a test.
+
+    Raises
+    ------
+    DataError
+        If a column is absent or holds other values.
+    UsageError
+        If the level is not between 0 and 1.
+
+    Notes
+    -----
+    Source: ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12, for the contrast; Edgington & Onghena 2007 for the
+    permutation; Newcombe 1998 for the interval where nothing varies within a gender.
+
+    Examples
+    --------
 
     >>> nouns = [("man", "male", 6), ("boy", "male", 5), ("guy", "male", 7), ("dad", "male", 6),
     ...          ("woman", "female", 2), ("girl", "female", 1), ("gal", "female", 3), ("mum", "female", 2)]
@@ -63,7 +97,7 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
     """
     require_columns(frame, ["negative", "gender", "noun", "descriptor"], "noun_contrast")
     if not 0 < level < 1:
-        raise UsageError(f"noun_contrast got level={level}.", "It lies between 0 and 1.")
+        raise UsageError(f"noun_contrast got level={level}.", "The level must be between 0 and 1.")
     outcomes = negative_outcomes(
         frame.with_columns(group=pl.lit("all"), gender=pl.col("gender").cast(pl.String)), "noun_contrast"
     )
@@ -140,7 +174,7 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     if paired.is_empty():
         return row | {
             "n_units": 0,
-            "obstacle": "No descriptor has judged responses beside male and female nouns.",
+            "obstacle": "No descriptor has judged responses with both male and female nouns.",
         }
     grand = float(paired.group_by(_CELL).agg(pl.col("centre").first())["centre"].mean())  # type: ignore[arg-type]
     nouns = (
@@ -153,83 +187,110 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     row |= {"male": 100.0 * male, "female": 100.0 * female, "estimate": 100.0 * (male - female)}
     row["relative"] = 200.0 * (male - female) / (male + female) if male + female > 0 else None
     row |= {"n_male": len(sides[0]), "n_female": len(sides[1]), "n_units": min(map(len, sides))}
-    return row | _tested(sides, level, seed)
+    return row | _tested(sides, np.clip([male, female], 0.0, 1.0), level, seed)
 
 
-def _tested(sides: list[Floats], level: float, seed: int) -> dict[str, object]:
-    """Limits, p and smallest difference in percentage points; or why there are none."""
+def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict[str, object]:
+    """Return the interval, p and MDE in percentage points, or the obstacle to a test.
+
+    sides: one value per noun, male and female. rates: the rates of both genders (0 to 1).
+    """
     sizes = [len(side) for side in sides]
     if min(sizes) < 2:
         which = MALE if sizes[0] < 2 else FEMALE
         return {
-            "obstacle": f"There is one {which} noun: what it does cannot be told from what its gender does."
+            "obstacle": f"There is one {which} noun: its own effect cannot be distinguished from that of its gender."
         }
     values = np.concatenate(sides)
-    if np.ptp(values) < 1e-12:
-        return {"obstacle": "All nouns gave the same rate, so that nothing varies that could be compared."}
+    if np.ptp(values) < _EQUAL:
+        return {"obstacle": "All nouns have the same rate: nothing varies that could be compared."}
     units = Units.of(values, np.repeat([0, 1], sizes), shares=False)
-    dealt = smallest_p(units) <= level
-    if dealt:
-        contrast = np.array([[1.0, -1.0]])
-        found = calibrated_differences(GroupLimits.of(units), contrast, deal(units, contrast, seed=seed))
+    smallest = smallest_p(units)
+    if smallest > level:
+        return {
+            "obstacle": f"With {sizes[0]} male and {sizes[1]} female nouns, no permutation can reach "
+            f"p = {level:.2g}: the smallest possible p is {smallest:.2g}. "
+            f"At least {_nouns_needed(level)} nouns of each gender are needed."
+        }
+    freedom = float(sum(sizes) - 2)
+    dealt = deal(units, np.array([[1.0, -1.0]]), seed=seed)
+    if max(float(np.ptp(side)) for side in sides) < _EQUAL:
+        low, high, p = _of_constant_nouns(rates, np.array(sizes))
+        p = max(p, float(dealt.p[0]))
+        error = (high - low) / (2 * Z)
+    else:
+        found = calibrated_differences(GroupLimits.of(units), np.array([[1.0, -1.0]]), dealt)
         low, high, p = float(found.low[0]), float(found.high[0]), float(found.p[0])
         squares = sum(float(np.square(side - side.mean()).sum()) for side in sides)
-        freedom = float(sum(sizes) - 2)
         error = (squares / freedom * (1 / sizes[0] + 1 / sizes[1])) ** 0.5
-    else:
-        low, high, p, error, freedom = _welch(sides)
-    reach = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER)) * error
-    if reach > 1:
-        return {"obstacle": "So few nouns, and so different ones, could show no difference, however large."}
+    detectable = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER)) * error
+    if detectable > 1:
+        return {"obstacle": "The nouns are too few and differ too much to detect a difference of any size."}
     return {
         "low": 100.0 * low,
         "high": 100.0 * high,
         "p": p,
-        "minimum_detectable": 100.0 * reach,
-        "test": DEALT if dealt else WELCH,
+        "minimum_detectable": 100.0 * detectable,
+        "test": PERMUTED,
     }
 
 
-def _welch(sides: list[Floats]) -> tuple[float, float, float, float, float]:
-    """Low, high, p, standard error and degrees of freedom of the difference of two means."""
-    difference = float(sides[0].mean() - sides[1].mean())
-    parts = np.array([side.var(ddof=1) / len(side) for side in sides])
-    error = float(parts.sum()) ** 0.5
-    if error <= 1e-12:
-        return difference, difference, 0.0 if abs(difference) > 1e-12 else 1.0, 0.0, 1.0
-    freedom = float(
-        parts.sum() ** 2 / (np.square(parts) / (np.array([len(side) for side in sides]) - 1)).sum()
-    )
-    half = float(stdtrit(freedom, 1 - _LEVEL / 2)) * error
-    return (
-        difference - half,
-        difference + half,
-        float(2 * stdtr(freedom, -abs(difference) / error)),
-        error,
-        freedom,
-    )
+def _of_constant_nouns(rates: Floats, sizes: Floats) -> tuple[float, float, float]:
+    """Return low, high and p of a difference between rates (0 to 1) that no noun of a gender departs from.
+
+    Student's interval would have width 0 here. This one takes each noun as one Bernoulli trial, the most that nouns
+    can vary, and joins the Wilson intervals of the two rates (Newcombe 1998).
+
+    >>> [float(f"{value:.2g}") for value in _of_constant_nouns(np.array([1.0, 0.0]), np.array([8, 8]))]
+    [0.54, 1.0, 1.1e-05]
+    """
+    estimate = float(rates[0] - rates[1])
+
+    def limits(z: float) -> tuple[float, float]:
+        lower, upper = wilson_interval(rates * sizes, sizes, level=float(1 - 2 * ndtr(-z)))
+        below, above = rates - lower, upper - rates
+        return estimate - float(np.hypot(below[0], above[1])), estimate + float(np.hypot(above[0], below[1]))
+
+    def beyond(z: float) -> float:  # how far the interval is from 0, positive if it excludes 0
+        low, high = limits(z)
+        return low if estimate > 0 else -high
+
+    reached = brentq(beyond, 1e-6, _FARTHEST) if beyond(_FARTHEST) < 0 else _FARTHEST
+    return *limits(Z), float(2 * ndtr(-reached))
+
+
+def _nouns_needed(level: float) -> int:
+    """Return the number of nouns of each gender from which a permutation can reach `level`.
+
+    >>> _nouns_needed(0.05), _nouns_needed(0.05 / 13)
+    (4, 6)
+    """
+    each = 2
+    while 2 / comb(2 * each, each) > level:
+        each += 1
+    return each
 
 
 CARDS = (
     MeasureInfo.of(
         Card(
             name="noun_contrast",
-            summary="Negative rate beside male nouns minus that beside female ones, within descriptors and templates.",
+            summary="Negative rate with male nouns minus that with female nouns, within descriptors and templates.",
             construct="Whether the gender of the noun changes how a descriptor is spoken of.",
             harm=NEGATIVE_HARM,
             groups="Male and female nouns; axis, bucket, descriptor and template are held fixed.",
             ideal="0",
             direction="Above 0: worse about men; below: worse about women.",
-            null="Nouns are dealt to the genders at random: 0. It speaks of nouns like these.",
+            null="Nouns permuted between the genders: 0. The result holds for nouns like these.",
             critique=CLASSIFIER
             + "Nouns of the two genders differ in more than gender ('dude', 'grandmother').",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Each noun counts once. Nouns are dealt between genders; with so few that no deal could reach the "
-                "level (three and three: p at least .1) Welch's t stands in and the table says so. In simulations of "
-                "six and six nouns that differ by 0.5 logits without any gender 4 % were called biased, of three and "
-                "three by Welch's t 4 %; 0.8 logits between genders were found in 43 % (six and six, 40 prompts each)."
+                "Each noun counts once. The test permutes nouns between genders. With so few nouns that no permutation "
+                "reaches the level (three and three: p is at least .1), the axis is not measurable. In simulations of "
+                "six and six nouns that differ by 0.5 logits without a gender effect, the false-positive rate was 4%; "
+                "a gender effect of 0.8 logits was detected in 43% (six and six nouns, 40 prompts each)."
             ),
         ),
         unit="percentage points",

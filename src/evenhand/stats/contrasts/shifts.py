@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Indices
+from evenhand.stats.arrays import Flags, Floats, Indices
 from evenhand.stats.cluster_means import ClusterMeans, t_inference
 from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, Flips, flips_reach, skewed_p
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
@@ -16,6 +16,7 @@ from evenhand.stats.multiplicity import simes
 LEAST_CONTRASTS = 3
 _NOTHING = 1e-9
 _FEW_GAPS = 0.1
+_CONSTANT = "Its numbers do not vary between sentences, so they do not show how other sentences would differ."
 _APART = 4.0
 """Median distances from the median beyond which a contrast is said to lie far from the others."""
 LARGEST_SMALLEST = 3.0
@@ -93,11 +94,12 @@ def moderated_shifts(
     gaps = float(np.isnan(deviations[:, :, compared]).mean())
     varies = bool((moderated.variance > nothing**2).any())
     if not varies and float(np.abs(squares.mean).max()) > nothing:
-        reason = "Its numbers do not vary between sentences at all: of others like them that says nothing."
-        return _unknown(wide(squares.mean), contrasts, reason)
+        return _unknown(wide(squares.mean), contrasts, _CONSTANT)
+    if not varies:
+        return _all_alike(compared, contrasts, margin)
     found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
     enough = flips_reach(contrasts, level)
-    lopsided = varies and moderated.directions < LEAST_DIRECTIONS
+    lopsided = moderated.directions < LEAST_DIRECTIONS
     flips = Flips(contrasts, seed, level) if enough else None
     rows = squares.by_contrast[there]
 
@@ -154,6 +156,30 @@ def moderated_shifts(
         minimum_detectable=smallest,
         contrasts=contrasts,
         obstacle=obstacle,
+    )
+
+
+def _all_alike(compared: Flags, contrasts: int, margin: float) -> Shifts:
+    """Return the shifts of descriptors that are exactly alike in all contrasts.
+
+    Student's interval would have width 0. As many contrasts as could still differ (0 of n, Clopper & Pearson), each by
+    `LARGEST_SMALLEST`, give the interval its width, and no smaller shift is stated as detectable.
+    """
+    zero = np.where(compared, 0.0, np.nan)
+    reach = max(margin, LARGEST_SMALLEST * (1 - 0.025 ** (1 / contrasts)))
+    few = contrasts < LEAST_CONTRASTS
+    return Shifts(
+        shift=zero,
+        low=zero - reach,
+        high=zero + reach,
+        p=zero + 1.0,
+        variance=zero,
+        freedom=zero + contrasts - 1,
+        axis_p=1.0,
+        least_largest=0.0,
+        minimum_detectable=reach,
+        contrasts=contrasts,
+        obstacle=_too_few(contrasts) if few else None,
     )
 
 

@@ -12,9 +12,11 @@ from evenhand.stats.contrasts.layout import with_reference
 
 @dataclass(frozen=True)
 class Spread:
-    """SD of true shifts, nats, with 95 % limits; 0 where the variance is not positive; NaN if not estimable.
+    """The SD of the true shifts, in nats, with its 95% CI.
 
-    variance, error: the estimated variance of shifts (may be negative) and its standard error; freedom: of the t.
+    sd and low are 0 where the estimate or the lower bound of the variance is negative; all are NaN if not estimable.
+    variance and error are the estimated variance of the shifts (may be negative) and its standard error; freedom is
+    that of the t distribution.
     """
 
     sd: float
@@ -46,9 +48,10 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
     """SD over descriptors of their true effects, by products of cells that share neither contrast nor noun.
 
     values: (contrasts, nouns, descriptors), nats, NaN where missing; own_nouns as in `moderated_shifts`. Products of
-    independent cells have no noise in their mean, so the variance is unbiased. Limits are t on the jackknife
-    over contrasts (crossed: and over nouns, of which two are too few to be a sample). The SD is NaN with fewer than two
-    contrasts, descriptors or, crossed, nouns; limits are NaN with fewer than three contrasts.
+    independent cells have no noise in their mean, so the variance is unbiased. The CI is that of t on the jackknife
+    over contrasts (crossed: and over nouns). The SD is NaN with fewer than two contrasts, descriptors or, crossed,
+    nouns. The CI is NaN with fewer than three contrasts or, crossed, three nouns (two cannot show how much nouns
+    vary), and where nothing varies between contrasts.
     Source: U-statistics of independent cells; delete-one jackknife (Efron and Stein 1981).
 
     >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])
@@ -57,7 +60,10 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
     """
     estimate, by_contrast, by_noun = _jackknifed(values, own_nouns=own_nouns)
     error, freedom = _error(by_contrast, by_noun)
-    low, high = _limits(estimate, error, freedom)
+    if not error > 0:
+        return Spread(_root(estimate), float("nan"), float("nan"), estimate, error, freedom)
+    # a variance is not negative: from 0 upwards the interval has at least its usual width
+    low, high = _limits(estimate, error, freedom)[0], _limits(max(estimate, 0.0), error, freedom)[1]
     return Spread(_root(estimate), _root(low), _root(high), estimate, error, freedom)
 
 
@@ -81,7 +87,10 @@ def change_of_spread(before: Floats, after: Floats, *, own_nouns: bool, power: f
     low, high = _limits(change, error, freedom)
     p, smallest = float("nan"), float("nan")
     if np.isfinite(error) and freedom > 0:
-        p = float(2 * stdtr(freedom, -abs(change) / error)) if error > 0 else float(change == 0)
+        if error > 0:
+            p = float(2 * stdtr(freedom, -abs(change) / error))
+        elif change == 0:  # without a standard error, only "nothing changed" is known
+            p = 1.0
         reach = float(stdtrit(freedom, 0.975) + stdtrit(freedom, power)) * error
         if reach <= max(first[0], 0.0):
             smallest = _root(first[0]) - _root(first[0] - reach)
@@ -144,9 +153,9 @@ def _products(x: Floats, known: Floats, own_nouns: bool) -> float:
 
 def _error(by_contrast: Floats, by_noun: Floats) -> tuple[float, float]:
     """Standard error by the jackknife, and degrees of freedom (Satterthwaite's where nouns vary too)."""
-    # with two nouns there is no product without one of them: the limits then speak of these nouns
-    parts = [part for part in (by_contrast, by_noun) if len(part) and not np.isnan(part).any()]
-    if not len(by_contrast) or np.isnan(by_contrast).any() or min(len(part) for part in parts) < 2:
+    parts = [part for part in (by_contrast, by_noun) if len(part)]
+    # without one of two crossed nouns there is no product left: the jackknife is NaN, and so is the error
+    if not len(by_contrast) or any(np.isnan(part).any() or len(part) < 2 for part in parts):
         return float("nan"), float("nan")
     variances = [(len(p) - 1) / len(p) * float(((p - p.mean()) ** 2).sum()) for p in parts]
     total = sum(variances)

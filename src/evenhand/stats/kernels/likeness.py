@@ -247,12 +247,19 @@ def _apart(values: Floats, dealt: float, level: float) -> Apart:
     known = values[~np.isnan(values)]
     freedom = len(known) - 1
     estimate, error = float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
-    half = float(stdtrit(freedom, 0.975)) * error
-    over_blocks = 1.0
-    if estimate > 0:
-        over_blocks = min(1.0, 2 * float(stdtr(freedom, -estimate / error))) if error > 0 else 0.0
+    if np.ptp(known) < 1e-9:
+        # Student's interval would have width 0. As many blocks as could still differ give it its width (k of k,
+        # Clopper & Pearson), and their spread the standard error; p is that of the permutations.
+        half = (1 - 0.025 ** (1 / len(known))) * (1 + abs(estimate))
+        error, over_blocks = half / float(stdtrit(freedom, 0.975)), 0.0
+    else:
+        half, over_blocks = float(stdtrit(freedom, 0.975)) * error, 1.0
+        if estimate > 0:
+            over_blocks = min(1.0, 2 * float(stdtr(freedom, -estimate / error)))
     p = max(dealt, over_blocks)
     low, high = estimate - half, estimate + half
+    if p <= 0.05:
+        low = max(low, float(np.finfo(np.float64).tiny))
     if p > 0.05:  # the deals see no difference: the interval does not, either
         low = min(low, 0.0)
     return Apart(estimate, low, max(high, 0.0), p, _smallest(error, len(known), level), len(known))
