@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.reports.figures import heat_map, short_perplexity
+from evenhand.reports.verdict_summary import headlines, summarise
 from evenhand.reports.view import BenchmarkView
-from evenhand.reports.wording import decimals, headlines, known, listing, number, share, summarise, times
+from evenhand.reports.wording import decimals, known, listing, number, share, times
 from evenhand.schema import FINDINGS, HEADLINES, Card
 from tests.helpers.report_factory import make_view
 

@@ -1,5 +1,6 @@
 from . import (
     figures as figures,
+    verdict_summary as verdict_summary,
     wording as wording,
 )
 from .alike import alike_groups as alike_groups

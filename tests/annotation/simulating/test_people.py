@@ -105,7 +105,7 @@ def test_every_answer_is_one_that_a_form_would_take() -> None:
     questions: list[Question] = [
         PAIR.model_copy(update={"tie": "Neither"}),
         CHOICE,
-        Likert(id="nice", text="How nice?"),
+        Likert(id="nice", text="How nice?", labels=("Not nice", "Very nice")),
         FreeText(id="words", text="Say more", minimum=80, maximum=90),
     ]
     population = Population(ties=0.5, seed=3)

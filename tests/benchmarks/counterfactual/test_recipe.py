@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.models.puppets import Puppet, writes
 from evenhand.prompts.counterfactual.vocabulary import names_by_origin
-from evenhand.reports.wording import headlines
+from evenhand.reports.verdict_summary import headlines
 
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "application_prompts.csv")
 ARABIC = {name for pair in names_by_origin()["arabic"] for name in pair}

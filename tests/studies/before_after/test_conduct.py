@@ -111,7 +111,8 @@ def test_a_model_that_ignores_instructions_is_not_said_to_have_changed(study):
     assert verdict.kind == "not detected"
     assert report.harm["estimate"].abs().max() == 0 and report.harm["p"].min() == 1
     rates = report.quality.filter(pl.col("p").is_not_null())
-    assert set(rates["verdict"]) == {"not detected"}, rates.filter(pl.col("verdict") != "not detected").rows()
+    # "Not detected" needs a minimum detectable effect, which the quality measures do not have here.
+    assert set(rates["verdict"]) == {"not detected", "not measurable"} and rates["p"].min() > 0.05
     assert "No change of its length, repetition or perplexity" in report.verdicts["told"][0]
 
 

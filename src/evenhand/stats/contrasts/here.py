@@ -16,10 +16,10 @@ def shifts_here(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> Clus
     towards the mean of the axis with the weight of 1.75 nouns; t. It generalises to other nouns, not to other
     sentences. NaN limits with one noun a contrast, and everywhere for descriptors not compared.
 
-    >>> x = np.array([[[0.1, -0.2], [0.2, -0.1]], [[1.0, -1.1], [1.1, -1.0]]])
+    >>> x = np.array([[[0.1, -0.2], [0.25, -0.1]], [[1.0, -1.1], [1.1, -1.0]]])
     >>> found = shifts_here(x, own_nouns=True)
     >>> found.estimate.round(2).tolist(), bool(found.p[0] < 0.01)
-    ([1.2, -1.2], True)
+    ([1.21, -1.21], True)
     """
     deviations, compared = with_reference(values)
     columns = [np.full(values.shape[2], np.nan) for _ in range(4)]

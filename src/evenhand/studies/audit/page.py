@@ -18,6 +18,7 @@ from evenhand.reports import (
     figures,
     heat_map,
     rendered,
+    verdict_summary,
     wording,
 )
 from evenhand.schema import Card
@@ -56,7 +57,7 @@ class AxisSection:
     """What is known of one axis beyond its headline number."""
 
     label: str
-    verdict: wording.AxisVerdict | None
+    verdict: verdict_summary.AxisVerdict | None
     likely: tuple[Forest, Forest] | None
     valence: tuple[Forest, Forest] | None
     opinions: list[str]
@@ -70,7 +71,7 @@ class AxisSection:
 class BenchmarkSection:
     view: BenchmarkView
     anchor: str
-    summary: wording.VerdictSummary
+    summary: verdict_summary.VerdictSummary
     headlines: list[tuple[str, str]]
     promise: str
     repeated: str
@@ -110,7 +111,7 @@ def render_html(view: ReportView) -> str:
         glance=glance(view),
         pooled=pooled(view),
         settings_not_used=wording.settings_not_used(view.model),
-        expected_false=wording.expected_false(view),
+        expected_false=verdict_summary.expected_false(view),
         uncalibrated=uncalibrated(view),
         alike=alike_groups(view),
         quotes=any(_quotes(section) for section in sections),
@@ -135,7 +136,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
                     measure, wording.label(measure), card, forest, measure in judged, beside.get(measure, "")
                 )
             )
-    summary = wording.summarise(view, name)
+    summary = verdict_summary.summarise(view, name)
     verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
     kinds, errors = _errors(benchmark)
     written = written_section(view, benchmark)
@@ -152,8 +153,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         view=benchmark,
         anchor=f"b{number}",
         summary=summary,
-        headlines=wording.headlines(view, name),
-        promise=wording.promise(benchmark.n_axes, view.alpha, repeated(benchmark)),
+        headlines=verdict_summary.headlines(view, name),
+        promise=verdict_summary.promise(benchmark.n_axes, view.alpha, repeated(benchmark)),
         repeated=repeated(benchmark),
         calibrations=calibrations(view, name),
         measures=measures,
@@ -207,7 +208,7 @@ def _axes(benchmark: BenchmarkView) -> list[str]:
 
 
 def _axis(
-    benchmark: BenchmarkView, axis: str, verdict: wording.AxisVerdict | None, alpha: float
+    benchmark: BenchmarkView, axis: str, verdict: verdict_summary.AxisVerdict | None, alpha: float
 ) -> AxisSection:
     descriptors = benchmark.detail("descriptors", axis)
     valence = benchmark.detail("valence", axis)

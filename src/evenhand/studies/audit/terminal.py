@@ -16,6 +16,7 @@ from evenhand.reports import (
     alike_groups,
     places_of,
     smallest_effect,
+    verdict_summary,
     wording,
 )
 from evenhand.schema import Card
@@ -53,7 +54,9 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    chance = wording.expected_false(view) if any(repeated(b) == "audits" for b in view.benchmarks) else ""
+    chance = (
+        verdict_summary.expected_false(view) if any(repeated(b) == "audits" for b in view.benchmarks) else ""
+    )
     told = (wording.settings_not_used(view.model), alike_groups(view), chance, uncalibrated(view))
     if notes := [note for note in told if note]:
         out.gap()
@@ -241,16 +244,16 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     gathered = written is not None and written.gathered
     if written is not None:
         render_how(written, out)
-    summary = wording.summarise(view, benchmark.name)
+    summary = verdict_summary.summarise(view, benchmark.name)
     if written is None or view.judged(benchmark.name):
         out.line(summary.sentence, STYLES[BIASED] if summary.biased else "")
     if view.judged(benchmark.name):
         out.sentences(
             (f"{wording.SYMBOLS[verdict]} ", sentence, STYLES[verdict] if verdict == BIASED else "")
-            for verdict, sentence in wording.headlines(view, benchmark.name)
+            for verdict, sentence in verdict_summary.headlines(view, benchmark.name)
         )
         if summary.measured:
-            out.line(wording.promise(benchmark.n_axes, view.alpha, repeated(benchmark)), "dim")
+            out.line(verdict_summary.promise(benchmark.n_axes, view.alpha, repeated(benchmark)), "dim")
         for measure, sentence in [] if gathered else calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     first = [] if written is not None else view.measures(benchmark.name)[:1]
