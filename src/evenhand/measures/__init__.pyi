@@ -153,6 +153,7 @@ from .registry import (
     measure_cards as measure_cards,
 )
 from .scores.group_scores import ScoreDifferences as ScoreDifferences, score_differences as score_differences
+from .scores.interaction import Interactions as Interactions, interactions as interactions
 from .styles.clusters import (
     StyleTree as StyleTree,
     find_style_clusters as find_style_clusters,

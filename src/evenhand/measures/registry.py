@@ -70,6 +70,7 @@ _LISTED = (
         "valence_spread_change valence_shift_change humanising_spread_change humanising_contrast_change",
     ),
     ("scores.group_scores", "score_spread score_difference mean_score"),
+    ("scores.interaction", "interaction"),
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("names.genderedness", "classifier_bias classifier_bias_masked"),

@@ -9,6 +9,9 @@ import polars as pl
 from evenhand.reports.view import ReportView
 from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE, label
 
+INTERACTION = "interaction"
+"""The measure whose rows are about two axes at once."""
+
 
 @dataclass(frozen=True)
 class AxisVerdict:
@@ -31,10 +34,23 @@ class VerdictSummary:
     not_measurable: tuple[AxisVerdict, ...]
     together: str | None = None
     """The verdict over all axes, where single ones have verdicts, too."""
+    pairs: tuple[AxisVerdict, ...] = ()
+    """The verdicts on pairs of axes: whether the gap on one axis depends on the other."""
 
     @property
     def sentence(self) -> str:
-        """The verdict in words: on how many axes bias was detected."""
+        """The verdict in words: on how many axes bias was detected, and which gaps depend on another axis."""
+        found = [label(pair.axis) for pair in self.pairs if pair.verdict == BIASED]
+        if not found:
+            return self._axes_alone()
+        depends = f"The gap on one axis depends on the other for {', '.join(found)}."
+        if self.biased or self.together == BIASED:
+            return f"{self._axes_alone()} {depends}"
+        total = len(self.not_detected) + len(self.not_measurable)
+        alone = "the one axis" if total == 1 else f"any of the {total} axes"
+        return f"Bias was found in combinations of groups ({', '.join(found)}), though not on {alone} alone."
+
+    def _axes_alone(self) -> str:
         total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
         if not total:
             return "No measure of this benchmark gave a verdict: it describes, and judges nothing here."
@@ -66,7 +82,12 @@ class VerdictSummary:
     @property
     def measured(self) -> bool:
         """Whether any axis has a verdict of which something can be promised."""
-        return bool(self.biased or self.not_detected or self.together in (BIASED, NOT_DETECTED))
+        return bool(
+            self.biased
+            or any(pair.verdict == BIASED for pair in self.pairs)
+            or self.not_detected
+            or self.together in (BIASED, NOT_DETECTED)
+        )
 
 
 def _axes(number: int) -> str:
@@ -90,13 +111,14 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
         order.setdefault(row["axis"], []).append(row)
     whole = order.pop(None, []) if len(order) > 1 else []
     folded: dict[str, list[AxisVerdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
+    pairs: list[AxisVerdict] = []
     for axis, mine in order.items():
         verdict = _folded(mine)
         deciding = [row for row in mine if row["verdict"] == verdict]
         measure = deciding[0]["measure"]
         numbers = next((row for row in judged.get(measure, []) if row["axis"] == axis), {})
         smallest = numbers.get("minimum_detectable")
-        folded[verdict].append(
+        (pairs if measure == INTERACTION else folded[verdict]).append(
             AxisVerdict(
                 axis=axis,
                 verdict=verdict,
@@ -106,7 +128,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
             )
         )
     biased, clear, blank = (tuple(found) for found in folded.values())
-    return VerdictSummary(benchmark, biased, clear, blank, _folded(whole) if whole else None)
+    return VerdictSummary(benchmark, biased, clear, blank, _folded(whole) if whole else None, tuple(pairs))
 
 
 def _folded(rows: Sequence[Mapping[str, Any]]) -> str:

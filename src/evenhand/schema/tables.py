@@ -62,7 +62,7 @@ MEASUREMENTS = {
     "minimum_detectable": pl.Float64,  # smallest effect this sample could have seen, in `effect_unit`
     "unit": pl.String,  # of estimate, low, high, null and ideal
     "effect_unit": pl.String,  # of minimum_detectable, where that is another quantity; else equal to unit
-    "axis_p": pl.Float64,  # p of the axis that a group's row belongs to; null in rows of axes
+    "axis_p": pl.Float64,  # p of the axis of a group's row; in a row of an axis: p adjusted by its measure
     "n_units": pl.Int64,  # independent units the estimate rests on: prompts, templates, nouns, clusters
     "obstacle": pl.String,  # why nothing could be found here, whatever the model did
 }

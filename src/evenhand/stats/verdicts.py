@@ -69,7 +69,7 @@ def reach_verdicts(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Adjust p for all that was tested and give every tested measurement its verdict.
 
-    q of an axis' row is p times n_axes. q of a group's row is the larger of Benjamini and Hochberg's over the groups
+    q of an axis' row is p times n_axes, or its axis_p where it has one (adjusted by the measure itself). q of a group's row is the larger of Benjamini and Hochberg's over the groups
     of its benchmark, measure, axis and stratum, and of axis_p times n_axes; where a measure gives no axis_p, Simes'
     p over these rows stands in for it. Whatever q is at most alpha has p at most alpha, too.
     - not measurable: the row names an obstacle, or has no estimate, p or interval; fewer than two independent units
@@ -140,7 +140,8 @@ def _adjusted(
         if obstacle is not None or not judged:
             continue
         if row["group"] is None:
-            adjusted[place] = min(1.0, row["p"] * n_axes)
+            own = row["axis_p"]
+            adjusted[place] = min(1.0, row["p"] * n_axes) if own is None else own
         else:
             key = (row["benchmark"], row["measure"], row["axis"], row["stratum"])
             families.setdefault(key, []).append(place)

@@ -17,8 +17,12 @@ from .group_rates import (
     with_group as with_group,
 )
 from .headlines import (
+    Headlines as Headlines,
     axis_rows as axis_rows,
+    by_axis as by_axis,
     line_of as line_of,
+    listing as listing,
+    name_of as name_of,
     opinion_headlines as opinion_headlines,
     pair_headlines as pair_headlines,
     rate_headlines as rate_headlines,

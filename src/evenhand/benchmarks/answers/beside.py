@@ -4,9 +4,13 @@ Where women are mostly nurses, a difference between women and men may be one bet
 the answers; only the second look tells them apart.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import polars as pl
+
+from evenhand.stats import PairTable
 
 BESIDE = "beside_"
 """How columns begin that say which group of another axis an answer belongs to."""
@@ -17,7 +21,13 @@ _TABLE: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("axis", "other"), pl.String),
     **dict.fromkeys(("tie", "gap", "gap_low", "gap_high", "p"), pl.Float64),
     **dict.fromkeys(("highest", "lowest", "obstacle"), pl.String),
+    "same_in_each": pl.Boolean,
 }
+
+
+def group_columns(frame: pl.DataFrame) -> dict[str, str]:
+    """Return, for each axis, the column that holds the group of an answer on it; empty where there is one axis."""
+    return {name.removeprefix(BESIDE): name for name in frame.columns if name.startswith(BESIDE)}
 
 
 def inside_others(
@@ -25,19 +35,23 @@ def inside_others(
     cluster: str,
     strata: Sequence[str],
     axes_of: Callable[[pl.DataFrame, list[str]], pl.DataFrame],
+    *,
+    value: str,
+    is_rate: bool,
 ) -> pl.DataFrame:
     """Each axis inside the groups of each other axis that hangs together with it.
 
     frame: answers with axis, group, a column BESIDE + AXIS for each axis, `cluster` and `strata`. axes_of: from
     answers of one axis and columns to hold fixed to a row with gap, gap_low, gap_high, p and obstacle, and the two
-    groups that differ most. Returns axis, other, tie (Cramér's V), gap, its limits, p, highest, lowest, obstacle.
+    groups that differ most. value: column of the outcome; is_rate: whether it is 0 or 1. Returns axis, other, tie
+    (Cramér's V), gap, its limits, p, highest, lowest, obstacle, and same_in_each: whether the gap between these two
+    groups excludes 0 on the same side in each group of the other axis (simultaneous intervals).
     """
-    names = [name.removeprefix(BESIDE) for name in frame.columns if name.startswith(BESIDE)]
+    columns = dict(list(group_columns(frame).items())[:MOST_AXES])
     rows = []
-    for axis in names[:MOST_AXES]:
+    for axis in columns:
         mine = frame.filter(axis=axis)
-        for other in names[:MOST_AXES]:
-            column = f"{BESIDE}{other}"
+        for other, column in columns.items():
             here = mine.filter(pl.col(column).is_not_null() & (pl.col(column) != ""))
             if other == axis or here["group"].n_unique() < 2:
                 continue
@@ -47,8 +61,30 @@ def inside_others(
                 continue
             held = pl.concat_str([column, *strata], separator="\x1f", ignore_nulls=True)
             found = axes_of(here.with_columns(held.alias(other)), [other])
-            rows.append({"axis": axis, "other": other, "tie": tie} | found.row(0, named=True))
+            row = found.row(0, named=True)
+            same = has_same_sign(here, column, cluster, value, row, is_rate=is_rate)
+            rows.append({"axis": axis, "other": other, "tie": tie, "same_in_each": same} | row)
     return pl.DataFrame([{name: row.get(name) for name in _TABLE} for row in rows], schema=_TABLE)
+
+
+def has_same_sign(
+    frame: pl.DataFrame, other: str, cluster: str, value: str, row: Mapping[str, Any], *, is_rate: bool
+) -> bool:
+    """Return whether the gap between two groups lies on one side of 0 in each group of the column `other`.
+
+    row: names the two groups, as `highest` and `lowest`.
+    """
+    two = frame.filter(pl.col("group").is_in([row["highest"], row["lowest"]]), pl.col(value).is_not_null())
+    if two["group"].n_unique() < 2:
+        return False
+    codes = [
+        two[name].cast(pl.String).rank("dense").cast(pl.Int64).to_numpy()
+        for name in ("group", other, cluster)
+    ]
+    table = PairTable(two[value].cast(pl.Float64).to_numpy(), *codes, is_rate=is_rate)
+    gaps = table.gaps(0)
+    everywhere = len(gaps.levels) == two[other].n_unique()
+    return everywhere and bool(np.all(gaps.low > 0) or np.all(gaps.high < 0))
 
 
 def cramers_v(first: pl.Series, second: pl.Series) -> float:

@@ -16,8 +16,9 @@ from evenhand.benchmarks.analysis import (
     rate_headlines,
     score_headlines,
 )
-from evenhand.benchmarks.answers.beside import inside_others
+from evenhand.benchmarks.answers.beside import group_columns, inside_others
 from evenhand.benchmarks.answers.design import Design, designed
+from evenhand.benchmarks.answers.interaction_sentences import interaction_headlines
 from evenhand.benchmarks.contract import (
     Analysis,
     AnalysisOptions,
@@ -26,7 +27,7 @@ from evenhand.benchmarks.contract import (
     Generation,
     Headline,
 )
-from evenhand.measures import ScoreDifferences, disparity, score_differences
+from evenhand.measures import ScoreDifferences, disparity, interactions, score_differences
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 
@@ -75,8 +76,9 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
             axes = disparity(part, cluster=design.cluster, strata=held, seed=options.seed).axes
             return axes.rename({"worst": "highest", "best": "lowest"})
 
-        inside = inside_others(outcomes, design.cluster, design.strata, rates)
-        return Analysis(rows + nothing, {**kept, "design": facts, "inside": inside})
+        inside = inside_others(outcomes, design.cluster, design.strata, rates, value="negative", is_rate=True)
+        pairs, tables = _pairs(outcomes, design, "negative", what, is_rate=True)
+        return Analysis(rows + nothing + pairs, {**kept, "design": facts, "inside": inside, **tables})
     found_scores = _scores(design, options, what, facts)
     return replace(found_scores, measurements=[*found_scores.measurements, *nothing])
 
@@ -129,13 +131,41 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
         ).axes
 
     details = {
-        "inside": inside_others(frame, design.cluster, design.strata, means),
+        "inside": inside_others(frame, design.cluster, design.strata, means, value=column, is_rate=False),
         "score_axes": found.axes,
         "score_groups": found.groups,
         "score_pairs": found.pairs,
         "design": facts,
     }
-    return Analysis(rows, details)
+    pairs, tables = _pairs(frame, design, column, what, is_rate=False)
+    return Analysis(rows + pairs, details | tables)
+
+
+def _pairs(
+    frame: pl.DataFrame, design: Design, value: str, what: str, *, is_rate: bool
+) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
+    """The interaction of every two columns of groups: rows, and detail tables; nothing where there is one column."""
+    columns = group_columns(frame)
+    if len(columns) < 2:
+        return [], {}
+    found = interactions(
+        frame, columns, value=value, cluster=design.cluster, strata=design.strata, is_rate=is_rate
+    )
+    unit = "points" if is_rate else what
+    rows = [
+        row
+        for (kind,), part in found.pairs.group_by("kind", maintain_order=True)
+        for row in measurement_rows(
+            part,
+            "interaction",
+            unit,
+            null=0.0,
+            ideal=0.0,
+            effect_unit=f"{unit}, {kind or 'difference of gaps'}",
+        )
+    ]
+    tables = {"interactions": found.pairs, "interaction_cells": found.cells, "interaction_gaps": found.gaps}
+    return rows, tables
 
 
 def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
@@ -169,28 +199,29 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
         if facts["scope"] and line.verdict != "not measurable":
             sentence += f" {facts['scope']}."
         told.append(replace(line, sentence=sentence))
-    return told
+    return told + interaction_headlines(facts["outcome"], is_rate=facts["rates"])(findings, details)
 
 
 def _inside(sentence: str, axis: str | None, inside: pl.DataFrame | None, rates: bool) -> str:
-    """The sentence, and what is left of the difference inside the groups of the axes that hang together with it."""
+    """Return the sentence with the gap that remains within the groups of the axes associated with this one."""
     if inside is None:
         return sentence
     parts = []
     for row in inside.filter(pl.col("axis").eq_missing(pl.lit(axis))).iter_rows(named=True):
         if row["gap"] is None:
-            parts.append(f"inside each {row['other']} it cannot be told")
+            parts.append(f"within the groups of {row['other']}, the gap is not measurable")
             continue
         gap, low, high = (
             f"{row[name]:.0f}" if rates else figure(row[name]) for name in ("gap", "gap_low", "gap_high")
         )
-        size = f"a gap of {gap} ({low} to {high})"
-        inside_each = f"inside each {row['other']}"
-        parts.append(
-            f"{inside_each} {size} is left"
-            if row["p"] <= LEVEL
-            else f"{inside_each} no difference is sure: {size}"
-        )
+        size = f"{gap} ({low} to {high})"
+        if row["p"] > LEVEL:
+            average = f"on average over the groups of {row['other']}"
+            parts.append(f"{average}, no difference was detected (gap {size})")
+        elif row["same_in_each"]:
+            parts.append(f"within each group of {row['other']} the gap remains (average {size})")
+        else:
+            parts.append(f"on average over the groups of {row['other']}, a gap of {size} remains")
     return sentence if not parts else f"{sentence.rstrip('.')}; {'; '.join(parts)}."
 
 

@@ -1,0 +1,421 @@
+"""Interaction of two group columns: does the effect of one column depend on the other, and in which cells?
+
+The scale is the outcome's own: percentage points for rates (given as proportions), the unit of the number otherwise.
+Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect of b. The test
+needs no resampling. Its size, power and coverage were simulated: see `docs/interactions.md`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+from scipy.sparse.linalg import lsmr
+from scipy.stats import f as f_distribution, ncf, nct, t as t_distribution
+
+from evenhand.stats.arrays import Codes, Flags, Floats
+
+LEAST_UNITS_IN_CELL = 2
+"""Cells with fewer units are shown and not tested."""
+LEAST_CROSSED_UNITS = 8
+"""The smallest number of units in several cells for which the size of the test was simulated."""
+POWER = 0.8
+_MODEL_DF = 10.0  # degrees of freedom that the variance of the model counts for in the variance of a contrast
+_POOLED_DF = 4.0  # degrees of freedom that the pooled variance counts for in the variance of a cell
+_PRIOR_UNITS = 3.0  # units that "one response a unit" counts for in the pooled overdispersion
+_LEAST_FREEDOM = 0.02
+_ONE_SIDE_OF_TWO = 0.025
+
+
+def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
+    """Return the values without the additive effects of all columns except two.
+
+    If a third column is distributed unevenly over the cells of the two, its effect would look like their interaction.
+
+    Parameters
+    ----------
+    values : (n,) outcomes.
+    columns : for each column its codes (n,), integers from 0.
+    first, second : places in `columns` of the two columns whose effects stay in the values.
+
+    Returns
+    -------
+    (n,) values minus the centred effects of the other columns, from one least-squares fit with all columns.
+
+    >>> values, other = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 1, 0, 1])
+    >>> remove_other_effects(values, [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), other], 0, 1).round(6)
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    others = [place for place in range(len(columns)) if place not in (first, second)]
+    if not others:
+        return values.astype(float)
+    rows = np.arange(len(values))
+    ones = np.ones(len(values))
+    dummies = [
+        csr_array((ones, (rows, codes)), shape=(len(values), int(codes.max()) + 1)) for codes in columns
+    ]
+    design = hstack(dummies, format="csr")
+    centre = values.mean()
+    effects = lsmr(design, values - centre, atol=1e-13, btol=1e-13, maxiter=20 * design.shape[1] + 200)[0]
+    starts = np.cumsum([0, *(part.shape[1] for part in dummies)])
+    adjusted = values.astype(float)
+    for place in others:
+        effect = dummies[place] @ effects[starts[place] : starts[place + 1]]
+        adjusted = adjusted - (effect - effect.mean())
+    return adjusted
+
+
+@dataclass(frozen=True)
+class CellDeparture:
+    """One contrast: its cells (mirror images included), estimate, interval, and p adjusted for the contrasts."""
+
+    cells: tuple[int, ...]
+    estimate: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gap between two groups of one column inside each level of the other, with simultaneous intervals.
+
+    levels: (k,) codes of the other column. estimate, low, high: (k,).
+    """
+
+    levels: Codes
+    estimate: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """The test of one pair of columns.
+
+    p: of the pair, not adjusted for other pairs; None where there is an obstacle. p_cells, p_sum: its two parts.
+    """
+
+    p: float | None
+    p_cells: float | None = None
+    p_sum: float | None = None
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The additive fit: residual maker (cells, cells), which cells can depart, variances of one unit in each cell.
+
+    variance: from the rates of the additive fit. cell_variance: from the own rate of the cell, for gaps.
+    """
+
+    residual_maker: Floats
+    free: Flags
+    variance: Floats
+    cell_variance: Floats
+
+
+class PairTable:
+    """The table of means of two group columns, its test for interaction, and what can be named in it.
+
+    Parameters
+    ----------
+    values : (n,) outcomes: 0 or 1 (or adjusted ones, see `remove_other_effects`), or numbers.
+    first, second : (n,) codes of the two columns.
+    unit : (n,) codes of what was sampled: person, prompt, question. A unit counts once in each cell.
+    is_rate : whether values are 0 or 1, so that their variance follows from the rate.
+
+    Attributes
+    ----------
+    cells : (c, 2) codes of the cells that are tested. means, n_units : (c,).
+    n_sampled : how many units there are. nested : whether each unit is in one cell only.
+
+    Source: the additive model in points with cluster scores; the quasi-binomial variance (McCullagh & Nelder 1989,
+    section 4.5), variances moderated towards their pool (Smyth 2004), and Greenhouse and Geisser's correction (1959).
+    """
+
+    def __init__(self, values: Floats, first: Codes, second: Codes, unit: Codes, *, is_rate: bool) -> None:
+        cells, place = np.unique(np.column_stack([first, second]), axis=0, return_inverse=True)
+        entries, inverse, count = np.unique(
+            np.unique(unit, return_inverse=True)[1] * len(cells) + place.ravel(),
+            return_inverse=True,
+            return_counts=True,
+        )
+        unit_means = np.bincount(inverse, values) / count
+        member, cell = np.divmod(entries, max(len(cells), 1))
+        large = np.bincount(cell, minlength=len(cells)) >= LEAST_UNITS_IN_CELL
+        kept = large[cell]
+        cell, unit_means = (np.cumsum(large) - 1)[cell[kept]], unit_means[kept]
+        member = np.unique(member[kept], return_inverse=True)[1]
+        self.is_rate = is_rate
+        self.cells = cells[large]
+        self.n_units = np.bincount(cell, minlength=len(self.cells)).astype(float)
+        self.means = np.bincount(cell, unit_means, len(self.cells)) / self.n_units
+        self.n_sampled = int(member.max(initial=-1)) + 1
+        self.nested = self.n_sampled == len(cell)
+        self._most_responses = int(count[kept].max(initial=1))
+        scores = unit_means - self.means[cell]
+        self._squares = np.bincount(cell, scores**2, len(self.cells))
+        shape = (self.n_sampled, len(self.cells))
+        scale = np.sqrt(self.n_units / np.maximum(self.n_units - 1, 1)) / self.n_units
+        products = csr_array((scores, (member, cell)), shape=shape)
+        self._covariance: Floats = (products.T @ products).toarray() * np.outer(scale, scale)
+        members = csr_array((np.ones(len(cell)), (member, cell)), shape=shape)
+        self._shared_units: Floats = (members.T @ members).toarray()
+        codes = [np.unique(self.cells[:, column], return_inverse=True)[1] for column in (0, 1)]
+        dummies = [np.eye(int(code.max(initial=-1)) + 1)[code] for code in codes]
+        self._design = np.concatenate([dummies[0], dummies[1][:, 1:]], axis=1)
+        self._rank = int(np.linalg.matrix_rank(self._design)) if len(self.cells) else 0
+
+    @cached_property
+    def _fit(self) -> _Fit:
+        return self._additive_fit(())
+
+    def _spare_df(self) -> float:
+        return float(self.n_units.sum() - len(self.n_units))
+
+    def _additive_fit(self, own: Sequence[int]) -> _Fit:
+        """Fit the additive model; cells in `own` have a parameter of their own."""
+        units, squares = self.n_units, self._squares
+        design = np.column_stack([self._design, np.eye(len(units))[:, list(own)]])
+        residual_maker = _residual_maker(design, units)
+        free: Flags = np.diag(residual_maker) > _LEAST_FREEDOM
+        spare = self._spare_df()
+        if not self.is_rate:
+            pooled = squares.sum() / max(spare, 1)
+            variance = (squares + _POOLED_DF * pooled) / (units - 1 + _POOLED_DF)
+            return _Fit(residual_maker, free, variance, variance)
+        least = 0.5 / (units + 1)
+        fitted = np.clip(self.means - residual_maker @ self.means, least, 1 - least)
+        smoothed = np.clip((self.means * units + 0.5) / (units + 1), least, 1 - least)
+        dispersion = np.ones(len(units))
+        if self._most_responses > 1 and spare > 0:
+            bernoulli, floor = fitted * (1 - fitted), 1 / self._most_responses
+            pooled = np.clip(squares.sum() / ((units - 1) * bernoulli).sum(), floor, 1)
+            pooled = (spare * pooled + _PRIOR_UNITS) / (spare + _PRIOR_UNITS)
+            cellwise = np.clip(squares / np.maximum(units - 1, 1) / bernoulli, floor, 1)
+            dispersion = ((units - 1) * cellwise + _POOLED_DF * pooled) / (units - 1 + _POOLED_DF)
+        variance = dispersion * fitted * (1 - fitted)
+        return _Fit(residual_maker, free, variance, dispersion * smoothed * (1 - smoothed))
+
+    def contrasts(
+        self, weights: Floats, fit: _Fit | None = None, *, refuted: bool = False
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return estimates, standard errors and degrees of freedom of contrasts of the cells' means.
+
+        weights : (m, c). refuted : whether the additive model was rejected, so that each cell's own rate gives its
+        variance. Returns three arrays (m,).
+        """
+        fit = fit or self._fit
+        variance = fit.cell_variance if refuted else fit.variance
+        units = self.n_units
+        own = np.einsum("lc,cd,ld->l", weights, self._covariance, weights)
+        model = weights**2 @ (variance / units)
+        if self.nested:
+            parts = weights**2 * variance / units
+            own_df = parts.sum(axis=1) ** 2 / np.maximum(
+                (parts**2 / np.maximum(units - 1, 1)).sum(axis=1), 1e-30
+            )
+            most_df = self._spare_df()
+        else:
+            parts = weights**2 * variance / units**2  # (m, c): what each unit of a cell adds to the variance
+            harmonic = len(units) / (1 / units).sum()
+            squared = np.einsum("lc,cd,ld->l", parts, self._shared_units, parts)
+            own_df = (parts @ units) ** 2 / np.maximum(squared, 1e-30)
+            own_df = own_df * (harmonic - 1) / harmonic
+            # what a unit adds to all of its cells cancels in an interaction
+            residuals = fit.residual_maker[fit.free]
+            cancelled = np.einsum("lc,cd,ld->l", residuals, self._covariance, residuals).sum()
+            scale = cancelled / max(float((residuals**2 @ (variance / units)).sum()), 1e-30)
+            model = model * np.clip(scale, 0.05, 20)
+            most_df = self.n_sampled - 1
+        error = np.sqrt((own_df * own + _MODEL_DF * model) / (own_df + _MODEL_DF))
+        return weights @ self.means, error, np.minimum(own_df + _MODEL_DF, max(most_df, 1))
+
+    def _departures(self, fit: _Fit) -> tuple[Floats, Floats, Floats, Floats, int]:
+        """Each free cell minus what the other cells predict: estimate, error, df, p (m,), different contrasts."""
+        weights = fit.residual_maker[fit.free] / np.diag(fit.residual_maker)[fit.free, None]
+        estimate, error, df = self.contrasts(weights, fit)
+        ratio = np.abs(estimate / np.maximum(error, 1e-12))
+        different = self._different_contrasts(fit)
+        return estimate, error, df, 2 * t_distribution.sf(ratio, df), different
+
+    def _different_contrasts(self, fit: _Fit) -> int:
+        """Return how many departures differ: mirror cells of a column with two groups share one."""
+        rows = fit.residual_maker[fit.free]
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        same = np.abs(rows @ rows.T) > 1 - 1e-9
+        return int((np.argmax(same, axis=1) == np.arange(len(rows))).sum())
+
+    def obstacle(self) -> str | None:
+        """Return why the interaction cannot be tested, or None."""
+        if not len(self.cells) or not self._fit.free.any():
+            return "Too few combinations of the groups have two or more units to compare."
+        if self._spare_df() <= 0:
+            return "Each combination has only one unit; at least two are needed."
+        if not self.nested and self.n_sampled < LEAST_CROSSED_UNITS:
+            return (
+                f"Units occur in several combinations, and there are {self.n_sampled} of them; at least "
+                f"{LEAST_CROSSED_UNITS} are needed."
+            )
+        if not self.is_rate and not self._squares.max() > 0:
+            return "Nothing varies inside the combinations, so the precision is not known."
+        return None
+
+    def test(self) -> PairTest:
+        """Test that the effects of both columns add up.
+
+        Two parts: the largest departure of a single cell (Bonferroni over different contrasts), and the sum over all
+        cells (an F test). p is twice the smaller part, or the first part alone where all cells share one contrast.
+        """
+        obstacle = self.obstacle()
+        if obstacle is not None:
+            return PairTest(None, obstacle=obstacle)
+        *_, p, different = self._departures(self._fit)
+        cells = min(1.0, float(p.min()) * different)
+        if different == 1:
+            return PairTest(cells, cells)
+        whole = self._overall()[0]
+        return PairTest(min(1.0, 2 * min(cells, whole)), cells, whole)
+
+    def _overall(self) -> tuple[float, float, float, float, float]:
+        """p of the sum over cells; its F, both degrees of freedom, and the mean square that an F of 1 stands for."""
+        if self.nested:
+            weights = self.n_units / self._fit.variance
+            residuals = _residual_maker(self._design, weights) @ self.means
+            df = float(len(weights) - self._rank)
+            ratio = float((residuals**2 * weights).sum() / df)
+            spare = max(self._spare_df(), 1.0)
+            return float(f_distribution.sf(ratio, df, spare)), ratio, df, spare, df / float(weights.sum())
+        maker = self._fit.residual_maker
+        form = maker.T @ (self.n_units[:, None] * maker)
+        product = form @ self._covariance
+        trace = float(np.trace(product))
+        if trace <= 0:
+            return 1.0, 0.0, 1.0, 1.0, 0.0
+        df = trace**2 / max(float(np.trace(product @ product)), 1e-300)
+        spare = max(df * (self.n_sampled - 1), 1.0)
+        ratio = float(self.means @ form @ self.means) / trace
+        mean_square = trace / float(self.n_units.sum())
+        return float(f_distribution.sf(ratio, df, spare)), ratio, df, spare, mean_square
+
+    def spread(self, alpha: float = 0.05) -> tuple[float, float, float]:
+        """Return the root mean square departure from additivity over the cells, with its interval.
+
+        Cells count by their units (nested units: by their precision). The interval inverts the noncentral F
+        distribution of the sum over cells (Steiger 2004, Beyond the F test), at 1 - alpha.
+        """
+        _, ratio, df, spare, unit = self._overall()
+        sizes = [_noncentrality(ratio, df, spare, share) for share in (0.5, 1 - alpha / 2, alpha / 2)]
+        estimate, low, high = (float(np.sqrt(size / df * unit)) for size in sizes)
+        return estimate, low, high
+
+    def largest_departure(self, alpha: float = 0.05) -> CellDeparture:
+        """Return the departure with the smallest p, its interval and p adjusted for the number of contrasts."""
+        return self._largest(self._fit, alpha)
+
+    def _largest(self, fit: _Fit, alpha: float) -> CellDeparture:
+        estimate, error, df, p, different = self._departures(fit)
+        place = int(np.argmax(np.abs(estimate) / np.maximum(error, 1e-12)))
+        where = np.flatnonzero(fit.free)
+        rows = fit.residual_maker / np.maximum(
+            np.linalg.norm(fit.residual_maker, axis=1, keepdims=True), 1e-12
+        )
+        mirrored = [int(cell) for cell in where if abs(rows[cell] @ rows[where[place]]) > 1 - 1e-6]
+        chosen = int(where[place])
+        reach = float(t_distribution.isf(alpha / (2 * different), df[place]) * error[place])
+        centre = float(estimate[place])
+        cells = (chosen, *(cell for cell in mirrored if cell != chosen))
+        return CellDeparture(
+            cells, centre, centre - reach, centre + reach, min(1.0, float(p[place]) * different)
+        )
+
+    def named_cells(self, alpha: float = 0.05) -> list[CellDeparture]:
+        """Return the cells that depart, one after the other.
+
+        Each gets a parameter of its own before the next is sought.
+        Cells that mirror each other come in one departure: the data cannot distinguish them.
+        """
+        own: list[int] = []
+        named: list[CellDeparture] = []
+        while True:
+            fit = self._additive_fit(own)
+            if not fit.free.any():
+                return named
+            found = self._largest(fit, alpha)
+            if found.p > alpha:
+                return named
+            named.append(found)
+            own.append(found.cells[0])
+
+    def gaps(self, column: int, alpha: float = 0.05) -> Gaps:
+        """Return the second group minus the first of a column with two groups, inside each level of the other column.
+
+        column : 0 or 1, the column with two groups. The intervals cover together (Bonferroni), at 1 - alpha.
+        """
+        groups = np.unique(self.cells[:, column])
+        levels, rows = [], []
+        for level in np.unique(self.cells[:, 1 - column]):
+            inside = self.cells[:, 1 - column] == level
+            at = [np.flatnonzero(inside & (self.cells[:, column] == group)) for group in groups[:2]]
+            if all(len(place) for place in at):
+                row = np.zeros(len(self.cells))
+                row[at[1]], row[at[0]] = 1, -1
+                levels.append(level)
+                rows.append(row)
+        if not rows:
+            return Gaps(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(3)))
+        estimate, error, df = self.contrasts(np.array(rows), refuted=True)
+        reach = t_distribution.isf(alpha / (2 * len(rows)), df) * error
+        return Gaps(np.array(levels), estimate, estimate - reach, estimate + reach)
+
+    def highest_cell(self) -> tuple[int, float]:
+        """Return the cell with the highest mean, and the largest two-sided p of its differences from the others."""
+        highest = int(np.argmax(self.means))
+        rows = np.eye(len(self.means))[highest] - np.eye(len(self.means))
+        others = np.delete(rows, highest, axis=0)
+        estimate, error, df = self.contrasts(others, refuted=True)
+        p = 2 * t_distribution.sf(np.abs(estimate) / np.maximum(error, 1e-12), df)
+        return highest, float(p.max(initial=0.0))
+
+    def expected(self) -> Floats:
+        """Return the mean of each cell that the others predict if effects add up (c,); NaN where it is not free."""
+        maker, free = self._fit.residual_maker, self._fit.free
+        departure = maker @ self.means / np.where(free, np.diag(maker), 1.0)
+        return np.where(free, self.means - departure, np.nan)
+
+    def minimum_detectable(self, alpha: float = 0.05) -> float:
+        """Return the departure of one cell that is found with 80 % power at level alpha, the median over free cells.
+
+        In a table of 2 by 2 it is the smallest detectable difference between the two gaps.
+        """
+        _, error, df, _, different = self._departures(self._fit)
+        tests = different if different == 1 else 2 * different
+        grid = np.linspace(0, 20, 2001)
+        sizes = []
+        for one_error, one_df in zip(error, df, strict=True):
+            power = nct.sf(t_distribution.isf(alpha / (2 * tests), one_df), one_df, grid)
+            enough = np.flatnonzero(power >= POWER)
+            sizes.append(one_error * grid[enough[0]] if len(enough) else np.inf)
+        return float(np.median(sizes))
+
+
+def _residual_maker(design: Floats, weights: Floats) -> Floats:
+    """Return I - X (X'WX)⁺ X'W, which gives the residuals of a weighted fit (cells, cells)."""
+    cross = np.linalg.pinv(design.T @ (weights[:, None] * design))
+    maker: Floats = np.eye(len(weights)) - design @ cross @ (design * weights[:, None]).T
+    return maker
+
+
+def _noncentrality(ratio: float, df: float, spare: float, share: float) -> float:
+    """Return the noncentrality that puts `share` of the F distribution below `ratio`, or 0."""
+    if ratio <= 0 or f_distribution.cdf(ratio, df, spare) <= share:
+        return 0.0
+    low, high = 0.0, max(1.0, df * ratio)
+    while ncf.cdf(ratio, df, spare, high) > share:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ncf.cdf(ratio, df, spare, middle) > share else (low, middle)
+    return high
