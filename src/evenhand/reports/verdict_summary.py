@@ -175,16 +175,24 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
     return told
 
 
-def promise(n_axes: int, alpha: float, of: str = "audits") -> str:
-    """What the verdicts of a benchmark promise of all of them together. of: what would be done again and again.
+def promise(n_axes: int, alpha: float, of: str = "audits", n_pairs: int = 0) -> str:
+    """Return what the verdicts of a benchmark promise of all of them together.
+
+    of: what would be repeated. n_pairs: pairs of axes whose interaction was tested; these share another `alpha`.
 
     >>> promise(13, 0.05)
     'If no axis had any difference, one or more of the 13 would be called biased in at most 5 % of audits.'
     """
     chance = f"in at most {100 * alpha:g} % of {of}"
+    pairs = ""
+    if n_pairs:
+        which = "the pair" if n_pairs == 1 else f"one or more of the {n_pairs} pairs"
+        pairs = f" If no gap depended on another axis, {which} would be called biased {chance}."
     if n_axes == 1:
-        return f"If there were no difference, it would be called biased {chance}."
-    return f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}."
+        return f"If there were no difference, it would be called biased {chance}.{pairs}"
+    return (
+        f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}.{pairs}"
+    )
 
 
 def expected_false(view: ReportView) -> str:

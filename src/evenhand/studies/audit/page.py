@@ -154,7 +154,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         anchor=f"b{number}",
         summary=summary,
         headlines=verdict_summary.headlines(view, name),
-        promise=verdict_summary.promise(benchmark.n_axes, view.alpha, repeated(benchmark)),
+        promise=verdict_summary.promise(
+            benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
+        ),
         repeated=repeated(benchmark),
         calibrations=calibrations(view, name),
         measures=measures,

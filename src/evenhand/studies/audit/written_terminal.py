@@ -4,10 +4,12 @@ import polars as pl
 
 from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, smallest_effect, wording
 from evenhand.studies.audit import glance, rate_figures
+from evenhand.studies.audit.combinations import combination_tables
 from evenhand.studies.audit.self_chats import chat_tables
 
 GROUPS_SHOWN = 8
 LOST_SHOWN = 8
+PAIRS_SHOWN = 3
 CHAT_ROWS = 24
 
 
@@ -31,6 +33,9 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
     _groups(benchmark, out, namable=namable)
     _scores(benchmark, out)
     _beside(view, benchmark, out)
+    for table in combination_tables(benchmark)[:PAIRS_SHOWN]:
+        out.gap()
+        table.render(out, GROUPS_SHOWN)
     if benchmark.written is not None and benchmark.written.gathered:
         return
     for table in chat_tables(benchmark).shown:

@@ -79,7 +79,7 @@ def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.counterfactuals import counterfactual_designs
     from evenhand.studies.calibration.designs.crossings import crossing_designs
     from evenhand.studies.calibration.designs.ends import end_to_end_designs
-    from evenhand.studies.calibration.designs.gathered import gathered_designs
+    from evenhand.studies.calibration.designs.gathered import combined_designs, gathered_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
     from evenhand.studies.calibration.designs.names import name_designs
     from evenhand.studies.calibration.designs.paired_phrases import phrase_designs
@@ -99,6 +99,7 @@ def _ours() -> dict[str, Design]:
         counterfactual_designs,
         crossing_designs,
         gathered_designs,
+        combined_designs,
         end_to_end_designs,
     )
     return {one.name: one for designs in every for one in designs()}

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace as replaced
 import numpy as np
 import polars as pl
 
-from evenhand.studies.calibration.designs.contract import EVERYTHING, Design, Judged, Plant, Role, Sample
+from evenhand.studies.calibration.designs.contract import (
+    EVERYTHING,
+    Design,
+    Judged,
+    Plant,
+    Role,
+    Sample,
+    Truth,
+)
 from evenhand.studies.calibration.designs.roads import benchmark_road
 from evenhand.studies.calibration.designs.tables import axis_truth, planted
 
@@ -134,6 +142,158 @@ class Gathered:
         return frame.with_columns(
             axis=pl.lit("beside"), group=pl.Series([f"beside {number:03}" for number in other])
         )
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Answers with two columns of groups whose effects add up, but for what is planted in the first combination.
+
+    shape: groups of each column. people: of each combination, or, with `crossed`, people who answer about all of them;
+    several numbers go round. answers: of each person in each combination. rates: of the first and the last
+    combination; None: numbers with standard deviation 1, and effects of the groups up to 1. person: standard deviation
+    of what a person adds (a number), or of the share that it shifts. third: how closely a third column is tied to the
+    combination of the first two; it has an effect of its own.
+    """
+
+    shape: tuple[int, int]
+    people: tuple[int, ...]
+    answers: int = 1
+    crossed: bool = False
+    rates: tuple[float, float] | None = (0.1, 0.5)
+    person: float = 0.0
+    third: float = 0.0
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        first, second = (np.arange(number) for number in self.shape)
+        steps = first[:, None] / (self.shape[0] - 1) / 2 + second[None, :] / (self.shape[1] - 1) / 2
+        low, high = self.rates or (0.0, 1.0)
+        values = (low + (high - low) * steps).ravel()
+        effect = plant.effect / 100 if self.rates else plant.effect
+        none = plant.pattern == "none"
+        values[0] += 0.0 if none else effect
+        frame = self._answers(rng, values)
+        axis = "first × second"
+        truth = {
+            ("interaction", axis, None): Truth((100 if self.rates else 1) * (0.0 if none else effect), none)
+        }
+        touched: frozenset[str | None] = frozenset(
+            {"first", "second", "third"} if none else {axis, "first", "second"}
+        )
+        return Sample((frame,), truth, touched, frozenset({"interaction"}) if none else frozenset())
+
+    def _answers(self, rng: np.random.Generator, values: np.ndarray) -> pl.DataFrame:
+        cells = len(values)
+        if self.crossed:
+            person = np.repeat(np.arange(self.people[0]), cells * self.answers)
+            cell = np.tile(np.repeat(np.arange(cells), self.answers), self.people[0])
+        else:
+            sizes = np.resize(self.people, cells)
+            person = np.repeat(np.arange(sizes.sum()), self.answers)
+            cell = np.repeat(np.repeat(np.arange(cells), sizes), self.answers)
+        lean = rng.normal(0, self.person, person.max() + 1)[person]
+        centre = values[cell]
+        third = rng.integers(0, 2, len(cell))
+        if self.third:
+            first, second = np.divmod(cell, self.shape[1])
+            third = np.where(rng.random(len(cell)) < self.third, (first + second) % 2, third)
+            centre = centre + 0.25 * third
+        if self.rates is None:
+            outcome = pl.DataFrame({f"{_ROLE}_score": centre + lean + rng.normal(size=len(cell))})
+        else:
+            chance = np.clip(centre + lean, 0.0, 1.0)
+            outcome = pl.DataFrame({f"{_ROLE}_negative": rng.random(len(cell)) < chance})
+        names = {"first": cell // self.shape[1], "second": cell % self.shape[1]}
+        names |= {"third": third} if self.third else {}
+        columns = {f"beside_{name}": [f"{name} {code}" for code in codes] for name, codes in names.items()}
+        table = pl.DataFrame(columns | {"unit": [f"person {number}" for number in person]}).hstack(outcome)
+        table = table.with_row_index("row").with_columns(
+            pl.lit(None, pl.String).alias("error"),
+            pl.format("row-{}", "row").alias("prompt_id"),
+            pl.lit(0).alias("sample"),
+            pl.lit("").alias("text"),
+        )
+        parts = [table.with_columns(axis=pl.lit(name), group=pl.col(f"beside_{name}")) for name in names]
+        return pl.concat(parts).drop("row", *([] if self.answers > 1 or self.crossed else ["unit"]))
+
+
+def combined_designs() -> list[Design]:
+    """Designs with two columns of groups."""
+
+    def design(
+        name: str, about: str, draw: Combined, *, quick: int = 0, factors: tuple[float, ...] = ()
+    ) -> Design:
+        planted = not draw.third
+        judged = Judged(
+            "interaction",
+            "one" if planted else "none",
+            "first × second",
+            None,
+            89.0 if draw.rates else float("inf"),
+        )
+        return Design(f"combinations: {name}", about, ROAD, draw, (judged,), quick, 400, factors or (1.0,))
+
+    return [
+        design(
+            "2 x 2",
+            "Two columns of two groups, 60 answers in each combination; 10 to 50 % negative.",
+            Combined((2, 2), (60,)),
+            quick=30,
+            factors=(0.5, 1.0, 1.5),
+        ),
+        design(
+            "2 x 2, people",
+            "Fifteen people in each combination give five answers each and lean their own way.",
+            Combined((2, 2), (15,), 5, person=0.15),
+        ),
+        design(
+            "2 x 2, crossed",
+            "Thirty people answer about each of four combinations.",
+            Combined((2, 2), (30,), crossed=True, person=0.15),
+        ),
+        design(
+            "2 x 2, rare",
+            "1 to 5 % negative, 100 answers in each combination.",
+            Combined((2, 2), (100,), rates=(0.01, 0.05)),
+        ),
+        design(
+            "2 x 4, unequal",
+            "Combinations of 5 to 200 people with three answers each.",
+            Combined((2, 4), (5, 200, 20, 60), 3, person=0.1),
+        ),
+        design(
+            "3 x 5",
+            "Three and five groups, 30 answers in each combination, 10 to 50 % negative.",
+            Combined((3, 5), (30,)),
+            quick=20,
+            factors=(0.5, 1.0, 1.5),
+        ),
+        design(
+            "3 x 5, unequal",
+            "Combinations of 5 to 200 answers, 3 to 38 % negative.",
+            Combined((3, 5), (5, 200, 12, 80, 40), rates=(0.03, 0.38)),
+        ),
+        design(
+            "3 x 4, crossed",
+            "Thirty people answer about each of twelve combinations; 2 to 30 % negative.",
+            Combined((3, 4), (30,), crossed=True, rates=(0.02, 0.30), person=0.05),
+        ),
+        design(
+            "2 x 3, numbers",
+            "A rating, 25 people in each combination.",
+            Combined((2, 3), (25,), rates=None),
+        ),
+        design(
+            "3 x 4, numbers, people",
+            "Ratings by 5 to 80 people in each combination, two from each.",
+            Combined((3, 4), (5, 80, 20, 40), 2, rates=None, person=0.7),
+        ),
+        design(
+            "a third column",
+            "A third column with an effect follows the combination of the first two; nothing is planted.",
+            Combined((2, 2), (200,), third=0.7, rates=(0.1, 0.4)),
+        ),
+    ]
 
 
 def _design(

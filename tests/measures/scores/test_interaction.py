@@ -1,0 +1,91 @@
+"""Interactions of group columns: which pattern is reported, and the level that all pairs share."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.measures import interactions
+
+
+def answers(rates: dict[tuple[str, str], float], n: int = 100) -> dict[str, list]:
+    """A table with `n` answers in each combination, this share of them negative."""
+    rows = [(sex, age, k < round(rate * n)) for (sex, age), rate in rates.items() for k in range(n)]
+    sex, age, bad = zip(*rows, strict=True)
+    return {"sex": list(sex), "age": list(age), "bad": ["yes" if one else "no" for one in bad]}
+
+
+def measured(rates, n=100):
+    return eh.measure(
+        answers(rates, n), columns={"sex": "group", "age": "group", "bad": "label"}, negative="yes"
+    )
+
+
+ONLY = {("men", "young"): 0.33, ("men", "old"): 0.27, ("women", "young"): 0.26, ("women", "old"): 0.60}
+CROSSED = {("men", "young"): 0.33, ("men", "old"): 0.51, ("women", "young"): 0.53, ("women", "old"): 0.29}
+ADDITIVE = {("men", "young"): 0.10, ("men", "old"): 0.25, ("women", "young"): 0.20, ("women", "old"): 0.35}
+
+
+def test_only_older_women_treated_worse() -> None:
+    found = measured(ONLY)
+    sentences = dict(found.tables()["headlines"].select("axis", "sentence").rows())
+    assert "within each" not in " ".join(sentences.values())
+    assert "on average over the groups of sex, a gap of 14 (4 to 23) remains" in sentences["age"]
+    pair = sentences["sex × age"]
+    assert "higher for women (60 %) than for men (27 %): difference 33 points" in pair
+    assert "for young, no difference was detected (women 26 % vs men 33 %" in pair
+    assert "Difference between the two gaps: 40 points (95 % CI 22 to 58)" in pair
+    assert "highest for women × old" in pair
+
+
+def test_a_crossover_is_found_though_no_axis_is(tmp_path) -> None:
+    found = measured(CROSSED)
+    verdicts = dict(found.findings.filter(pl.col("group").is_null()).select("axis", "verdict").rows())
+    assert verdicts["sex"] == verdicts["age"] == "not detected" and verdicts["sex × age"] == "biased"
+    page = found.write(tmp_path)["report"].read_text()
+    assert "Bias was found in combinations of groups (sex × age), though not on any of the 2 axes alone." in page
+    assert "No bias was found" not in page
+
+
+def test_effects_that_add_up_leave_a_gap_within_each_group() -> None:
+    sentences = dict(measured(ADDITIVE).tables()["headlines"].select("axis", "sentence").rows())
+    assert "within each group of sex the gap remains (average 15 (7 to 23))" in sentences["age"]
+    assert "80 % power to detect a difference between the gaps of 23 points or more" in sentences["sex × age"]
+
+
+def table(rng, effect, columns=(2, 2, 3, 4), n=800):
+    codes = [rng.integers(0, k, n) for k in columns]
+    rate = 0.2 + 0.05 * codes[0] + 0.1 * codes[1] + 0.04 * codes[2] + 0.05 * codes[3]
+    rate = rate + effect * ((codes[2] == 0) & (codes[3] == 0))
+    names = [f"axis {place}" for place in range(len(columns))]
+    value = (rng.random(n) < rate).astype(float)
+    parts = [
+        pl.DataFrame({name: codes[place].astype(str) for place, name in enumerate(names)}).with_columns(
+            axis=pl.lit(axis),
+            group=pl.Series(codes[place].astype(str)),
+            score=value,
+            unit=pl.arange(0, n).cast(str),
+        )
+        for place, axis in enumerate(names)
+    ]
+    return interactions(pl.concat(parts), {name: name for name in names}, cluster="unit", is_rate=True).pairs
+
+
+def test_six_pairs_share_one_level() -> None:
+    rng = np.random.default_rng(11)
+    found = [table(rng, 0.0)["axis_p"].min() <= 0.05 for _ in range(60)]
+    assert sum(found) <= 7  # 3 expected; more than 7 has probability 0.01
+    planted = table(rng, 0.5)
+    assert planted.filter(pl.col("axis_p") <= 0.05)["axis"].to_list() == ["axis 2 × axis 3"]
+    assert planted["pattern"].drop_nulls().to_list() == ["one combination"]
+    q = planted.select("p", "axis_p").sort("p").rows()
+    assert q[0][1] == pytest.approx(min(1, 6 * q[0][0]))
+
+
+def test_a_pair_that_cannot_be_tested_keeps_the_others() -> None:
+    rows = {"sex": ["a", "b"] * 60, "age": ["x"] * 60 + ["y"] * 60, "id": [f"p{k}" for k in range(120)]}
+    values = np.random.default_rng(0).random(120)
+    found = eh.measure(rows | {"score": values}, columns=dict.fromkeys(("sex", "age", "id"), "group"))
+    pairs = found.tables()["interactions"]
+    assert pairs.filter(pl.col("axis").str.contains("id"))["obstacle"].null_count() == 0
+    assert pairs.filter(axis="sex × age")["p"].null_count() == 0
