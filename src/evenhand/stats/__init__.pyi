@@ -31,7 +31,8 @@ from .effect_sizes import (
     superiority_paired as superiority_paired,
     superiority_unpaired as superiority_unpaired,
 )
-from .interactions import PairTable as PairTable, remove_other_effects as remove_other_effects
+from .interactions.other_columns import remove_other_effects as remove_other_effects
+from .interactions.pair_table import PairTable as PairTable
 from .intervals import (
     Interval as Interval,
     binomial_quantile_interval as binomial_quantile_interval,

@@ -69,9 +69,10 @@ def reach_verdicts(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Adjust p for all that was tested and give every tested measurement its verdict.
 
-    q of an axis' row is p times n_axes, or its axis_p where it has one (adjusted by the measure itself). q of a group's row is the larger of Benjamini and Hochberg's over the groups
-    of its benchmark, measure, axis and stratum, and of axis_p times n_axes; where a measure gives no axis_p, Simes'
-    p over these rows stands in for it. Whatever q is at most alpha has p at most alpha, too.
+    q of an axis' row is p times n_axes, or its axis_p where its measure has adjusted p itself. q of a group's row is
+    the larger of Benjamini and Hochberg's over the groups of its benchmark, measure, axis and stratum, and of axis_p
+    times n_axes; where a measure gives no axis_p, Simes' p over these rows stands in for it. Whatever q is at most
+    alpha has p at most alpha, too.
     - not measurable: the row names an obstacle, or has no estimate, p or interval; fewer than two independent units
       (of a measure that does not count them, fewer than LEAST_ROWS rows); more rows missing than present; an interval
       of width 0, because nothing varied;

@@ -50,7 +50,7 @@ def test_a_crossover_is_found_though_no_axis_is(tmp_path) -> None:
 def test_effects_that_add_up_leave_a_gap_within_each_group() -> None:
     sentences = dict(measured(ADDITIVE).tables()["headlines"].select("axis", "sentence").rows())
     assert "within each group of sex the gap remains (average 15 (7 to 23))" in sentences["age"]
-    assert "80 % power to detect a difference between the gaps of 23 points or more" in sentences["sex × age"]
+    assert "80 % power to detect a difference between the gaps of 26 points or more" in sentences["sex × age"]
 
 
 def table(rng, effect, columns=(2, 2, 3, 4), n=800):

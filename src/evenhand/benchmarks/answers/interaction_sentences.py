@@ -141,14 +141,18 @@ class _Words:
         return f"{first} × {second}: {self.value(cell['mean'])}, {size} {above} than both columns explain{unclear}"
 
     def missed(self, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-        smallest = row["minimum_detectable"]
-        size = f"{smallest_effect(smallest)} points" if self.is_rate else figure(smallest)
+        sizes = [facts["least_detectable"], facts["minimum_detectable"]]
+        least, most = (smallest_effect(size) if self.is_rate else figure(size) for size in sizes)
+        unit = " points" if self.is_rate else ""
+        size = f"{most}{unit} or more"
+        if sizes[1] > 1.25 * sizes[0]:
+            size = f"{least} to {most}{unit} or more, depending on the size of the combination"
+        blind = ""
+        if facts["n_blind"]:
+            which = "1 combination is" if facts["n_blind"] == 1 else f"{facts['n_blind']} combinations are"
+            blind = f"; {which} too small for any departure to be detected"
         if facts["kind"] == "difference of gaps":
-            return (
-                "no difference between the gaps was detected. This table had 80 % power to detect a difference "
-                f"between the gaps of {size} or more"
-            )
-        return (
-            "no combination was found to differ from what both columns explain. This table had 80 % power to detect "
-            f"an excess of {size} or more in one combination"
-        )
+            what, where = "no difference between the gaps was detected", "a difference between the gaps of"
+        else:
+            what, where = "no combination was found to differ from what both columns explain", "an excess of"
+        return f"{what}. This table had 80 % power to detect {where} {size}{blind}"

@@ -23,11 +23,10 @@ MOST_COLUMNS = 6
 REVERSES, ONLY_AMONG, LARGER_AMONG, DIFFERS = "reverses", "only among", "larger among", "differs"
 ONE_CELL, SEVERAL_CELLS = "one combination", "no single combination"
 _LEVEL = 0.05
-_MOST_POINTS = 100.0
 _PAIRS = (
     typed(pl.String, "axis first second kind pattern of among obstacle highest_first highest_second")
-    | typed(pl.Float64, "estimate low high p axis_p minimum_detectable highest_p")
-    | typed(pl.Int64, "n n_missing n_units n_pairs")
+    | typed(pl.Float64, "estimate low high p axis_p least_detectable minimum_detectable highest_p")
+    | typed(pl.Int64, "n n_missing n_units n_pairs n_blind")
 )
 _CELLS = (
     typed(pl.String, "axis first_group second_group mirror_of")
@@ -44,14 +43,15 @@ _GAPS = typed(pl.String, "axis of low_group high_group inside level") | typed(
 class Interactions:
     """The interactions of every two columns of groups. Rates are in percent, their differences in points.
 
-    pairs: axis "first × second", `kind` of the estimate ("difference of gaps", "excess of a combination" or "root mean
-    square departure"), `estimate` with 95 % interval, p, `axis_p` (p adjusted by Holm for all pairs), and
-    `minimum_detectable`: the departure of one combination (in a table of 2 by 2 the difference of the two gaps) that
-    would be found in 80 % of samples like this. `pattern` says what was found ("reverses", "only among", "larger
-    among", "differs", "one combination", "no single combination"; null where nothing was); `of` the column whose gap is
-    shown and `among` the column inside whose levels. `highest_first`, `highest_second`: the combination with the
-    highest mean in a table of 2 by 2, with the largest p of its differences from the others. An `obstacle` says why a
-    pair could not be tested.
+    pairs: axis "first × second", `kind` of the estimate ("difference of gaps", "excess of a combination" or "root
+    mean square departure"), `estimate` with 95 % interval, p, `axis_p` (p adjusted by Holm for all pairs), and
+    `minimum_detectable`: the departure of any one combination (in a table of 2 by 2 the difference of the two gaps)
+    that would be found in 80 % of samples like this; `least_detectable`: that of the combination where it is
+    smallest; `n_blind`: combinations so small that no departure would be found as often. `pattern` says what was
+    found ("reverses", "only among", "larger among", "differs", "one combination", "no single combination"; null where
+    nothing was); `of` the column whose gap is shown and `among` the column inside whose levels. `highest_first`,
+    `highest_second`: the combination with the highest mean in a table of 2 by 2, with the largest p of its
+    differences from the others. An `obstacle` says why a pair could not be tested.
     cells: one row per combination: mean, n, n_units; the mean `expected` if effects added up, and, where `named`, the
     `excess` over it with an interval. Combinations that the data cannot distinguish from the opposite departure of
     another one have its name in `mirror_of`.
@@ -124,14 +124,21 @@ def interactions(
             pairs.append(row | {"obstacle": obstacle})
             cells += pair.cell_rows(scale, [])
             continue
-        smallest = scale * pair.table.minimum_detectable(_LEVEL / n_tested)
-        if is_rate and smallest > _MOST_POINTS and q > _LEVEL:
+        sizes = scale * pair.table.detectable_departures(_LEVEL / n_tested)
+        known = np.sort(sizes[np.isfinite(sizes)])
+        row |= {"n_blind": int(np.isinf(sizes).sum())}
+        if not len(known) and q > _LEVEL:
             obstacle = "The combinations have so few units that no difference between gaps could be detected."
             pairs.append(row | {"obstacle": obstacle})
             cells += pair.cell_rows(scale, [])
             continue
+        smallest = (
+            {"least_detectable": float(known[0]), "minimum_detectable": float(known[-1])}
+            if len(known)
+            else {}
+        )
         facts, named, inside = pair.described(float(q), test.p_cells or 0.0, scale)
-        pairs.append(row | facts | {"p": test.p, "axis_p": float(q), "minimum_detectable": smallest})
+        pairs.append(row | facts | smallest | {"p": test.p, "axis_p": float(q)})
         cells += pair.cell_rows(scale, named)
         gaps += inside
     return Interactions(_table(pairs, _PAIRS), _table(cells, _CELLS), _table(gaps, _GAPS))
@@ -272,15 +279,15 @@ class _Pair:
             facts |= {"kind": "root mean square departure", "estimate": estimate, "low": low, "high": high}
         if gaps:
             return facts | {"pattern": _pattern(gaps)}, [], gaps
-        named = []
+        named: list[tuple[tuple[int, int], dict[str, Any]]] = []
         for departure in table.named_cells():
+            cells = [(int(table.cells[cell, 0]), int(table.cells[cell, 1])) for cell in departure.cells]
             numbers = {"excess": departure.estimate, "low": departure.low, "high": departure.high}
-            chosen, *mirrored = [tuple(map(int, table.cells[cell])) for cell in departure.cells]
+            mirror = f"{self.groups[0][cells[0][0]]}{JOIN}{self.groups[1][cells[0][1]]}"
             named.append(
-                (chosen, {name: scale * value for name, value in numbers.items()} | {"p": departure.p})
+                (cells[0], {key: scale * size for key, size in numbers.items()} | {"p": departure.p})
             )
-            mirror = f"{self.groups[0][chosen[0]]}{JOIN}{self.groups[1][chosen[1]]}"
-            named += [(cell, {"mirror_of": mirror}) for cell in mirrored]
+            named += [(cell, {"mirror_of": mirror}) for cell in cells[1:]]
         return facts | {"pattern": ONE_CELL if named else SEVERAL_CELLS}, named, gaps
 
     def _gap_rows(self, column: int, scale: float) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import (
+    BIASED,
     BenchmarkView,
     Forest,
     ForestRow,
@@ -24,6 +25,7 @@ from evenhand.reports import (
     scale_over,
     wording,
 )
+from evenhand.studies.plain_page import PlainTable
 
 GROUPS_DRAWN = 15
 """Groups with a drawing; the table behind a fold has all."""
@@ -31,6 +33,8 @@ FEW_GROUPS = 40
 """Up to so many single groups of a measure are drawn where it has no rows of whole axes."""
 PARTS_DRAWN = 60
 AXES_NAMED = 4
+MOST_COLUMNS = 12
+"""A wider table of combinations would not fit on a page; the detail `interaction_cells` has all."""
 
 
 @dataclass(frozen=True)
@@ -305,3 +309,49 @@ def _points(offset: float | None) -> str:
     return (
         "no number" if offset is None else f"{'+' if offset > 0 else ''}{number(offset, 2)} percentage points"
     )
+
+
+def combination_tables(benchmark: BenchmarkView) -> list[PlainTable]:
+    """Return one table for each pair of group columns: the rate or mean of every combination.
+
+    Made from the details `interactions`, `interaction_cells` and `design`; empty where there is one group column.
+    """
+    pairs, cells = benchmark.detail("interactions"), benchmark.detail("interaction_cells")
+    design = benchmark.detail("design")
+    if pairs is None or cells is None or design is None:
+        return []
+    is_rate, what = design["rates"][0], design["outcome"][0]
+    tables = []
+    for pair in pairs.iter_rows(named=True):
+        mine = cells.filter(axis=pair["axis"])
+        if mine["second_group"].n_unique() > MOST_COLUMNS:
+            continue
+        title = f"Rate of {what} answers, %" if is_rate else f"Mean of {what}"
+        tables.append(
+            _combination_table(f"{title}, by {pair['first']} and {pair['second']}", mine, is_rate=is_rate)
+        )
+    return tables
+
+
+def _combination_table(title: str, cells: pl.DataFrame, *, is_rate: bool) -> PlainTable:
+    levels = cells["second_group"].unique().sort().to_list()
+    places = 1 if is_rate else wording.decimals(cells["mean"].to_list())
+    shown = {
+        (row["first_group"], row["second_group"]): _combination(
+            row["mean"], row["n"], places, named=row["named"]
+        )
+        for row in cells.iter_rows(named=True)
+    }
+    rows = [
+        [wording.label(first), *(shown.get((first, level), "") for level in levels)]
+        for first in cells["first_group"].unique().sort()
+    ]
+    heads = (("", "left"), *((wording.label(level), "right") for level in levels))
+    marked = cells["named"].any()
+    lines = (f"{wording.SYMBOLS[BIASED]}: differs from what both columns explain. In brackets: answers.",)
+    return PlainTable(title, heads, rows, lines if marked else ("In brackets: answers.",))
+
+
+def _combination(mean: float, n: int, places: int, *, named: bool) -> str:
+    mark = f"{wording.SYMBOLS[BIASED]} " if named else ""
+    return f"{mark}{wording.number(mean, places)} ({n:,})"

@@ -253,12 +253,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             for verdict, sentence in verdict_summary.headlines(view, benchmark.name)
         )
         if summary.measured:
-            out.line(
-                verdict_summary.promise(
-                    benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
-                ),
-                "dim",
-            )
+            audits, pairs = repeated(benchmark), len(summary.pairs)
+            out.line(verdict_summary.promise(benchmark.n_axes, view.alpha, audits, pairs), "dim")
         for measure, sentence in [] if gathered else calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     first = [] if written is not None else view.measures(benchmark.name)[:1]

@@ -18,7 +18,6 @@ from evenhand.reports import (
 )
 from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
-from evenhand.studies.audit.combinations import combination_tables
 from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, GroupScores, StyleMap, style_maps
 from evenhand.studies.audit.self_chats import ChatTables, chat_tables
 from evenhand.studies.plain_page import PlainTable
@@ -146,7 +145,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
         examples=examples(benchmark),
         lost=_lost(view, benchmark, written),
         chats=chat_tables(benchmark),
-        combinations=combination_tables(benchmark),
+        combinations=rate_figures.combination_tables(benchmark),
     )
 
 

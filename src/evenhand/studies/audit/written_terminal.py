@@ -4,7 +4,6 @@ import polars as pl
 
 from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, smallest_effect, wording
 from evenhand.studies.audit import glance, rate_figures
-from evenhand.studies.audit.combinations import combination_tables
 from evenhand.studies.audit.self_chats import chat_tables
 
 GROUPS_SHOWN = 8
@@ -33,7 +32,7 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
     _groups(benchmark, out, namable=namable)
     _scores(benchmark, out)
     _beside(view, benchmark, out)
-    for table in combination_tables(benchmark)[:PAIRS_SHOWN]:
+    for table in rate_figures.combination_tables(benchmark)[:PAIRS_SHOWN]:
         out.gap()
         table.render(out, GROUPS_SHOWN)
     if benchmark.written is not None and benchmark.written.gathered:

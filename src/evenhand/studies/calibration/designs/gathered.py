@@ -10,6 +10,7 @@ from evenhand.studies.calibration.designs.contract import (
     EVERYTHING,
     Design,
     Judged,
+    Key,
     Plant,
     Role,
     Sample,
@@ -174,7 +175,7 @@ class Combined:
         values[0] += 0.0 if none else effect
         frame = self._answers(rng, values)
         axis = "first × second"
-        truth = {
+        truth: dict[Key, Truth] = {
             ("interaction", axis, None): Truth((100 if self.rates else 1) * (0.0 if none else effect), none)
         }
         touched: frozenset[str | None] = frozenset(

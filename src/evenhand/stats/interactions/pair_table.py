@@ -2,7 +2,8 @@
 
 The scale is the outcome's own: percentage points for rates (given as proportions), the unit of the number otherwise.
 Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect of b. The test
-needs no resampling. Its size, power and coverage were simulated: see `docs/interactions.md`.
+needs no resampling. Its size, power and coverage were simulated by
+`perf/interactions.py`; the results are in docs/own_answers.md.
 """
 
 from collections.abc import Sequence
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
-from scipy.sparse.linalg import lsmr
-from scipy.stats import f as f_distribution, ncf, nct, t as t_distribution
+from scipy.sparse import csr_array
+from scipy.special import fdtr, ncfdtrinc
+from scipy.stats import f as f_distribution, norm, t as t_distribution
 
 from evenhand.stats.arrays import Codes, Flags, Floats
+from evenhand.stats.interactions.results import CellDeparture, Gaps, PairTest
 
 LEAST_UNITS_IN_CELL = 2
 """Cells with fewer units are shown and not tested."""
@@ -25,87 +27,11 @@ _MODEL_DF = 10.0  # degrees of freedom that the variance of the model counts for
 _POOLED_DF = 4.0  # degrees of freedom that the pooled variance counts for in the variance of a cell
 _PRIOR_UNITS = 3.0  # units that "one response a unit" counts for in the pooled overdispersion
 _LEAST_FREEDOM = 0.02
-_ONE_SIDE_OF_TWO = 0.025
-
-
-def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
-    """Return the values without the additive effects of all columns except two.
-
-    If a third column is distributed unevenly over the cells of the two, its effect would look like their interaction.
-
-    Parameters
-    ----------
-    values : (n,) outcomes.
-    columns : for each column its codes (n,), integers from 0.
-    first, second : places in `columns` of the two columns whose effects stay in the values.
-
-    Returns
-    -------
-    (n,) values minus the centred effects of the other columns, from one least-squares fit with all columns.
-
-    >>> values, other = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 1, 0, 1])
-    >>> remove_other_effects(values, [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), other], 0, 1).round(6)
-    array([0.5, 0.5, 0.5, 0.5])
-    """
-    others = [place for place in range(len(columns)) if place not in (first, second)]
-    if not others:
-        return values.astype(float)
-    rows = np.arange(len(values))
-    ones = np.ones(len(values))
-    dummies = [
-        csr_array((ones, (rows, codes)), shape=(len(values), int(codes.max()) + 1)) for codes in columns
-    ]
-    design = hstack(dummies, format="csr")
-    centre = values.mean()
-    effects = lsmr(design, values - centre, atol=1e-13, btol=1e-13, maxiter=20 * design.shape[1] + 200)[0]
-    starts = np.cumsum([0, *(part.shape[1] for part in dummies)])
-    adjusted = values.astype(float)
-    for place in others:
-        effect = dummies[place] @ effects[starts[place] : starts[place + 1]]
-        adjusted = adjusted - (effect - effect.mean())
-    return adjusted
-
-
-@dataclass(frozen=True)
-class CellDeparture:
-    """One contrast: its cells (mirror images included), estimate, interval, and p adjusted for the contrasts."""
-
-    cells: tuple[int, ...]
-    estimate: float
-    low: float
-    high: float
-    p: float
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """The gap between two groups of one column inside each level of the other, with simultaneous intervals.
-
-    levels: (k,) codes of the other column. estimate, low, high: (k,).
-    """
-
-    levels: Codes
-    estimate: Floats
-    low: Floats
-    high: Floats
-
-
-@dataclass(frozen=True)
-class PairTest:
-    """The test of one pair of columns.
-
-    p: of the pair, not adjusted for other pairs; None where there is an obstacle. p_cells, p_sum: its two parts.
-    """
-
-    p: float | None
-    p_cells: float | None = None
-    p_sum: float | None = None
-    obstacle: str | None = None
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """The additive fit: residual maker (cells, cells), which cells can depart, variances of one unit in each cell.
+    """Residual maker (cells, cells), which cells can depart, and the variance of one unit in each cell.
 
     variance: from the rates of the additive fit. cell_variance: from the own rate of the cell, for gaps.
     """
@@ -385,20 +311,57 @@ class PairTable:
         departure = maker @ self.means / np.where(free, np.diag(maker), 1.0)
         return np.where(free, self.means - departure, np.nan)
 
-    def minimum_detectable(self, alpha: float = 0.05) -> float:
-        """Return the departure of one cell that is found with 80 % power at level alpha, the median over free cells.
+    def detectable_departures(self, alpha: float = 0.05) -> Floats:
+        """Return, for each cell, the departure that is found with 80 % power at level alpha (c,).
 
-        In a table of 2 by 2 it is the smallest detectable difference between the two gaps.
+        In a table of 2 by 2 it is the difference between the two gaps. Infinite where no departure up to a rate of 0 or
+        1 is found as often; NaN for cells that cannot depart. For rates, the variance is that of the departing rate.
+        Source: the normal approximation of the noncentral t distribution (Johnson & Welch 1940).
         """
-        _, error, df, _, different = self._departures(self._fit)
+        fit = self._fit
+        _, error, df, _, different = self._departures(fit)
         tests = different if different == 1 else 2 * different
-        grid = np.linspace(0, 20, 2001)
-        sizes = []
-        for one_error, one_df in zip(error, df, strict=True):
-            power = nct.sf(t_distribution.isf(alpha / (2 * tests), one_df), one_df, grid)
+        critical = t_distribution.isf(alpha / (2 * tests), df)
+        sizes = np.full(len(self.cells), np.nan)
+        for row, cell in enumerate(np.flatnonzero(fit.free)):
+            if self.is_rate:
+                departure, standard_error, deviation = self._departing_rate(int(cell), error[row], df[row])
+            else:
+                departure = error[row] * np.linspace(0, 20, 2001)[1:]
+                standard_error = deviation = np.full(len(departure), error[row])
+            limit = critical[row] * standard_error / deviation
+            reach = departure / deviation - limit * (1 - 1 / (4 * df[row]))
+            power = norm.cdf(reach / np.sqrt(1 + limit**2 / (2 * df[row])))
             enough = np.flatnonzero(power >= POWER)
-            sizes.append(one_error * grid[enough[0]] if len(enough) else np.inf)
-        return float(np.median(sizes))
+            sizes[cell] = departure[enough[0]] if len(enough) else np.inf
+        return sizes
+
+    def _departing_rate(self, cell: int, error: float, df: float) -> tuple[Floats, Floats, Floats]:
+        """Return departures of one cell's rate, the standard errors that the test would have, and the true ones."""
+        fit, units = self._fit, self.n_units
+        least = 0.5 / (units + 1)
+        fitted = np.clip(self.means - fit.residual_maker @ self.means, least, 1 - least)
+        sign = 1.0 if fitted[cell] <= 0.5 else -1.0
+        departure = np.linspace(0, max(fitted[cell], 1 - fitted[cell]), 201)[1:]
+        means = fitted + sign * departure[:, None] * (np.arange(len(units)) == cell)
+        refitted = np.clip(means - means @ fit.residual_maker.T, least, 1 - least)
+        weights = (fit.residual_maker[cell] / fit.residual_maker[cell, cell]) ** 2 / units
+        dispersion = fit.variance / (fitted * (1 - fitted))
+        now = weights @ fit.variance
+        truth = (np.clip(means * (1 - means), 0, 0.25) * dispersion) @ weights / now
+        model = (refitted * (1 - refitted) * dispersion) @ weights / now
+        own_df = max(df - _MODEL_DF, 1.0)
+        standard_error = error * np.sqrt((own_df * truth + _MODEL_DF * model) / (own_df + _MODEL_DF))
+        return departure, standard_error, error * np.sqrt(np.maximum(truth, 1e-12))
+
+    def minimum_detectable(self, alpha: float = 0.05) -> float:
+        """Return the departure of any one cell that is found with 80 % power at level alpha.
+
+        It is the largest over the cells in which some departure can be found so often; infinite if there is none.
+        """
+        sizes = self.detectable_departures(alpha)
+        sizes = sizes[np.isfinite(sizes)]
+        return float(sizes.max()) if len(sizes) else float("inf")
 
 
 def _residual_maker(design: Floats, weights: Floats) -> Floats:
@@ -410,12 +373,4 @@ def _residual_maker(design: Floats, weights: Floats) -> Floats:
 
 def _noncentrality(ratio: float, df: float, spare: float, share: float) -> float:
     """Return the noncentrality that puts `share` of the F distribution below `ratio`, or 0."""
-    if ratio <= 0 or f_distribution.cdf(ratio, df, spare) <= share:
-        return 0.0
-    low, high = 0.0, max(1.0, df * ratio)
-    while ncf.cdf(ratio, df, spare, high) > share:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if ncf.cdf(ratio, df, spare, middle) > share else (low, middle)
-    return high
+    return float(ncfdtrinc(df, spare, share, ratio)) if fdtr(df, spare, ratio) > share else 0.0

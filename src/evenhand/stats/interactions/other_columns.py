@@ -1,0 +1,47 @@
+"""Removing the effects of other columns before two columns are tested for an interaction."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+from scipy.sparse.linalg import lsmr
+
+from evenhand.stats.arrays import Codes, Floats
+
+
+def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
+    """Return the values without the additive effects of all columns except two.
+
+    If a third column is distributed unevenly over the cells of the two, its effect would look like their interaction.
+
+    Parameters
+    ----------
+    values : (n,) outcomes.
+    columns : for each column its codes (n,), integers from 0.
+    first, second : places in `columns` of the two columns whose effects stay in the values.
+
+    Returns
+    -------
+    (n,) values minus the centred effects of the other columns, from one least-squares fit with all columns.
+
+    >>> values, other = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 1, 0, 1])
+    >>> remove_other_effects(values, [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), other], 0, 1).round(6)
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    others = [place for place in range(len(columns)) if place not in (first, second)]
+    if not others:
+        return values.astype(float)
+    rows = np.arange(len(values))
+    ones = np.ones(len(values))
+    dummies = [
+        csr_array((ones, (rows, codes)), shape=(len(values), int(codes.max()) + 1)) for codes in columns
+    ]
+    design = hstack(dummies, format="csr")
+    centre = values.mean()
+    effects = lsmr(design, values - centre, atol=1e-13, btol=1e-13, maxiter=20 * design.shape[1] + 200)[0]
+    starts = np.cumsum([0, *(part.shape[1] for part in dummies)])
+    adjusted = values.astype(float)
+    for place in others:
+        effect = dummies[place] @ effects[starts[place] : starts[place + 1]]
+        adjusted = adjusted - (effect - effect.mean())
+    return adjusted
