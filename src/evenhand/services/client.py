@@ -45,6 +45,7 @@ class ServiceClient:
     somebody since, up to FORGIVEN times as many tries. pause, longest_pause: seconds of the first and the longest
     wait between tries. timeout: seconds a try may take, to the last byte. per_minute: tries a minute, over all
     threads. key_variable: the environment variable that holds the key, for the hint when it is refused.
+    largest: bytes of an answer that are read at most; None: connections.LARGEST.
     Raises UsageError for what is not an HTTP address.
     """
 
@@ -60,6 +61,7 @@ class ServiceClient:
         timeout: float = 60.0,
         per_minute: float | None = None,
         key_variable: str | None = None,
+        largest: int | None = None,
     ):
         self.base_url = base_url.rstrip("/")
         self._host = _host(base_url)
@@ -86,7 +88,7 @@ class ServiceClient:
                     "Copy it again, without anything around it.",
                 )
         self._redaction = Redaction(self._headers)
-        self._per_minute = per_minute
+        self._per_minute, self._largest = per_minute, largest
         self._pace = Pace(per_minute)
         self._lock = threading.Lock()
         self._connections: Connections | None = None
@@ -288,9 +290,11 @@ class ServiceClient:
     def _connected(self) -> "Connections":
         with self._lock:
             if self._connections is None:
-                from evenhand.services.connections import Connections  # slow to import
+                from evenhand.services.connections import LARGEST, Connections  # slow to import
 
-                self._connections = Connections(self.base_url, self._headers, self.timeout, self.concurrency)
+                self._connections = Connections(
+                    self.base_url, self._headers, self.timeout, self.concurrency, self._largest or LARGEST
+                )
                 weakref.finalize(self, self._connections.close).atexit = False
             return self._connections
 

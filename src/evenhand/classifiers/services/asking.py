@@ -64,10 +64,17 @@ class ServiceOptions:
         return cls(**typed_options(f"the classifier {cls.service!r}", options, options_of(cls)))
 
     def client(
-        self, url: str, *, needs_key: bool, key_variable: str, header: str = "Authorization"
+        self,
+        url: str,
+        *,
+        needs_key: bool,
+        key_variable: str,
+        header: str = "Authorization",
+        largest: int | None = None,
     ) -> ServiceClient:
         """The client of the service at an address, with the key of the environment in a header.
 
+        largest: bytes of an answer that are read at most; None: what the client reads.
         Raises EvenhandError if a key is needed and the variable is not set, UsageError for what is no address.
         """
         key = os.environ.get(key_variable, "").strip()
@@ -88,6 +95,7 @@ class ServiceOptions:
             pause=self.pause,
             per_minute=self.per_minute,
             key_variable=key_variable,
+            largest=largest,
         )
 
     def answer_store(self) -> AnswerStore:
