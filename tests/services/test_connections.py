@@ -16,7 +16,7 @@ import pytest
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
 from evenhand.services.client import ServiceClient
-from evenhand.services.connections import LARGEST
+from evenhand.services.responses import LARGEST
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 

@@ -14,9 +14,7 @@ import socket
 import ssl
 import threading
 import time
-import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from urllib.request import getproxies, proxy_bypass
 
@@ -24,33 +22,12 @@ import httpcore
 import httpx
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.services.responses import LARGEST, LostResponse, Response, too_large, unpack_response
 
-LARGEST = 16 << 20  # bytes of an answer; more would fill the memory of this machine
 IDLE = 4.0  # seconds that a connection is kept; many servers close it after 5
 AT_ONCE = 1 << 16  # bytes sent between two looks at the clock
 BLANK_LINE = re.compile(rb"\n\r?\n")
 """How a head ends, and what is sent in chunks."""
-GZIP = 16 + zlib.MAX_WBITS
-
-
-@dataclass(frozen=True)
-class Response:
-    """What came back, in full and unpacked."""
-
-    status: int
-    headers: Mapping[str, str]  # lower-case names
-    content: bytes
-
-
-class LostResponse(Exception):
-    """No response, or none that could be read.
-
-    error, detail: for the Answer. connected: somebody was there. passing: another try may do better.
-    """
-
-    def __init__(self, error: ResponseError, detail: str, *, connected: bool = True, passing: bool = True):
-        super().__init__(detail)
-        self.error, self.detail, self.connected, self.passing = error, detail, connected, passing
 
 
 class UnrequestedBytes(Exception):
@@ -114,7 +91,7 @@ class Connections:
         connection.deadline = deadline
         try:
             response = connection.ask(request, self._largest)
-            return Response(response.status, response.headers, _unpacked(response, self._largest))
+            return Response(response.status, response.headers, unpack_response(response, self._largest))
         except httpcore.TimeoutException as error:
             reached = not isinstance(error, httpcore.ConnectTimeout)
             late = f"no answer within {self._timeout:g} s{self._way}"
@@ -223,12 +200,12 @@ class _Connection(httpcore.NetworkBackend):
             if "transfer-encoding" not in headers and "content-length" in headers:
                 stream.wanted = int(headers["content-length"])
                 if stream.wanted > largest:
-                    raise _too_large(largest)
+                    raise too_large(largest)
             content = bytearray()
             for piece in response.iter_stream():
                 content += piece
                 if len(content) > largest:
-                    raise _too_large(largest)
+                    raise too_large(largest)
         finally:
             response.close()
         self._is_fit, self.has_unrequested = not stream.has_more, stream.has_more
@@ -349,32 +326,6 @@ def _tls(url: httpx.URL) -> ssl.SSLContext | None:
 
 def _usual_port(url: httpx.URL) -> int:
     return 443 if url.scheme == "https" else 80
-
-
-def _too_large(largest: int) -> LostResponse:
-    shown = f"{largest >> 20} MiB" if largest >= 1 << 20 else f"{largest >> 10} KiB"
-    lost = f"the answer is larger than {shown}"
-    return LostResponse(ResponseError.MODEL_ERROR, lost, passing=False)
-
-
-def _unpacked(response: Response, largest: int) -> bytes:
-    """The content; one layer of gzip is taken off, which is what was asked for, and no other."""
-    packed = response.headers.get("content-encoding", "").strip().lower()
-    if packed in ("", "identity") or not response.content:
-        return response.content
-    if packed not in ("gzip", "x-gzip"):
-        lost = f"the answer is packed as {packed[:100]!r}, and at most one layer of gzip was asked for"
-        raise LostResponse(ResponseError.MODEL_ERROR, lost, passing=False)
-    unpacking = zlib.decompressobj(GZIP)
-    try:
-        content = unpacking.decompress(response.content, largest + 1)
-    except zlib.error as error:
-        raise LostResponse(ResponseError.MODEL_ERROR, f"the answer is no gzip as it says: {error}") from error
-    if len(content) > largest:
-        raise _too_large(largest)
-    if not unpacking.eof:
-        raise LostResponse(ResponseError.MODEL_ERROR, "the gzip of the answer breaks off")
-    return content
 
 
 def _proxy(url: httpx.URL) -> httpx.URL | None:

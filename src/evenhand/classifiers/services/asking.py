@@ -70,11 +70,11 @@ class ServiceOptions:
         needs_key: bool,
         key_variable: str,
         header: str = "Authorization",
-        largest: int | None = None,
+        largest: int = LARGEST,
     ) -> ServiceClient:
         """The client of the service at an address, with the key of the environment in a header.
 
-        largest: bytes of an answer that are read at most; None: what the client reads.
+        largest: bytes of an answer that are read at most.
         Raises EvenhandError if a key is needed and the variable is not set, UsageError for what is no address.
         """
         key = os.environ.get(key_variable, "").strip()
