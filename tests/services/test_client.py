@@ -232,9 +232,9 @@ def test_an_answer_nested_too_deeply_to_be_kept_or_shown_is_none(levels, good):
     assert read_response(400, {}, content, 1, 0.1).answer.refusal is ResponseError.REQUEST_REFUSED
 
 
-def test_an_answer_without_end_is_not_read_to_its_end(loopback, monkeypatch):
-    monkeypatch.setattr("evenhand.services.connections.LARGEST", 1000)
-    with loopback.LoopbackServer(lambda asked: (200, {"x": "y" * 5000})) as server, client(server) as service:
+def test_an_answer_without_end_is_not_read_to_its_end(loopback):
+    huge = (200, {"x": "y" * 5000})
+    with loopback.LoopbackServer(lambda asked: huge) as server, client(server, largest=1000) as service:
         answer = service.post("/", {})
     assert (answer.error, answer.attempts) == (ResponseError.MODEL_ERROR, 1)
     assert "larger than" in answer.detail

@@ -22,7 +22,7 @@ from evenhand.schema import (
     typed_options,
     without_surrogates,
 )
-from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
+from evenhand.services import ABSENT, LARGEST, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
 
 Q = TypeVar("Q")
 

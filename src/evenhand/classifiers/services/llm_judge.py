@@ -38,8 +38,8 @@ CARD = Card(
 PATH = "chat/completions"
 LONGEST_REPLY = 1 << 16  # bytes of UTF-8; a label needs a few
 LARGEST_ANSWER = 1 << 20
-"""Bytes of the whole HTTP answer: a reply in which every letter is escaped (six times as long), and the judge's reasoning.
-More is not read."""
+"""Most bytes of the whole HTTP answer that are read: with every letter escaped the longest reply is six times as long,
+and the judge's reasoning may come with it."""
 MOST_STARTS = 64  # opening braces from which JSON is read: bounds the time, which grows with each that fails
 DISAGREES = "disagrees with itself when options are swapped"
 
