@@ -347,7 +347,7 @@ def test_hub_names(monkeypatch):
         def raising(*_: Any, **__: Any) -> Any:
             raise OSError("transformers wraps what the hub said") from error
 
-        monkeypatch.setattr("transformers.AutoConfig.from_pretrained", raising)
+        monkeypatch.setattr("transformers.PreTrainedConfig.get_config_dict", raising)
 
     response = SimpleNamespace(headers={}, request=None, status_code=404)
     for kind, message in (
