@@ -72,6 +72,15 @@ def test_what_does_not_pass_is_an_error_with_its_reason(loopback, kind, error, s
         assert sum(service.describe()["failed"].values()) == 1
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x85", "\u2028", "\v"])
+def test_the_services_words_are_put_on_one_line(loopback, line_break):
+    words = f"no{line_break}::error::planted{line_break}12:00 INFO all is well"
+    for body in ({"error": {"message": words}}, words.encode()):
+        content = json.dumps(body).encode() if isinstance(body, dict) else body
+        detail = read_response(400, {}, content, 1, 0.1).answer.detail
+        assert detail == "status 400: no ::error::planted 12:00 INFO all is well"
+
+
 @pytest.mark.parametrize("status", [400, 404, 413, 422])
 def test_other_refusals_are_final_and_keep_the_services_words(loopback, status):
     bodies = {
