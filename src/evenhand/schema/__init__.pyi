@@ -92,6 +92,9 @@ from .temporary import (
     sweep as sweep,
     temporary_file as temporary_file,
 )
+from .totals import (
+    with_session as with_session,
+)
 from .version import (
     VERSION as VERSION,
 )
