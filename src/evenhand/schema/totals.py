@@ -85,7 +85,7 @@ def _ratios(
 
 def _agreed(part: Mapping[str, Any]) -> float:
     """Return the number of texts of which both answers of a judge agreed."""
-    return _number(part.get("self_agreement")) * _number(part.get("texts"))
+    return float(_number(part.get("self_agreement")) * _number(part.get("texts")))
 
 
 def _is_number(value: Any) -> bool:
