@@ -8,6 +8,7 @@ from .arguments import (
     checked as checked,
     checked_kinds as checked_kinds,
     is_a as is_a,
+    missing_members as missing_members,
 )
 from .cards import (
     Card as Card,
