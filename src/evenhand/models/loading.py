@@ -154,6 +154,7 @@ def _is_registered(name: str) -> bool:
     return name in MODELS or name.split("/")[0] in owners
 
 
+@checked
 def as_language_model(
     model: Any,
     tokenizer: Any,

@@ -44,6 +44,7 @@ IN_WORDS: dict[Any, str] = {
     Path: "a path",
     pl.DataFrame: "a polars DataFrame",
     pl.Series: "a polars Series",
+    np.ndarray: "a numpy array",
     type(None): "None",
 }
 SEVERAL = (Sequence, Collection, Iterable, list, tuple, set, frozenset)
@@ -135,6 +136,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, PathLike)
     if origin is Callable or hint is Callable:
         return callable(value)
+    if (origin or hint) is np.ndarray:
+        return isinstance(value, np.ndarray)
     if (origin or hint) is Mapping or (origin or hint) is dict:
         return isinstance(value, Mapping) and all(
             _fits(one, kind) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
@@ -245,7 +248,7 @@ def _words(hint: Any) -> str:
         named = {str: "texts", int: "whole numbers", float: "numbers"}
         each = named.get(inner[0], "values") if inner else "values"
         return f"{'a tuple of' if origin is tuple else 'several'} {each}"
-    return IN_WORDS.get(hint, getattr(hint, "__name__", str(hint)))
+    return IN_WORDS.get(origin or hint, getattr(hint, "__name__", str(hint)))
 
 
 @cache
