@@ -10,7 +10,7 @@ TIMES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), 7),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".ods"), 30),
 }
-"""Bytes of memory for a byte of the file at the peak: its bytes, its text and the table are there at the same time. Measured
+"""Bytes of memory for a byte of the file at the peak, where bytes, text and table are there at the same time. Measured
 were 2.4 for CSV, 2.3 for Parquet, and 6.0 for JSON lines, which become Python objects. Workbooks are compressed."""
 GIB = 1 << 30
 
