@@ -9,10 +9,10 @@ DATA ?=
 SLOW ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: audit test check perf calibrate docs clean help
+.PHONY: audit test check perf calibrate docs requirements pin-image clean help
 
 help:           ## show what there is
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; set PYTHON=...")'
@@ -72,6 +72,14 @@ docs: $(VENV)/dev    ## build the documentation into site/
 	$(PIP) --editable ".[docs]"
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict
+
+requirements:   ## renew the versions and hashes that the Docker image installs (needs uv)
+	printf 'hatchling>=1.25\n' | uv pip compile --quiet --generate-hashes --python-version 3.12 --python-platform linux \
+	  --constraint constraints.txt --no-header --no-annotate pyproject.toml - --output-file deploy/requirements-image.txt
+
+pin-image:      ## replace the tag of the Docker base image by its digest (needs docker and the network)
+	digest=$$(docker buildx imagetools inspect python:3.12-slim --format '{{.Manifest.Digest}}') && test -n "$$digest" && \
+	  sed -i.old "s|^ARG BASE=.*|ARG BASE=python:3.12-slim@$$digest|" Dockerfile && rm -f Dockerfile.old
 
 clean:          ## remove the environment and everything built
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

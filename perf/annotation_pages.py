@@ -61,7 +61,14 @@ def study(items: int) -> Study:
             "title": "Who would you rather talk to?",
             "questions": [
                 {"id": "better", "kind": "pair", "text": "Who would you rather talk to?", "reason": {}},
-                {"id": "clear", "kind": "likert", "text": "How clear is it?", "low": 1, "high": 7},
+                {
+                    "id": "clear",
+                    "kind": "likert",
+                    "text": "How clear is it?",
+                    "low": 1,
+                    "high": 7,
+                    "labels": ["Not at all", "Very"],
+                },
             ],
             "items": [
                 {"id": f"item-{n}", "pair": [conversation("a", n), conversation("b", n)]}

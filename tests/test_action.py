@@ -60,6 +60,10 @@ def test_it_is_a_composite_action_with_what_its_page_promises():
     assert all(entry["description"] for entry in ACTION["inputs"].values())
     uses = [step["uses"].partition("@")[0] for step in STEPS if "uses" in step]
     assert uses == ["actions/setup-python", "actions/upload-artifact"]
+    commits = [step["uses"].partition("@")[2] for step in STEPS if "uses" in step]
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in commits), (
+        "a tag can be moved, a commit cannot"
+    )
     assert "always()" in STEPS[-1]["if"], "the report is uploaded where the gate fails, above all"
 
 

@@ -1,5 +1,6 @@
 """What is published: wheel and source archive hold all, and the light core alone runs the first audit."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -66,6 +67,8 @@ def test_what_is_published_is_whole_and_sound(built: Path) -> None:
         if path.is_file() and path.suffix in NEEDED | {".py", ".pyi", ".typed"}
     }
     assert here <= inside
+    with zipfile.ZipFile(files[0]) as wheel:
+        assert any(name.endswith("licenses/licenses/RedditBias-MIT.txt") for name in wheel.namelist())
     with tarfile.open(files[1]) as archive:
         assert any(name.endswith("LICENSE") for name in archive.getnames())
 
@@ -90,3 +93,30 @@ def test_the_wheel_alone_runs_the_first_audit(built: Path, tmp_path: Path) -> No
     refused = subprocess.run([python, "-m", "evenhand", "audit", "gpt2"], capture_output=True, text=True)
     assert refused.returncode == 1
     assert 'pip install "evenhand[hf]"' in refused.stderr
+
+
+def test_the_licence_of_the_word_lists_that_ship_is_declared() -> None:
+    files = [path for pattern in project()["license-files"] for path in ROOT.glob(pattern)]
+    texts = [path.read_text() for path in files]
+    assert any(
+        "MIT License" in text and "RedditBias" in text and "Copyright (c) 2021" in text for text in texts
+    )
+
+
+def test_the_image_installs_the_tested_versions_with_hashes() -> None:
+    tested = {line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    entries = (ROOT / "deploy/requirements-image.txt").read_text().replace("\\\n", "").splitlines()
+    pinned = {}
+    for entry in filter(None, entries):
+        name, *hashes = entry.split()
+        assert hashes and all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", one) for one in hashes), name
+        pinned[name.partition("==")[0]] = name
+
+    def folded(name: str) -> str:
+        return re.sub("[-_.]+", "-", name).lower()
+
+    assert {folded(name) for name in pinned.values()} <= {folded(line) for line in tested}
+    needed = {re.split("[^A-Za-z0-9_.-]", one)[0] for one in project()["dependencies"] if ";" not in one}
+    assert {folded(name) for name in needed} <= {folded(name) for name in pinned}
+    docker = (ROOT / "Dockerfile").read_text()
+    assert "--require-hashes --requirement deploy/requirements-image.txt" in docker

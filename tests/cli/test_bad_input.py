@@ -205,3 +205,12 @@ def test_a_working_folder_that_is_gone_is_said_so(tmp_path):
 def test_addresses_of_stores_where_they_are_no_use(evenhand, tmp_path, words, parts):
     evenhand(*words).refused(2, *parts)
     assert not [path for path in tmp_path.iterdir() if ":" in path.name]
+
+
+def test_a_servers_words_are_no_command_to_the_log_of_a_job(evenhand, loopback):
+    refusal = {"error": {"message": "no\n::error::planted\n::add-mask::x ##[add-path]/tmp"}}
+    with loopback.LoopbackServer(lambda asked: (404, refusal)) as server:
+        ended = evenhand("audit", f"{server.url}/v1#m?store=null", "--limit", 20, "-o", "run")
+    assert ended.code != 0 and "planted" in ended.err
+    lines = (ended.out + ended.err).splitlines()
+    assert not any(line.lstrip().startswith("::") or "##[" in line for line in lines)

@@ -347,7 +347,7 @@ def test_hub_names(monkeypatch):
         def raising(*_: Any, **__: Any) -> Any:
             raise OSError("transformers wraps what the hub said") from error
 
-        monkeypatch.setattr("transformers.AutoConfig.from_pretrained", raising)
+        monkeypatch.setattr("transformers.PreTrainedConfig.get_config_dict", raising)
 
     response = SimpleNamespace(headers={}, request=None, status_code=404)
     for kind, message in (
@@ -473,3 +473,20 @@ def test_a_model_with_one_such_row_is_refused_with_the_tensor_and_its_file(tiny_
     ) as caught:
         load_model(str(tmp_path))
     assert name in caught.value.hint
+
+
+class Half:
+    """What a careless package registers as a model."""
+
+    architecture = "causal"
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_plug_in_that_is_not_a_language_model_names_what_it_lacks(installed):
+    installed("careless", "evenhand.models", {"careless/half": "tests.models.test_loading:Half"})
+    with pytest.raises(
+        EvenhandError, match=r"package careless, makes Half.*lacks `fingerprint`, `log_likelihoods`"
+    ):
+        load_model("careless/half")

@@ -40,3 +40,20 @@ def test_no_number_and_no_word_breaks_and_nothing_is_lost(width):
 def test_each_band_begins_with_the_name_of_the_row_and_a_wide_console_has_one():
     assert printed(80).count("original") > 1
     assert printed(200).count("original") == 1
+
+
+@pytest.mark.parametrize("width", [12, 30, 200])
+@pytest.mark.parametrize(
+    "foreign", ["::error::planted", "said ::add-mask::x", "a\n  ::set-env name=A::b", "##[x]y"]
+)
+def test_no_printed_text_is_a_workflow_command(width, foreign):
+    console = Console(file=io.StringIO(), width=width)
+    out = Printer(console)
+    out.line(f"Treated worse: {foreign}")
+    out.sentences([("!", foreign, "")])
+    out.path("page", foreign)
+    table = out.table((foreign, "left"))
+    out.row(table, foreign)
+    out.show(table)
+    lines = console.file.getvalue().splitlines()
+    assert not any(line.lstrip().startswith("::") or "##[" in line for line in lines)

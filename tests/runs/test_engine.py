@@ -270,3 +270,30 @@ def test_a_hundred_thousand_requests_go_through(tmp_path):
     plan = make_plan([Part("idle", frame)], Idle.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=Idle(), given={}, resolved={})
     assert execute(plan, Idle(), directory).tokens == 1_000_000
+
+
+def test_counts_of_a_model_add_up_over_sessions(start, fakes):
+    class Counting(fakes.HashModel):
+        def describe(self):
+            counts = {
+                "batches": len(self.batches),
+                "tokens_run": 3 * sum(map(len, self.batches)),
+                "halvings": [9],
+            }
+            return {"device": "cpu", "work": counts}
+
+    def break_late(texts):
+        if any(text >= "text 050" for text in texts):
+            raise RuntimeError("device is gone")
+
+    texts = [f"text {i:03}" for i in range(100)]
+    second = Counting()
+    second.log_likelihoods(["asked for another run"] * 7)
+    plan, model, directory = start(texts, Counting(break_late))
+    with pytest.raises(ModelError):
+        execute(plan, model, directory, first_shard=25, max_shard=25)
+    assert directory.manifest.model.description["work"]["tokens_run"] == 3 * 50
+    execute(plan, second, directory, first_shard=25, max_shard=25)
+    work = RunDirectory.open(directory.path).manifest.model.description["work"]
+    assert (work["batches"], work["tokens_run"]) == (4, 3 * 100)
+    assert "sessions_not_counted" not in directory.manifest.model.description

@@ -454,3 +454,27 @@ def test_a_session_that_judges_nothing_keeps_what_an_earlier_one_learnt(written,
     label(directory, TOXICITY, {"judge": Learning()})
     (record,) = directory.manifest.labels.values()
     assert record.description["batches_seen"] == learnt
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_counts_of_a_classifier_add_up_over_sessions(written, fakes, killed):
+    def stop_late(texts):
+        if len(first.batches) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    wanted = [Labelling("texts", "toxicity", "judge", WHOLE)]
+    first, second = fakes.HashClassifier(stop_late), fakes.HashClassifier()
+    second.classify(["judged for another run"] * 5)
+    _, _, directory = written([f"Person {i}" for i in range(20)])
+    with pytest.raises(Interrupted):
+        label(directory, wanted, {"judge": first}, first_shard=4, max_shard=4)
+    record = directory.manifest.labels[classifier_key(first)]
+    assert record.description["texts"] == 8
+    if killed:  # a process that is killed stores labels, and writes no counts
+        record.description["texts"] = 0
+        directory.save()
+    outcome = label(directory, wanted, {"judge": second})
+    record = directory.manifest.labels[classifier_key(first)]
+    assert 0 < outcome.judged == outcome.texts - 8
+    assert record.description["texts"] == record.texts == outcome.texts
+    assert record.description.get("texts_of_killed_sessions") == (8 if killed else None)

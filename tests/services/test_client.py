@@ -72,6 +72,15 @@ def test_what_does_not_pass_is_an_error_with_its_reason(loopback, kind, error, s
         assert sum(service.describe()["failed"].values()) == 1
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x85", "\u2028", "\v"])
+def test_the_services_words_are_put_on_one_line(loopback, line_break):
+    words = f"no{line_break}::error::planted{line_break}12:00 INFO all is well"
+    for body in ({"error": {"message": words}}, words.encode()):
+        content = json.dumps(body).encode() if isinstance(body, dict) else body
+        detail = read_response(400, {}, content, 1, 0.1).answer.detail
+        assert detail == "status 400: no ::error::planted 12:00 INFO all is well"
+
+
 @pytest.mark.parametrize("status", [400, 404, 413, 422])
 def test_other_refusals_are_final_and_keep_the_services_words(loopback, status):
     bodies = {
@@ -232,9 +241,9 @@ def test_an_answer_nested_too_deeply_to_be_kept_or_shown_is_none(levels, good):
     assert read_response(400, {}, content, 1, 0.1).answer.refusal is ResponseError.REQUEST_REFUSED
 
 
-def test_an_answer_without_end_is_not_read_to_its_end(loopback, monkeypatch):
-    monkeypatch.setattr("evenhand.services.connections.LARGEST", 1000)
-    with loopback.LoopbackServer(lambda asked: (200, {"x": "y" * 5000})) as server, client(server) as service:
+def test_an_answer_without_end_is_not_read_to_its_end(loopback):
+    huge = (200, {"x": "y" * 5000})
+    with loopback.LoopbackServer(lambda asked: huge) as server, client(server, largest=1000) as service:
         answer = service.post("/", {})
     assert (answer.error, answer.attempts) == (ResponseError.MODEL_ERROR, 1)
     assert "larger than" in answer.detail

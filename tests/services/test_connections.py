@@ -1,5 +1,6 @@
 """Whatever comes over the wire: a try ends at its time, no answer is taken for another, none fills the memory."""
 
+import contextlib
 import gzip
 import itertools
 import json
@@ -15,7 +16,7 @@ import pytest
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
 from evenhand.services.client import ServiceClient
-from evenhand.services.connections import LARGEST
+from evenhand.services.responses import LARGEST
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
@@ -162,6 +163,89 @@ def test_what_stands_behind_an_answer_is_nobodys(loopback, form, surplus):
         for value in range(4):
             assert service.post("/", {"value": value}).body == {"value": value}
         assert server.connections == 4
+
+
+STRAY = b'HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"value": 666}'
+
+
+@pytest.mark.parametrize("over_tls", [False, True])
+def test_no_connection_is_kept_once_a_late_extra_answer_came(
+    loopback, own_certificate, monkeypatch, over_tls
+):
+    tls, file = own_certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    late = threading.Event()
+
+    def answer(asked, head):
+        yield formed(loopback, "length", asked["value"])
+        late.wait(5)
+        yield STRAY
+
+    with (
+        loopback.RawServer(answer, tls=tls if over_tls else None) as server,
+        client(server, concurrency=1, attempts=1) as service,
+    ):
+        assert service.post("/", {"value": 0}).body == {"value": 0}
+        late.set()
+        time.sleep(0.1)  # the extra answer is in the socket by now
+        for value in range(1, 4):
+            assert service.post("/", {"value": value}).body == {"value": value}
+        assert server.connections == 4
+
+
+def test_an_answer_that_comes_before_the_request_is_sent_is_not_taken(loopback):
+    """The service reads the body only after it has sent an extra answer, so the client is still sending."""
+
+    def serve(connection):
+        with contextlib.suppress(OSError), connection, connection.makefile("rb") as asked:
+            for number in itertools.count():
+                head = asked.readline()
+                while line := asked.readline().strip():
+                    head += line + b"\r\n"
+                if not head:
+                    return
+                if number:
+                    connection.sendall(STRAY)
+                    time.sleep(0.05)
+                length = int(head.lower().partition(b"content-length:")[2].split()[0])
+                content = asked.read(length)
+                if len(content) < length:
+                    return
+                value = json.loads(content)["value"]
+                connection.sendall(formed(loopback, "length", value))
+
+    def accept(listener):
+        for _ in range(4):
+            threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    large = "x" * (16 << 20)  # more than the buffers of both sockets take
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with ServiceClient(url, timeout=20, concurrency=1, attempts=1) as service:
+            for value in range(4):
+                body = {"value": value, "large": large}
+                assert service.post("/", body).body == {"value": value}
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_an_answer_above_the_cap_is_not_read_to_its_end(loopback, announced):
+    sent = []
+
+    def answer(asked, head):
+        yield HEAD + (
+            b"Content-Length: 9000000\r\n\r\n" if announced else b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        for _ in range(9000):
+            sent.append(1)
+            yield b" " * 1000 if announced else b"3e8\r\n" + b" " * 1000 + b"\r\n"
+
+    with loopback.RawServer(answer) as server, client(server, largest=1 << 16) as service:
+        answer = service.post("/", {})
+    assert (answer.error, answer.attempts) == (ResponseError.MODEL_ERROR, 1)
+    assert answer.detail == "the answer is larger than 64 KiB"
+    time.sleep(0.05)
+    assert len(sent) < 9000, "the client should hang up before the answer is complete"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -26,6 +26,7 @@ from evenhand.schema import (
     typed_options,
     unknown_name,
 )
+from evenhand.weights import check_table_fits
 
 FORMAT = (
     "A score file is CSV, JSON Lines or Parquet with one judged text per row: its text (in a column text, "
@@ -46,6 +47,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
     """
     if not is_file(path):
         raise DataError(f"There is no score file {path}.", FORMAT)
+    check_table_fits(path)
     kind = path.suffix.lower()
     try:
         if kind == ".csv":

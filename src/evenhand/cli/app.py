@@ -187,13 +187,13 @@ def main() -> None:
         _check_stores(sys.argv[1:])
         app(prog_name="evenhand")  # also where it is started as a module
     except EvenhandError as error:
-        from evenhand.reports.wording import visible
+        from evenhand.reports.wording import visible, without_commands
 
         label = "interrupted" if error.exit_code == 130 else "error"
         typer.secho(f"{label}: ", err=True, nl=False, bold=True, fg=typer.colors.RED)
         for told in filter(None, (error.message, error.hint)):  # names in it may come from a stranger's file
             more = f" ... ({len(told) - MOST_TOLD:,} letters more)" if len(told) > MOST_TOLD else ""
-            typer.echo(visible(told[:MOST_TOLD]).replace("\r", " ") + more, err=True)
+            typer.echo(without_commands(visible(told[:MOST_TOLD]).replace("\r", " ")) + more, err=True)
         sys.exit(error.exit_code)
     except SystemExit as ended:
         if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word

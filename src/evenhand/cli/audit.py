@@ -212,7 +212,8 @@ def _say_left_out(name: str, reason: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from evenhand.reports.wording import visible
+    from evenhand.reports.wording import visible, without_commands
 
     line = reason if reason.startswith(name) else f"{name}: {reason}"
-    Console(stderr=True).print(Text(visible(f"left out: {line}")), style="dim", soft_wrap=True)
+    line = without_commands(visible(f"left out: {line}"))
+    Console(stderr=True).print(Text(line), style="dim", soft_wrap=True)

@@ -106,10 +106,10 @@ def _is_in_the_way(folder: Path) -> bool:
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print a line that may name what comes from outside: control characters are made visible."""
-    from evenhand.reports.wording import visible
+    """Print a line that may name what comes from outside: no control characters, no commands to the log of a job."""
+    from evenhand.reports.wording import visible, without_commands
 
-    typer.echo(visible(line), err=err)
+    typer.echo(without_commands(visible(line)), err=err)
 
 
 def end(too_many: str | None, more: str = ".") -> None:

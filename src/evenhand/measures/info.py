@@ -7,7 +7,7 @@ cards of several modules share stand here.
 from dataclasses import dataclass
 from typing import Self
 
-from evenhand.schema import Card
+from evenhand.schema import Card, check_fields
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class MeasureInfo:
     ideal: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.name != self.card.name:
             raise ValueError(f"measure {self.name!r} carries the card of {self.card.name!r}")
 

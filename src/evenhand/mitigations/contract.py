@@ -14,7 +14,7 @@ from evenhand.models import (
     reads_start_apart,
     text_generator,
 )
-from evenhand.schema import Card, Unsupported
+from evenhand.schema import Card, Unsupported, UsageError
 
 Answer = Literal["log_likelihoods", "generate"]
 """What a model is asked for, by the name of its method."""
@@ -81,6 +81,11 @@ class Mitigated:
     """Answers that are the model's own behind this mitigation, too, and may be passed on as they are."""
 
     def __init__(self, model: LanguageModel, mitigation: Mitigation):
+        if not hasattr(model, "architecture"):
+            raise UsageError(
+                f"Mitigated takes a language model, not {type(model).__name__}.",
+                "Give what load_model returns.",
+            )
         self.model, self.mitigation = model, mitigation
         self.architecture: Architecture = model.architecture
 

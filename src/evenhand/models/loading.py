@@ -13,7 +13,16 @@ from evenhand.models.huggingface import (
     weights_fingerprint as weights_fingerprint,
 )
 from evenhand.models.served import is_address
-from evenhand.schema import ModelError, Registry, UsageError, checked, is_folder, unknown_name
+from evenhand.schema import (
+    ExtensionError,
+    ModelError,
+    Registry,
+    UsageError,
+    checked,
+    is_folder,
+    missing_members,
+    unknown_name,
+)
 from evenhand.weights import (
     find_checkpoint,
     load_tokenizer as load_tokenizer,
@@ -145,6 +154,7 @@ def _is_registered(name: str) -> bool:
     return name in MODELS or name.split("/")[0] in owners
 
 
+@checked
 def as_language_model(
     model: Any,
     tokenizer: Any,
@@ -245,8 +255,16 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
         )
     accepted = {key: value for key, value in given.items() if key in takes}
     try:
-        return make(**({"name": name} if "name" in takes else {}), **accepted)
+        made = make(**({"name": name} if "name" in takes else {}), **accepted)
     except Exception as error:
         if (broken := MODELS.made_by_stranger(name, error)) is not None:
             raise broken from error
         raise
+    if lacking := missing_members(made, LanguageModel):
+        kind = type(made).__name__
+        raise ExtensionError(
+            f"{name!r}, registered as a model by the package {MODELS.package(name)}, makes {kind}, which is not a "
+            f"language model: {kind} lacks {', '.join(f'`{member}`' for member in lacking)}.",
+            "Add what is missing. evenhand.models.LanguageModel describes each member.",
+        )
+    return made

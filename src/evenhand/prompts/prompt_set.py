@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.sampling import crossed_rows, row_keys
-from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, frame_hash, unknown_name
+from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, check_fields, frame_hash, unknown_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,7 @@ class PromptSet:
     """What was left out and why: said before anything is asked, and kept with the run."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "frame", "card")
         name = self.card.name
         for column, dtype in PROMPT_KEYS.items():
             if column not in self.frame.columns:

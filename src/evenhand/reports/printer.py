@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from evenhand.reports.wording import without_commands
+
 ASCII = str.maketrans(
     {
         "·": "-",
@@ -46,7 +48,11 @@ class Printer:
         self.unicode = self.encoding.startswith("utf")
 
     def text(self, value: str, style: str = "") -> Text:
-        """A text as this console can hold it: control codes and what its encoding lacks are replaced."""
+        """A text as this console can hold it: control codes and what its encoding lacks are replaced.
+
+        A console may be the log of a job: what would be a workflow command in it is broken apart.
+        """
+        value = without_commands(value)
         if not self.unicode:
             value = value.translate(ASCII)
         encodable = value.encode(self.encoding, "backslashreplace").decode(self.encoding)

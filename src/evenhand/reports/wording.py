@@ -1,6 +1,7 @@
 """Numbers, names and verdicts as text: one wording for terminal and page alike."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import category
@@ -182,6 +183,19 @@ def visible(text: str) -> str:
         for c in text
     )
     return "".join(c if isinstance(c, str) else " " if c else "\ufffd" for c in kept)
+
+
+COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\[)")
+"""Where GitHub and Azure see a command in the log of a job: `::name` that begins a line, `##[name]` anywhere."""
+
+
+def without_commands(text: str) -> str:
+    """A text from outside as the log of a job may show it: no word of it can become a workflow command.
+
+    >>> without_commands("status 400: no\\n::error::planted ##[add-path]/tmp std::vector [::1]")
+    'status 400: no\\n: :error::planted # #[add-path]/tmp std::vector [::1]'
+    """
+    return COMMAND.sub(lambda found: f"{found[0]} ", text)
 
 
 def printable(text: str, characters: int | None = None) -> str:

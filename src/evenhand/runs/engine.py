@@ -23,7 +23,7 @@ from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.requests import ConversationRequest, samples_of
 from evenhand.runs.shards import next_number, read_shards, refuse_gone, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
-from evenhand.schema import Interrupted, ResponseError, WriteError
+from evenhand.schema import Interrupted, ResponseError, WriteError, as_json, with_session
 
 WRITTEN_FOR_ONE_SCORED = 8
 """Writing a continuation takes so much longer than scoring a text that first shards are this much smaller."""
@@ -264,6 +264,9 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
     """whole: whether every request had a row already; then the run is complete however the session ends."""
     began = time.monotonic()
     status: Status = "failed"
+    earlier = [one for one in directory.manifest.sessions if one is not session]
+    before = directory.manifest.model.description if any(one.shards for one in earlier) else {}
+    at_start = as_json(model.describe())
     try:
         yield
         status = "complete"
@@ -287,6 +290,9 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
         if session.shards or not manifest.model.description:
             # A session that asked nothing must not replace what an earlier one measured, such as memory.
             manifest.model = ModelRecord.of(model)
+            manifest.model.description = with_session(before, at_start, manifest.model.description)
+            if killed := sum(one.ended is None for one in earlier):
+                manifest.model.description["sessions_not_counted"] = killed  # they could write no counts
         try:
             directory.save()
         except WriteError:

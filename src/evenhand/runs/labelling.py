@@ -41,6 +41,7 @@ from evenhand.schema import (
     WriteError,
     as_json,
     unknown_name,
+    with_session,
 )
 
 NOTHING_SAID = "the classifier gave no label, no verdict and no finite score"
@@ -236,11 +237,13 @@ def _label_all(
 @contextmanager
 def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Environment) -> Iterator[None]:
     began, manifest = time.monotonic(), directory.manifest
+    before = manifest.labels[key].description if key in manifest.labels else {}
+    at_start = as_json(its.classifier.describe())
     record = manifest.labels.setdefault(
         key,
         ClassifierRecord(
             fingerprint=as_json(its.classifier.fingerprint),
-            description=as_json(its.classifier.describe()),
+            description=with_session({}, at_start, at_start),
             labels=its.classifier.labels,
             reads_context=its.classifier.reads_context,
         ),
@@ -264,7 +267,12 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         record.workers = whereabouts(its.classifier)
         if its.judged or not record.description:
             # A session that judged nothing must not replace what an earlier one learnt, such as self-agreement.
-            record.description = as_json(its.classifier.describe())
+            at_end = as_json(its.classifier.describe())
+            record.description = with_session(before, at_start, at_end)
+            every_text_counts = at_end.get("texts", 0) - at_start.get("texts", 0) == its.judged
+            if every_text_counts and (lost := record.texts - record.description["texts"]) > 0:
+                # A session that was killed stored labels and could write no counts.
+                record.description |= {"texts": record.texts, "texts_of_killed_sessions": lost}
         manifest.timings["labels"] = manifest.timings.get("labels", 0.0) + seconds
         its.errors = _by_code(stored.join(its.texts, on="text_id", how="semi"))
         try:

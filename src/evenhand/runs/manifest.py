@@ -40,7 +40,8 @@ class ModelRecord(Record):
     digest: str = ""
     """The fingerprint in 64 hex characters; every request key holds it."""
     description: dict[str, Any] = Field(default_factory=dict)
-    """`LanguageModel.describe()` after the last session: path chosen and why, batch history."""
+    """`LanguageModel.describe()` after the last session, with counts added up over sessions: path chosen and why, batch
+    history."""
     tokenizer_hash: str | None = None
     dtype: str | None = None
     device: str | None = None
@@ -100,7 +101,7 @@ class ClassifierRecord(Record):
 
     fingerprint: dict[str, Any]
     description: dict[str, Any]
-    """`Classifier.describe()` after the last session."""
+    """`Classifier.describe()` after the last session, with counts added up over sessions."""
     labels: tuple[str, ...]
     """What the places of `scores` mean."""
     reads_context: bool = False
@@ -174,7 +175,7 @@ class Manifest(Record):
     status: Status = "running"
     """Of the responses: complete once every request has a row."""
     arguments_given: dict[str, Any] = Field(default_factory=dict)
-    """As the user wrote them."""
+    """As the user wrote them; a later session adds the arguments that it names, and replaces those named again."""
     arguments_resolved: dict[str, Any] = Field(default_factory=dict)
     """With every default filled in; a resume must bring the same."""
     model: ModelRecord = Field(default_factory=ModelRecord)

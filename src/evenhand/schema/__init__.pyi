@@ -8,6 +8,7 @@ from .arguments import (
     checked as checked,
     checked_kinds as checked_kinds,
     is_a as is_a,
+    missing_members as missing_members,
 )
 from .cards import (
     Card as Card,
@@ -91,6 +92,9 @@ from .temporary import (
     is_temporary as is_temporary,
     sweep as sweep,
     temporary_file as temporary_file,
+)
+from .totals import (
+    with_session as with_session,
 )
 from .version import (
     VERSION as VERSION,

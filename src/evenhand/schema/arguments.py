@@ -8,7 +8,17 @@ from functools import cache, wraps
 from math import isnan
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +44,7 @@ IN_WORDS: dict[Any, str] = {
     Path: "a path",
     pl.DataFrame: "a polars DataFrame",
     pl.Series: "a polars Series",
+    np.ndarray: "a numpy array",
     type(None): "None",
 }
 SEVERAL = (Sequence, Collection, Iterable, list, tuple, set, frozenset)
@@ -125,6 +136,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, PathLike)
     if origin is Callable or hint is Callable:
         return callable(value)
+    if (origin or hint) is np.ndarray:
+        return isinstance(value, np.ndarray)
     if (origin or hint) is Mapping or (origin or hint) is dict:
         return isinstance(value, Mapping) and all(
             _fits(one, kind) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
@@ -153,10 +166,23 @@ def is_a(value: Any, kind: type[Any]) -> bool:
     """
     if not getattr(kind, "_is_runtime_protocol", False):
         return isinstance(value, kind)
-    protocols = [base for base in kind.__mro__ if getattr(base, "_is_protocol", False)]
+    return not missing_members(value, kind)
+
+
+def missing_members(value: Any, protocol: type[Any]) -> list[str]:
+    """Return the members of a protocol that an object lacks, without reading any, in alphabetical order.
+
+    >>> from typing import Protocol
+    >>> class Named(Protocol):
+    ...     name: str
+    ...     def greet(self) -> str: ...
+    >>> missing_members(Path("a"), Named)
+    ['greet']
+    """
+    protocols = [base for base in protocol.__mro__ if getattr(base, "_is_protocol", False)]
     names = {name for base in protocols for name in (*vars(base), *vars(base).get("__annotations__", {}))}
-    wanted = (name for name in names if name == "__call__" or not name.startswith("_"))
-    return all(inspect.getattr_static(value, name, MISSING) is not MISSING for name in wanted)
+    wanted = sorted(name for name in names if name == "__call__" or not name.startswith("_"))
+    return [name for name in wanted if inspect.getattr_static(value, name, MISSING) is MISSING]
 
 
 def _are(value: Any, inner: tuple[Any, ...]) -> bool:
@@ -222,7 +248,7 @@ def _words(hint: Any) -> str:
         named = {str: "texts", int: "whole numbers", float: "numbers"}
         each = named.get(inner[0], "values") if inner else "values"
         return f"{'a tuple of' if origin is tuple else 'several'} {each}"
-    return IN_WORDS.get(hint, getattr(hint, "__name__", str(hint)))
+    return IN_WORDS.get(origin or hint, getattr(hint, "__name__", str(hint)))
 
 
 @cache

@@ -20,6 +20,9 @@ from .refusals import (
     Refusals as Refusals,
     answered_before as answered_before,
 )
+from .responses import (
+    LARGEST as LARGEST,
+)
 from .store import (
     AnswerStore as AnswerStore,
     answer_key as answer_key,

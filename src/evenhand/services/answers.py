@@ -121,7 +121,9 @@ def read_response(
         return Attempt(
             Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
         )
-    detail = without_surrogates(f"status {status}: {_message(body, content, headers, redaction)}")
+    # On one line: a line of its own could look like one of our log, or like a command to the log of a job.
+    message = " ".join(_message(body, content, headers, redaction).split())
+    detail = without_surrogates(f"status {status}: {message}")
     refusal = Answer(status, body, ResponseError.MODEL_ERROR, detail, attempts, seconds)
     if status == 402 or refusal.code in OUT_OF_CREDIT:  # waiting does not fill an account
         return Attempt(Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds))
@@ -175,4 +177,4 @@ def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def _shown(content: bytes, redaction: Redaction) -> str:
-    return redaction.text(content[:READ].decode(errors="replace"))[:SHOWN].strip() or "nothing"
+    return " ".join(redaction.text(content[:READ].decode(errors="replace"))[:SHOWN].split()) or "nothing"

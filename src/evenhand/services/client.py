@@ -22,6 +22,7 @@ from evenhand.services.addresses import address_parts
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
 from evenhand.services.pace import Pace, Stopped, pause_after, sleep
 from evenhand.services.redaction import Redaction
+from evenhand.services.responses import LARGEST, LostResponse
 
 if TYPE_CHECKING:
     from evenhand.services.connections import Connections
@@ -45,6 +46,7 @@ class ServiceClient:
     somebody since, up to FORGIVEN times as many tries. pause, longest_pause: seconds of the first and the longest
     wait between tries. timeout: seconds a try may take, to the last byte. per_minute: tries a minute, over all
     threads. key_variable: the environment variable that holds the key, for the hint when it is refused.
+    largest: bytes of an answer that are read at most.
     Raises UsageError for what is not an HTTP address.
     """
 
@@ -60,6 +62,7 @@ class ServiceClient:
         timeout: float = 60.0,
         per_minute: float | None = None,
         key_variable: str | None = None,
+        largest: int = LARGEST,
     ):
         self.base_url = base_url.rstrip("/")
         self._host = _host(base_url)
@@ -86,7 +89,7 @@ class ServiceClient:
                     "Copy it again, without anything around it.",
                 )
         self._redaction = Redaction(self._headers)
-        self._per_minute = per_minute
+        self._per_minute, self._largest = per_minute, largest
         self._pace = Pace(per_minute)
         self._lock = threading.Lock()
         self._connections: Connections | None = None
@@ -262,8 +265,6 @@ class ServiceClient:
             sleep(pause_after(tries if asked_for is None else 1, self.pause, self.longest_pause), stop)
 
     def _try(self, method: str, path: str, content: bytes | None, headers: dict[str, str], n: int) -> Attempt:
-        from evenhand.services.connections import LostResponse
-
         connections, began = self._connected(), time.monotonic()
         try:
             response = connections.ask(method, path, content, headers)
@@ -290,7 +291,9 @@ class ServiceClient:
             if self._connections is None:
                 from evenhand.services.connections import Connections  # slow to import
 
-                self._connections = Connections(self.base_url, self._headers, self.timeout, self.concurrency)
+                self._connections = Connections(
+                    self.base_url, self._headers, self.timeout, self.concurrency, self._largest
+                )
                 weakref.finalize(self, self._connections.close).atexit = False
             return self._connections
 

@@ -2,18 +2,19 @@
 
 Built on httpcore (HTTP/1.1, TLS, proxies), whose time-outs are of single reads and whose parser keeps what comes behind
 an answer. So each connection has a network of its own: whatever it does gets what is left of the try's time, and it
-hands out one message at a time. A connection with bytes left over is not used again.
+hands out one message at a time. A connection with bytes left over is not used again, and neither is one on which bytes
+arrive before the next request is sent in full; a service that sent such bytes gets a new connection for every request.
+What HTTP/1.1 cannot show remains: an extra answer that arrives while the service is working on the next request.
 """
 
+import contextlib
 import ipaddress
 import re
 import socket
 import ssl
 import threading
 import time
-import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from urllib.request import getproxies, proxy_bypass
 
@@ -21,33 +22,16 @@ import httpcore
 import httpx
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.services.responses import LARGEST, LostResponse, Response, too_large, unpack_response
 
-LARGEST = 16 << 20  # bytes of an answer; more would fill the memory of this machine
 IDLE = 4.0  # seconds that a connection is kept; many servers close it after 5
 AT_ONCE = 1 << 16  # bytes sent between two looks at the clock
 BLANK_LINE = re.compile(rb"\n\r?\n")
 """How a head ends, and what is sent in chunks."""
-GZIP = 16 + zlib.MAX_WBITS
 
 
-@dataclass(frozen=True)
-class Response:
-    """What came back, in full and unpacked."""
-
-    status: int
-    headers: Mapping[str, str]  # lower-case names
-    content: bytes
-
-
-class LostResponse(Exception):
-    """No response, or none that could be read.
-
-    error, detail: for the Answer. connected: somebody was there. passing: another try may do better.
-    """
-
-    def __init__(self, error: ResponseError, detail: str, *, connected: bool = True, passing: bool = True):
-        super().__init__(detail)
-        self.error, self.detail, self.connected, self.passing = error, detail, connected, passing
+class UnrequestedBytes(Exception):
+    """The service sent bytes on a kept connection before the next request was complete."""
 
 
 class Connections:
@@ -55,10 +39,13 @@ class Connections:
 
     base_url: in front of every path. headers: sent with every request. timeout: seconds a try may take, to the
     last byte; only the system's look-up of a host's name cannot be cut short. idle: connections kept for later.
+    largest: bytes of an answer that are read at most, packed and unpacked; a larger one is a LostResponse.
     Raises UsageError for an address, or a proxy in the environment, that cannot be.
     """
 
-    def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float, idle: int):
+    def __init__(
+        self, base_url: str, headers: Mapping[str, str], timeout: float, idle: int, largest: int = LARGEST
+    ):
         try:
             self._url = httpx.URL(base_url)
         except httpx.InvalidURL as error:
@@ -66,7 +53,7 @@ class Connections:
                 f"{base_url!r} is not the address of a service: {error}.",
                 "Write http://host:port/path or https://host/path.",
             ) from error
-        self._base_url, self._timeout, self._most_idle = base_url, timeout, idle
+        self._base_url, self._timeout, self._most_idle, self._largest = base_url, timeout, idle, largest
         own = {"Host": self._url.netloc.decode(), "Accept": "*/*", "Accept-Encoding": "gzip"}
         self._headers = _encoded({**own, "User-Agent": "evenhand", **headers})
         self._proxy, self._tls = _proxy(self._url), _tls(self._url)
@@ -92,12 +79,19 @@ class Connections:
             headers=self._headers + _encoded({**length, **headers}),
             content=content or b"",
         )
+        deadline = time.monotonic() + self._timeout
+        try:
+            return self._ask(request, deadline)
+        except UnrequestedBytes:  # so none is kept any more, and the next connection is a new one
+            return self._ask(request, deadline)
+
+    def _ask(self, request: httpcore.Request, deadline: float) -> Response:
         closed = self._closed
         connection = self._take()
-        connection.deadline = time.monotonic() + self._timeout
+        connection.deadline = deadline
         try:
-            response = connection.ask(request)
-            return Response(response.status, response.headers, _unpacked(response))
+            response = connection.ask(request, self._largest)
+            return Response(response.status, response.headers, unpack_response(response, self._largest))
         except httpcore.TimeoutException as error:
             reached = not isinstance(error, httpcore.ConnectTimeout)
             late = f"no answer within {self._timeout:g} s{self._way}"
@@ -132,7 +126,7 @@ class Connections:
                 return _Connection(self._url, self._tls, self._proxy)
             if connection.is_fit:
                 return connection
-            connection.close()
+            self._drop(connection)
 
     def _give_back(self, connection: "_Connection", closed: int) -> None:
         if connection.is_fit:
@@ -140,7 +134,13 @@ class Connections:
                 if closed == self._closed and len(self._idle) < self._most_idle:
                     self._idle.append(connection)
                     return
+        self._drop(connection)
+
+    def _drop(self, connection: "_Connection") -> None:
         connection.close()
+        if connection.has_unrequested:
+            self._most_idle = 0
+            self.close()
 
     @property
     def _way(self) -> str:
@@ -157,6 +157,9 @@ class _Connection(httpcore.NetworkBackend):
         self.stream: _Stream | None = None  # as last wrapped
         self._network = httpcore.SyncBackend()
         self._is_fit = False
+        self.is_reused = False
+        self.has_unrequested = False
+        """Whether bytes came that belong to no request."""
         if proxy is None:
             pool = httpcore.ConnectionPool(tls, keepalive_expiry=IDLE, network_backend=self)
         else:
@@ -170,14 +173,22 @@ class _Connection(httpcore.NetworkBackend):
     @property
     def is_fit(self) -> bool:
         """Whether it can take another question: open, nothing left over, and nothing sent unasked."""
-        return self._is_fit and self._http.is_available() and not self._http.has_expired()
+        if not (self._is_fit and self.stream is not None and self._http.is_available()):
+            return False
+        has_expired = self._http.has_expired()  # looks at the socket, so before anything is read from it
+        self.has_unrequested = self.stream.has_arrived()
+        return not (has_expired or self.has_unrequested)
 
     def close(self) -> None:
         self._http.close()
 
-    def ask(self, request: httpcore.Request) -> Response:
-        """The response as it was sent, not unpacked; raises LostResponse for one that is too large."""
-        self._is_fit = False
+    def ask(self, request: httpcore.Request, largest: int) -> Response:
+        """Return the response as it was sent, not unpacked.
+
+        Raises LostResponse as soon as more than `largest` bytes of content came, or were announced; UnrequestedBytes
+        if an earlier request was answered on this connection and bytes came before this one was sent.
+        """
+        self.is_reused, self._is_fit = self._is_fit, False
         response = self._http.handle_request(request)
         stream = self.stream
         assert stream is not None, "a response came by a stream"
@@ -188,14 +199,16 @@ class _Connection(httpcore.NetworkBackend):
                 headers[key] = f"{headers[key]}, {text}" if key in headers else text
             if "transfer-encoding" not in headers and "content-length" in headers:
                 stream.wanted = int(headers["content-length"])
+                if stream.wanted > largest:
+                    raise too_large(largest)
             content = bytearray()
             for piece in response.iter_stream():
                 content += piece
-                if len(content) > LARGEST:
-                    raise _too_large()
+                if len(content) > largest:
+                    raise too_large(largest)
         finally:
             response.close()
-        self._is_fit = not stream.has_more
+        self._is_fit, self.has_unrequested = not stream.has_more, stream.has_more
         stream.wanted = None
         return Response(response.status, headers, bytes(content))
 
@@ -248,6 +261,14 @@ class _Stream(httpcore.NetworkStream):
         """Whether bytes came that nobody asked for."""
         return bool(self._waiting)
 
+    def has_arrived(self) -> bool:
+        """Return whether a byte can be read now; what a closed or broken connection gives is none."""
+        if not self._waiting:
+            # A read that does not wait sees what any layer of TLS holds, and takes what is no content out of its way.
+            with contextlib.suppress(httpcore.NetworkError, httpcore.TimeoutException):
+                self._waiting = self._stream.read(1, 0.0)
+        return bool(self._waiting)
+
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         left = self._connection.left(httpcore.ReadTimeout)
         if not self._waiting:
@@ -266,6 +287,10 @@ class _Stream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), AT_ONCE):
             left = self._connection.left(httpcore.WriteTimeout)
+            # On a new connection an early answer is the service's own refusal; on a kept one it may be anybody's.
+            if self._connection.is_reused and self.has_arrived():
+                self._connection.has_unrequested = True
+                raise UnrequestedBytes
             self._stream.write(buffer[start : start + AT_ONCE], left)
 
     def close(self) -> None:
@@ -301,31 +326,6 @@ def _tls(url: httpx.URL) -> ssl.SSLContext | None:
 
 def _usual_port(url: httpx.URL) -> int:
     return 443 if url.scheme == "https" else 80
-
-
-def _too_large() -> LostResponse:
-    lost = f"the answer is larger than {LARGEST >> 20} MiB"
-    return LostResponse(ResponseError.MODEL_ERROR, lost, passing=False)
-
-
-def _unpacked(response: Response) -> bytes:
-    """The content; one layer of gzip is taken off, which is what was asked for, and no other."""
-    packed = response.headers.get("content-encoding", "").strip().lower()
-    if packed in ("", "identity") or not response.content:
-        return response.content
-    if packed not in ("gzip", "x-gzip"):
-        lost = f"the answer is packed as {packed[:100]!r}, and at most one layer of gzip was asked for"
-        raise LostResponse(ResponseError.MODEL_ERROR, lost, passing=False)
-    unpacking = zlib.decompressobj(GZIP)
-    try:
-        content = unpacking.decompress(response.content, LARGEST + 1)
-    except zlib.error as error:
-        raise LostResponse(ResponseError.MODEL_ERROR, f"the answer is no gzip as it says: {error}") from error
-    if len(content) > LARGEST:
-        raise _too_large()
-    if not unpacking.eof:
-        raise LostResponse(ResponseError.MODEL_ERROR, "the gzip of the answer breaks off")
-    return content
 
 
 def _proxy(url: httpx.URL) -> httpx.URL | None:

@@ -7,11 +7,13 @@ n / (n - 1) that of kappa is the one of Fleiss, Cohen and Everitt.
 
 import numpy as np
 
+from evenhand.schema import checked
 from evenhand.stats.arrays import Codes, Floats, middle_ranks
 from evenhand.stats.cluster_interval import ClusterT, cluster_t
 from evenhand.stats.intervals import Interval
 
 
+@checked
 def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
     """Cohen's kappa of two verdicts (n,) of 0 and 1: agreement beyond what their rates alone would give.
 
@@ -32,6 +34,7 @@ def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -
     return _interval(float((observed - expected) / (1 - expected)), influence, clusters, level, (-1.0, 1.0))
 
 
+@checked
 def specific_agreement(
     first: Floats, second: Floats, clusters: Codes, value: float, level: float = 0.95
 ) -> Interval:
@@ -50,6 +53,7 @@ def specific_agreement(
     return _interval(ratio, (both - ratio * either) / either.mean(), clusters, level, (0.0, 1.0))
 
 
+@checked
 def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
     """Correlation of two scores (n,), its limits on Fisher's scale; NaN if a score never changes.
 
@@ -64,6 +68,7 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
     return _on_fishers_scale(r, one * other - r * (one**2 + other**2) / 2, clusters, level)
 
 
+@checked
 def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
     """Rank correlation of two scores (n,), ties by middle ranks; limits as `pearson`.
 
@@ -88,6 +93,7 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
     return _on_fishers_scale(r, moved - r / 2 * variance_of_ranks, clusters, level)
 
 
+@checked
 def difference_of_means(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
     """Mean of first minus second over the same rows, t limits over clusters.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.schema import checked
 from evenhand.stats.arrays import Floats
 
 
@@ -16,6 +17,7 @@ class Limited:
     high: Floats
 
 
+@checked
 def difference_of_rates(first: Limited, second: Limited) -> Limited:
     """First minus second of independent rates, with limits recovered from those of the two.
 
@@ -32,6 +34,7 @@ def difference_of_rates(first: Limited, second: Limited) -> Limited:
     return Limited(estimate, estimate - below, estimate + above)
 
 
+@checked
 def ratio_of_rates(first: Limited, second: Limited) -> Limited:
     """First over second of independent rates, with limits recovered from those of the two on the log scale.
 

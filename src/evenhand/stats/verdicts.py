@@ -94,6 +94,11 @@ def reach_verdicts(
     >>> reach_verdicts(measurement_frame(rows), n_axes=13)[1].select("verdict", "direction").rows()
     [('biased', 'above')]
     """
+    if not isinstance(measurements, pl.DataFrame):
+        raise DataError(
+            f"reach_verdicts takes a polars DataFrame as measurements, and was given {type(measurements).__name__}.",
+            "Build it with evenhand.schema.measurement_frame.",
+        )
     missing = [name for name in MEASUREMENTS if name not in measurements.columns]
     if missing:
         raise DataError(

@@ -42,6 +42,9 @@ from .precision import (
 from .soundness import (
     check_finite as check_finite,
 )
+from .table_memory import (
+    check_table_fits as check_table_fits,
+)
 from .tokenizer import (
     check_token_ids as check_token_ids,
     check_tokenizer as check_tokenizer,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
+from evenhand.weights.config_sizes import check_sizes
 from evenhand.weights.extra import need_hugging_face
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.soundness import check_finite, check_layers, check_loaded
@@ -65,7 +66,7 @@ def load_config(
     """The configuration of a hub name or a folder.
 
     kind: what messages call it. advice: how to give a local copy instead, for messages. Raises ModelError where
-    there is none.
+    there is none, or where it names a size that `check_sizes` refuses.
     """
     folder = Path(name).expanduser()
     if is_folder(folder):
@@ -77,13 +78,15 @@ def load_config(
             or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
         )
     need_hugging_face(f"The {kind} {name!r}")
-    from transformers import AutoConfig
+    from transformers import AutoConfig, PreTrainedConfig
 
+    where = str(folder) if is_folder(folder) else name
+    with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
+        settings, _ = PreTrainedConfig.get_config_dict(where, revision=revision or "main")
+    check_sizes(name, settings, kind)  # making a configuration may already make a list entry for each layer
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         config = AutoConfig.from_pretrained(
-            str(folder) if is_folder(folder) else name,
-            revision=revision or "main",
-            trust_remote_code=trust_remote_code,
+            where, revision=revision or "main", trust_remote_code=trust_remote_code
         )
     # A config.json could name a repository of kernels, which transformers would download and run. None lets
     # transformers choose between its own implementations; the setter reaches nested configurations too.

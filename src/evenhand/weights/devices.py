@@ -108,6 +108,11 @@ def available_memory(device: "torch.device") -> int | None:
         return int(free)
     if device.type == "mps":
         return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
+    return processor_memory()
+
+
+def processor_memory() -> int | None:
+    """Return the bytes that can still be taken in the memory of this machine; None where the system does not say."""
     figures = [figure for figure in (_kernel_memory(), _control_group_memory()) if figure is not None]
     return min(figures, default=None)
 

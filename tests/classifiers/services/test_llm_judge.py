@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given as drawn, strategies as st
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.services.llm_judge import DISAGREES, LONGEST_REPLY, load, parse_label
+from evenhand.classifiers.services.llm_judge import (
+    DISAGREES,
+    LARGEST_ANSWER,
+    LONGEST_REPLY,
+    load,
+    parse_label,
+)
 from evenhand.classifiers.services.rubrics import RUBRICS, load_rubric
 from evenhand.schema import DataError, ResponseError, UsageError
 
@@ -303,3 +309,10 @@ def test_no_label_is_read_in_a_reply_above_the_cap() -> None:
     assert parse_label(reply.ljust(LONGEST_REPLY), ["civil", "toxic"]) == "toxic"
     assert parse_label(reply.ljust(LONGEST_REPLY + 1), ["civil", "toxic"]) is None
     assert parse_label("é" * LONGEST_REPLY, ["é" * LONGEST_REPLY]) is None
+
+
+def test_a_huge_reply_is_not_read_to_its_end(server, options) -> None:
+    with server(lambda asked: says("{" * (2 * LARGEST_ANSWER))) as there:
+        result = load({"url": there.url, **options, "attempts": "1"}).classify(["a text"])
+    assert result.errors[0] is ResponseError.CLASSIFIER_ERROR
+    assert "larger than 1 MiB" in result.details[0]

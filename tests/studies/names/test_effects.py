@@ -219,3 +219,14 @@ def test_what_was_planted_goes_and_what_was_not_stays(worlds: dict[str, Replicat
     assert "intersectional_token_bins|" in worlds["plain"].values
     length = moved("plain", "words|")
     assert abs(length["estimate"]) < 1  # type: ignore[arg-type]
+
+
+def test_shares_do_not_depend_on_the_order_of_the_rows():
+    counts = pl.DataFrame(
+        {"name": list("ABCDEF"), "gender": ["woman", "man"] * 3, "said": [1, 2, 3, 4, 5, 6]}
+    )
+    groups = [["A", "B"], ["C", "D"], ["E", "F"]]
+    expected = np.array([[2, 4, 6], [1, 3, 5]]) / [[12], [9]]  # men first
+    for seed in range(6):
+        shuffled = counts.sample(fraction=1.0, shuffle=True, seed=seed)
+        np.testing.assert_array_equal(shares_of(shuffled, groups), expected)

@@ -1,3 +1,4 @@
+from .apart import write_export_apart as write_export_apart
 from .classifier_error import classifier_error_table as classifier_error_table
 from .votes import (
     Export as Export,

@@ -6,13 +6,14 @@ from typing import Any
 import polars as pl
 
 from evenhand.annotation.exports.votes import Export
-from evenhand.schema import DataError, UsageError, parse_json, unknown_name
+from evenhand.schema import DataError, UsageError, checked, parse_json, unknown_name
 
 JUDGED = (
     "Build the study of a run that classifiers have judged: evenhand annotate --from RUN --template labels"
 )
 
 
+@checked
 def classifier_error_table(
     export: Export,
     question: str | None = None,

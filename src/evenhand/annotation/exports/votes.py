@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.annotation.definition import Study
 from evenhand.annotation.quality import excluded
-from evenhand.schema import VOTES, DataError, read_votes, write_votes
+from evenhand.schema import VOTES, DataError, checked, read_votes, write_votes
 
 if TYPE_CHECKING:
     from evenhand.annotation.store import Store
@@ -30,6 +30,7 @@ class Export:
     path: Path
 
 
+@checked
 def write_export(store: "Store", path: Path | str) -> Path:
     """Write all answers to .jsonl (first line: the study), .csv or .parquet; whole or not at all, returns the path.
 

@@ -20,7 +20,7 @@ from evenhand.annotation.store.migrations import upgrading
 from evenhand.annotation.store.sqlite_files import APPLICATION, look, make_private
 from evenhand.annotation.store.steps import Role
 from evenhand.annotation.store.tables import Record
-from evenhand.schema import DataError, ResumeRefused, UsageError, parse_json, unknown_name
+from evenhand.schema import DataError, ResumeRefused, UsageError, checked, parse_json, unknown_name
 
 SECRET_BYTES = 32
 
@@ -43,6 +43,11 @@ class Store:
     """When this definition became the study's."""
 
     def __init__(self, transactions: Transactions, study: Study, key: int, secret: bytes, begun: datetime):
+        if not isinstance(transactions, Transactions):
+            raise UsageError(
+                f"Store takes the transactions of a database, not {type(transactions).__name__}.",
+                "Open a database with open_store, or start a study with begin_study.",
+            )
         self.transactions = transactions
         self.engine = transactions.engine
         self.study = study
@@ -105,6 +110,7 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
     return Store(transactions, stored, row.id, row.secret, row.begun_at)
 
 
+@checked
 def begin_study(address: str | Path, study: Study) -> Store:
     """Create or upgrade the database if need be, and write the study, its items and its slots in one transaction.
 

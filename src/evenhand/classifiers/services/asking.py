@@ -22,7 +22,7 @@ from evenhand.schema import (
     typed_options,
     without_surrogates,
 )
-from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
+from evenhand.services import ABSENT, LARGEST, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
 
 Q = TypeVar("Q")
 
@@ -64,10 +64,17 @@ class ServiceOptions:
         return cls(**typed_options(f"the classifier {cls.service!r}", options, options_of(cls)))
 
     def client(
-        self, url: str, *, needs_key: bool, key_variable: str, header: str = "Authorization"
+        self,
+        url: str,
+        *,
+        needs_key: bool,
+        key_variable: str,
+        header: str = "Authorization",
+        largest: int = LARGEST,
     ) -> ServiceClient:
         """The client of the service at an address, with the key of the environment in a header.
 
+        largest: bytes of an answer that are read at most.
         Raises EvenhandError if a key is needed and the variable is not set, UsageError for what is no address.
         """
         key = os.environ.get(key_variable, "").strip()
@@ -88,6 +95,7 @@ class ServiceOptions:
             pause=self.pause,
             per_minute=self.per_minute,
             key_variable=key_variable,
+            largest=largest,
         )
 
     def answer_store(self) -> AnswerStore:

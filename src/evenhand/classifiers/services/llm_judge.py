@@ -37,6 +37,9 @@ CARD = Card(
 
 PATH = "chat/completions"
 LONGEST_REPLY = 1 << 16  # bytes of UTF-8; a label needs a few
+LARGEST_ANSWER = 1 << 20
+"""Most bytes of the whole HTTP answer that are read: with every letter escaped the longest reply is six times as long,
+and the judge's reasoning may come with it."""
 MOST_STARTS = 64  # opening braces from which JSON is read: bounds the time, which grows with each that fails
 DISAGREES = "disagrees with itself when options are swapped"
 
@@ -113,7 +116,9 @@ class LlmJudge(ServiceClassifier[Question]):
         address = url.rstrip("/").removesuffix(f"/{PATH}")
         is_openai = address_parts(address).hostname == "api.openai.com"
         super().__init__(
-            options.client(address, needs_key=is_openai, key_variable=options.key_variable),
+            options.client(
+                address, needs_key=is_openai, key_variable=options.key_variable, largest=LARGEST_ANSWER
+            ),
             options.answer_store(),
             PATH,
             harmless=Question("Good morning.", None, False),

@@ -36,10 +36,12 @@ def redditbias(
         None, "--from", help="The folder of RedditBias' files. Default: the cache of `evenhand data fetch`."
     ),
     multiwoz: Path | None = typer.Option(
-        None, help="MultiWOZ_2.0.zip or its folder. Without it state tracking is not measured."
+        None,
+        help="MultiWOZ_2.0.zip or its folder; its content is not checked. Without it state tracking is not measured.",
     ),
     dstc7: Path | None = typer.Option(
-        None, help="The folder of DSTC7's files. Without it response generation is not measured."
+        None,
+        help="The folder of DSTC7's files (not checked). Without it response generation is not measured.",
     ),
     control: bool | None = typer.Option(
         None,

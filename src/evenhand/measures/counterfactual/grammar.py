@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, checked, unknown_name
 
 PLAIN = ("similarity", "semantic", "length", "refusal", "number", "rating", "json")
 """Kinds of outcomes, as the part before the colon calls them."""
@@ -30,6 +30,7 @@ class Outcome:
     path: tuple[str, ...] = ()
 
 
+@checked
 def outcome_of(text: str) -> Outcome:
     """Read one `--outcome`.
 

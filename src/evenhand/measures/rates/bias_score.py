@@ -60,6 +60,7 @@ def bias_score(
     return BiasScore(shares_named(found), found)
 
 
+@checked
 def shares_named(found: Disparity) -> pl.DataFrame:
     """The table `BiasScore.axes` of groups that were compared."""
     counted = [

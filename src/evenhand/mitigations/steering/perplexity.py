@@ -10,7 +10,7 @@ from evenhand.mitigations.steering.model import Steered
 from evenhand.models import LanguageModel
 from evenhand.models.huggingface import CausalModel
 from evenhand.models.writing import Steering
-from evenhand.schema import Unsupported, UsageError
+from evenhand.schema import Unsupported, UsageError, checked
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class WindowedPerplexity:
     windows: int
 
 
+@checked
 def windowed_perplexity(
     model: LanguageModel, text: str, *, window: int = 992, stride: int | None = None
 ) -> WindowedPerplexity:

@@ -13,7 +13,7 @@ from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
 from evenhand.models import LanguageModel, Texts
 from evenhand.models.writing import Steering
-from evenhand.schema import Card, check_fields, unknown_name
+from evenhand.schema import Card, check_fields, checked, unknown_name
 
 FRAME = ("The following text contains ", ":\n")
 ATTRIBUTES = {
@@ -144,6 +144,7 @@ QUESTION = '"{text}"\nQuestion: Does the above text contain {description}?\nAnsw
 ANSWERS = (" Yes", " No")
 
 
+@checked
 def self_diagnosis(
     model: LanguageModel, texts: Sequence[str], descriptions: Sequence[str] = tuple(ATTRIBUTES.values())
 ) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    missing_members,
     options_of,
     split_options,
     typed_options,
@@ -170,10 +171,16 @@ def load_method(words: str) -> TrainingMethod | EditingMethod:
             raise broken from error
         raise
     if not isinstance(made, TrainingMethod | EditingMethod):
+        kind = type(made).__name__
+        trains, edits = (
+            ", ".join(f"`{member}`" for member in missing_members(made, protocol))
+            for protocol in (TrainingMethod, EditingMethod)
+        )
         raise ExtensionError(
-            f"{name!r}, registered as a training method by the package {METHOD_MAKERS.package(name)}, makes "
-            f"{type(made).__name__}, which is none.",
-            "What it needs stands in evenhand.mitigations.training.TrainingMethod, or EditingMethod.",
+            f"{name!r}, registered as a training method by the package {METHOD_MAKERS.package(name)}, makes {kind}, "
+            f"which is not a training method: {kind} lacks {trains}.",
+            "evenhand.mitigations.training.TrainingMethod describes each member. As an EditingMethod, which changes "
+            f"weights without training, {kind} lacks {edits}.",
         )
     return made
 

@@ -14,6 +14,7 @@ from evenhand.prompts.own_files.delimited import read_delimited
 from evenhand.prompts.own_files.lm_eval_samples import are_samples, rows_of_samples
 from evenhand.prompts.own_files.workbooks import WORKBOOKS, read_workbook
 from evenhand.schema import UNREADABLE, DataError, is_file, is_folder, parse_json, read_parquet
+from evenhand.weights import check_table_fits
 
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
@@ -72,6 +73,7 @@ def read_table(
         raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.", expected)
+    check_table_fits(path)
     try:
         if kind in (".csv", ".tsv"):
             frame = read_delimited(path, expected, delimiter=delimiter, encoding=encoding, told=told)

@@ -37,7 +37,7 @@ from evenhand.runs import (
 )
 from evenhand.runs.cluster import Pool
 from evenhand.runs.remote import is_store_address
-from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError
+from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError, as_json
 from evenhand.studies.audit.asked_prompts import asked_about_groups
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.decoding import described
@@ -165,6 +165,10 @@ def conduct_audit(
         directory = RunDirectory.open(path)
         check_options(directory, config)
         _check_whole(directory, selection)
+        if given:
+            with directory.lock():
+                directory.manifest.arguments_given |= as_json(given)
+                directory.save()
     else:
         directory = RunDirectory.create(
             path,

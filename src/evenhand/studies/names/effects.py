@@ -193,18 +193,18 @@ def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
-    """Which share of what was said with each gender's names each group has, (genders, groups).
+    """Which share of what was said with each gender's names each group has, (genders, groups); genders by name.
 
     counts: name, gender and said (how much) of each name.
 
     >>> counts = pl.DataFrame({"name": ["A", "B", "C"], "gender": ["woman"] * 2 + ["man"], "said": [1, 3, 5]})
     >>> shares_of(counts, [["A", "C"], ["B"]]).tolist()
-    [[0.25, 0.75], [1.0, 0.0]]
+    [[1.0, 0.0], [0.25, 0.75]]
     """
     places = {name: place for place, group in enumerate(groups) for name in group}
     known = counts.filter(pl.col("name").is_in(list(places)))
     rows = []
-    for _, part in known.group_by("gender", maintain_order=True):
+    for _, part in known.sort("gender").group_by("gender", maintain_order=True):
         own = [places[name] for name in part["name"]]
         sums = np.bincount(own, part["said"].to_numpy().astype(np.float64), len(groups))
         rows.append(sums / max(1.0, float(sums.sum())))

@@ -68,6 +68,16 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     Raises DataError for data that cannot be read.
     """
     tasks, notes = [], []
+    named = [
+        SETS[task]
+        for task, data in ((TRACKING, config.multiwoz), (RESPONDING, config.dstc7))
+        if data is not None
+    ]
+    if named:
+        notes.append(
+            f"{' and '.join(named)}: the files were read as they are. No checksum of the published files is known, so "
+            "they may differ from those of the paper."
+        )
     if config.multiwoz is not None:
         data = read_multiwoz(Path(config.multiwoz).expanduser())
         sides = [

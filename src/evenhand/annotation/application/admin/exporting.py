@@ -11,7 +11,7 @@ from evenhand.annotation.application.admin.showing import admin_page
 from evenhand.annotation.application.context import context_of
 from evenhand.annotation.application.protection import Refused
 from evenhand.annotation.application.sessions import Session, form_of, single
-from evenhand.annotation.exports import write_export
+from evenhand.annotation.exports import write_export_apart
 from evenhand.annotation.store import administration
 
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
@@ -23,7 +23,10 @@ def choose(request: Request, session: Session) -> Response:
 
 
 def download(request: Request, session: Session) -> Response:
-    """All answers as a file; it is written whole first, so that a download is never half of one."""
+    """All answers as a file; it is written whole first, so that a download is never half of one.
+
+    Another process writes it: here it would hold up every page for seconds.
+    """
     context = context_of(request)
     kind = single(form_of(request, session), "kind")
     if kind not in KINDS:
@@ -32,7 +35,7 @@ def download(request: Request, session: Session) -> Response:
     folder = tempfile.TemporaryDirectory(prefix="evenhand-export-")
     try:
         name = f"{context.store.study.name}-{now:%Y%m%d-%H%M}.{kind}"
-        file = write_export(context.store, Path(folder.name) / name)
+        file = write_export_apart(context.store, Path(folder.name) / name)
         administration.record(context.store, session.subject, "exported", name, now)
     except BaseException:
         folder.cleanup()

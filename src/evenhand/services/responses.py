@@ -1,0 +1,56 @@
+"""A response of a service as it came: its size is bounded, and at most one layer of gzip is taken off."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evenhand.schema import ResponseError
+
+LARGEST = 16 << 20  # bytes of an answer; more would fill the memory of this machine
+GZIP = 16 + zlib.MAX_WBITS
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came back, in full and unpacked."""
+
+    status: int
+    headers: Mapping[str, str]  # lower-case names
+    content: bytes
+
+
+class LostResponse(Exception):
+    """No response, or none that could be read.
+
+    error, detail: for the Answer. connected: somebody was there. passing: another try may do better.
+    """
+
+    def __init__(self, error: ResponseError, detail: str, *, connected: bool = True, passing: bool = True):
+        super().__init__(detail)
+        self.error, self.detail, self.connected, self.passing = error, detail, connected, passing
+
+
+def too_large(largest: int) -> LostResponse:
+    shown = f"{largest >> 20} MiB" if largest >= 1 << 20 else f"{largest >> 10} KiB"
+    lost = f"the answer is larger than {shown}"
+    return LostResponse(ResponseError.MODEL_ERROR, lost, passing=False)
+
+
+def unpack_response(response: Response, largest: int) -> bytes:
+    """The content; one layer of gzip is taken off, which is what was asked for, and no other."""
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed in ("", "identity") or not response.content:
+        return response.content
+    if packed not in ("gzip", "x-gzip"):
+        lost = f"the answer is packed as {packed[:100]!r}, and at most one layer of gzip was asked for"
+        raise LostResponse(ResponseError.MODEL_ERROR, lost, passing=False)
+    unpacking = zlib.decompressobj(GZIP)
+    try:
+        content = unpacking.decompress(response.content, largest + 1)
+    except zlib.error as error:
+        raise LostResponse(ResponseError.MODEL_ERROR, f"the answer is no gzip as it says: {error}") from error
+    if len(content) > largest:
+        raise too_large(largest)
+    if not unpacking.eof:
+        raise LostResponse(ResponseError.MODEL_ERROR, "the gzip of the answer breaks off")
+    return content

@@ -1,0 +1,30 @@
+"""Whether a table fits into memory, seen before it is read: where memory runs out, Polars ends the process."""
+
+from pathlib import Path
+
+from evenhand.schema import DataError
+from evenhand.weights.devices import processor_memory
+
+TIMES = {
+    **dict.fromkeys((".csv", ".tsv", ".parquet"), 3),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), 7),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".ods"), 30),
+}
+"""Bytes of memory for a byte of the file at the peak, where bytes, text and table are there at the same time. Measured
+were 2.4 for CSV, 2.3 for Parquet, and 6.0 for JSON lines, which become Python objects. Workbooks are compressed."""
+GIB = 1 << 30
+
+
+def check_table_fits(path: Path) -> None:
+    """Raise DataError if reading a table is likely to take more memory than is free.
+
+    path: of the file. A system that does not report its free memory lets every file pass.
+    """
+    size, free = path.stat().st_size, processor_memory()
+    needed = size * TIMES.get(path.suffix.lower(), 3)
+    if free is not None and needed > free:
+        raise DataError(
+            f"{path} has {size / GIB:,.1f} GiB; reading it takes about {needed / GIB:,.1f} GiB of memory, and "
+            f"{free / GIB:,.1f} GiB are free.",
+            "Split the file, take a sample of its rows, or use a machine with more memory.",
+        )
