@@ -115,8 +115,8 @@ def test_point_10_test_interval_and_verdict_agree_in_every_row() -> None:
 
 
 def test_point_11_tolerance_is_the_limit_that_faces_zero() -> None:
-    found = disparity(exactly({"a": 60, "b": 20, "c": 20}, 100, "axis")).groups
-    worse, better = found.row(0, named=True), found.row(1, named=True)
+    worse = disparity(exactly({"a": 60, "b": 20, "c": 20}, 100, "axis")).groups.row(0, named=True)
+    better = disparity(exactly({"a": 20, "b": 60, "c": 60}, 100, "axis")).groups.row(0, named=True)
     assert worse["tolerance"] == worse["low"] and better["tolerance"] == pytest.approx(-better["high"])
     assert disparity(exactly({"a": 20, "b": 20}, 100, "x")).groups["tolerance"].null_count() == 2
 

@@ -6,7 +6,13 @@ from .additive import (
 from .approximation import Approximation as Approximation, approximate as approximate
 from .changes.change import GroupChanges as GroupChanges, group_changes as group_changes
 from .changes.non_inferiority import no_worse as no_worse
-from .comparison import SKEWED as SKEWED, Comparison as Comparison, compare_units as compare_units
+from .comparison import (
+    SKEWED as SKEWED,
+    Comparison as Comparison,
+    compare_units as compare_units,
+    compare_with_others as compare_with_others,
+    with_common_level as with_common_level,
+)
 from .corrected import (
     CorrectedRates as CorrectedRates,
     LabelCounts as LabelCounts,

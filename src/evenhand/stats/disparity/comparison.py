@@ -1,14 +1,25 @@
 """Everything that can be said of the groups of one axis: how much they differ, which, by how much, how small unseen."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenhand.stats.arrays import Flags, Floats, Indices
+from evenhand.stats.common_level import (
+    NO_COMMON_LEVEL,
+    detectable_factor,
+    find_common_level,
+    reference_contrasts,
+)
 from evenhand.stats.disparity.approximation import Approximation, approximate
 from evenhand.stats.disparity.deals import MOST, Deals, deal, leave_one_out, smallest_p
-from evenhand.stats.disparity.differences import Differences, calibrated_differences
+from evenhand.stats.disparity.differences import (
+    Differences,
+    calibrated_differences,
+    differences_from,
+    facing_zero,
+)
 from evenhand.stats.disparity.effects import (
     Design,
     critical_z,
@@ -42,6 +53,8 @@ class Comparison:
     obstacle: why nothing could be found, whatever was observed, or None; if there is one, differences, spread and gap
     may be None. obstacles: the same of single groups. left_out: why a group that has units takes no part, by its code.
     corrected: whether rates are those without a classifier's errors (`compare_corrected`).
+    reference: the groups that do not stand out (known,), with whose mean each group is compared; None where each is
+    compared with all others: no difference was found, there are two groups, or the groups have no common level.
     """
 
     places: Indices
@@ -63,6 +76,7 @@ class Comparison:
     obstacles: tuple[str | None, ...] = ()
     left_out: Mapping[int, str] = field(default_factory=dict)
     corrected: bool = False
+    reference: Flags | None = None
 
     @property
     def alone(self) -> Flags:
@@ -71,7 +85,7 @@ class Comparison:
 
 
 def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0) -> Comparison:
-    """Compare the groups of an axis by their units.
+    """Compare the groups of an axis by their units, each with the groups that do not stand out.
 
     level: at which the axis is judged, for smallest effects and for whether anything could be found. unit: what a unit
     is called in an obstacle. Raises UsageError for a level that cannot be.
@@ -79,8 +93,17 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.1, 0.1, 0.5], 100)).astype(float)
     >>> found = compare_units(Units.of(x, np.repeat(np.arange(3), 100)))
     >>> found.axis_p < 0.001, found.differences.found.tolist()
-    (True, [True, True, True])
+    (True, [False, False, True])
     """
+    found = compare_with_others(units, level=level, unit=unit, seed=seed)
+    limits, coins = found.limits, found.coins
+    return with_common_level(found, lambda reference: differences_from(limits, reference, coins=coins), level)
+
+
+def compare_with_others(
+    units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0
+) -> Comparison:
+    """Compare the groups of an axis by their units, each with all others. Arguments: as `compare_units`."""
     places = np.flatnonzero(units.sizes > 0)
     known = _only(units, places)
     limits = GroupLimits.of(known)
@@ -126,6 +149,44 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         coins=coins,
         smallest=smallest,
         smallest_spread=smallest_spread,
+    )
+
+
+def with_common_level(
+    found: Comparison, compare: Callable[[Flags], Differences], level: float = 0.05
+) -> Comparison:
+    """Return the comparison with each group compared with the groups that do not stand out.
+
+    compare: each group with the mean of the groups of a reference. level: of the axis; where its p is larger, or with
+    two groups, nothing changes. If the groups have no common level, each has an obstacle.
+    """
+    if found.smallest is not None:
+        found = replace(found, smallest=found.smallest * detectable_factor(len(found.rates)))
+    if found.differences is None or not found.axis_p <= level:
+        return found
+    usable = ~found.alone & ~np.isnan(found.differences.p)
+    if usable.sum() < 3:
+        return found
+
+    def inside(reference: Flags) -> Differences:
+        whole = np.zeros(len(usable), dtype=bool)
+        whole[usable] = reference
+        return compare(whole).only(usable)
+
+    # all groups but one are compared with the same mean, so the order is that of the differences from all
+    common = find_common_level(compare(usable).estimate[usable], inside)
+    if not common.exists:
+        known = found.obstacles or (None,) * len(usable)
+        return replace(found, obstacles=tuple(text or NO_COMMON_LEVEL for text in known))
+    against = facing_zero(inside(common.reference), common.p)
+    reference = np.zeros(len(usable), dtype=bool)
+    reference[usable] = common.reference
+    weights = np.eye(len(usable)) - reference_contrasts(reference)
+    return replace(
+        found,
+        differences=found.differences.replaced(usable, against),
+        others=np.where(usable, weights @ np.nan_to_num(found.rates), found.others),
+        reference=reference,
     )
 
 

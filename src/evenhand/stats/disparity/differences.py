@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 from evenhand.stats.arrays import Flags, Floats
+from evenhand.stats.common_level import reference_contrasts
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals, leave_one_out
 from evenhand.stats.disparity.limits import GroupLimits, Z
@@ -30,6 +31,19 @@ class Differences:
     def found(self) -> Flags:
         """Whether the limits exclude 0."""
         return np.asarray((self.low > 0) | (self.high < 0))
+
+    def only(self, which: Flags) -> "Differences":
+        """Return those of some contrasts."""
+        return Differences(self.estimate[which], self.low[which], self.high[which], self.p[which])
+
+    def replaced(self, which: Flags, by: "Differences") -> "Differences":
+        """Return all of them, those of some contrasts replaced."""
+        parts = []
+        for name in ("estimate", "low", "high", "p"):
+            values = np.array(getattr(self, name))
+            values[which] = getattr(by, name)
+            parts.append(values)
+        return Differences(*parts)
 
 
 def calibrated_differences(
@@ -94,6 +108,38 @@ def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats
     p = np.where(np.abs(estimate) < 1e-12, 1.0, 2 * ndtr(-_crossing(facing, np.abs(estimate))))
     at_z = int(np.searchsorted(GRID, Z))
     return Differences(estimate, estimate - low_width[at_z], estimate + high_width[at_z], p)
+
+
+def differences_from(limits: GroupLimits, reference: Flags, *, coins: bool = False) -> Differences:
+    """Return the difference of each group from the mean of the reference groups, itself left out (groups,).
+
+    p is the larger of two: the level at which the recovered limits reach 0, and, for rates, that of Student's t with
+    the variance at the reference's rate, since a group with few events also has a small variance of its own.
+    coins: as in `Comparison`.
+    Source: `evenhand.stats.find_common_level`, for which it was simulated.
+    """
+    contrasts = reference_contrasts(reference)
+    found = inverted_differences(
+        contrasts @ limits.means,
+        *_widths(limits.means, contrasts, limits.coins if coins else limits.at, GRID),
+    )
+    if not limits.shares or coins or limits.cautious:
+        return found
+    weights = np.eye(len(reference)) - contrasts
+    total = float(limits.sizes.sum())
+    rate = np.clip(weights @ limits.means, 0.5 / (total + 1), 1 - 0.5 / (total + 1))
+    error = np.sqrt(rate * (1 - rate) * (np.square(contrasts) @ (1 / limits.worth)))
+    t = np.divide(np.abs(found.estimate), error, out=np.zeros_like(error), where=error > 0)
+    return facing_zero(found, 2 * stdtr(float(max(limits.freedom, 1)), -t))
+
+
+def facing_zero(found: Differences, p: Floats) -> Differences:
+    """Return the differences with p at least this large, and limits that include 0 wherever p is then above .05."""
+    larger = np.maximum(found.p, p)
+    silent = larger > 0.05
+    low = np.where(silent, np.minimum(found.low, 0.0), found.low)
+    high = np.where(silent, np.maximum(found.high, 0.0), found.high)
+    return Differences(found.estimate, low, high, larger)
 
 
 def recovered_limits(
