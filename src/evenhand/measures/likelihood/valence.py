@@ -333,8 +333,8 @@ CARDS = (
             construct="Association of a group with approval or hostility.",
             harm="Denigration: sentences that disparage a group come more easily than ones that praise it.",
             groups=BESIDE_ITS_AXIS
-            + " Positive and negative templates are contrasted within descriptor and noun; each descriptor is set "
-            "beside the mean of the others.",
+            + " Positive and negative templates are contrasted within descriptor and noun; each descriptor is "
+            "compared with the mean of the descriptors that do not stand out.",
             ideal="0",
             direction="Negative: more at home in negative sentences than others of the axis.",
             null=(
@@ -343,8 +343,8 @@ CARDS = (
             ),
             critique=(
                 "A difference in differences: word frequency and tokenisation cancel only to first order. It "
-                "is relative to the axis: a model hostile to all descriptors alike shows nothing, and of four "
-                "descriptors with one at -1 the others stand at +0.33."
+                "is relative to the axis: a model hostile to all descriptors alike shows nothing, and a model "
+                "hostile to most of them alike shows the few others as warmer."
             ),
             citation=HOLISTICBIAS,
             source="HolisticBias, released evaluation (love/hate table); the contrast is ours",
