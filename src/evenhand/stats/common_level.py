@@ -61,7 +61,7 @@ def reference_contrasts(reference: Flags) -> Floats:
     others = np.tile(reference.astype(float), (groups, 1))
     np.fill_diagonal(others, 0.0)
     count = others.sum(axis=1, keepdims=True)
-    contrasts = np.eye(groups) - np.divide(others, count, out=np.zeros_like(others), where=count > 0)
+    contrasts: Floats = np.eye(groups) - np.divide(others, count, out=np.zeros_like(others), where=count > 0)
     contrasts[count[:, 0] == 0] = 0.0
     return contrasts
 
@@ -96,7 +96,8 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     everyone = np.ones(groups, dtype=bool)
     if groups == 3:
         return CommonLevel(everyone, _p_of_three(compare), True)
-    reference, seen, settled = shortest_half(estimates), [], False
+    reference, settled = shortest_half(estimates), False
+    seen: list[Flags] = []
     for _ in range(_STEPS):
         unnamed = benjamini_hochberg(_guarded_p(compare, reference)) > LEVEL
         if np.array_equal(unnamed, reference):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from evenhand.stats.arrays import Flags, Floats, Indices
 from evenhand.stats.common_level import (
@@ -19,17 +20,20 @@ from evenhand.stats.disparity.differences import (
     calibrated_differences,
     differences_from,
     facing_zero,
+    inverted_differences,
 )
 from evenhand.stats.disparity.effects import (
     Design,
+    cautious_effects,
     critical_z,
     group_level,
     planned_z,
     smallest_effects,
 )
-from evenhand.stats.disparity.limits import KNOWN, GroupLimits, Z
+from evenhand.stats.disparity.limits import KNOWN, GroupLimits
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
 from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups, spread_of_two
+from evenhand.stats.disparity.supports import CORRELATIONS, Supports, Z, combine_by_cauchy
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 
@@ -117,12 +121,16 @@ def compare_with_others(
     if obstacle is not None:
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     test = _test(known, seed)
-    coins = test.variance_p <= _UNEVEN_LEVEL
+    coins = limits.supports is None and test.variance_p <= _UNEVEN_LEVEL
     if not known.shares and (limits.cautious or test.variance_p <= _SKEWED_LEVEL) and _skewed(known, limits):
         obstacle = SKEWED.format(unit=unit)
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
     axis_p = simes(found.p) if coins else test.axis_p
+    if limits.supports is not None and groups > 2:
+        axis_p = _axis_p(known, limits.supports, test.axis_p)
+    elif limits.supports is not None:
+        axis_p = 0.0  # that of the one difference, below
     if limits.cautious or (not known.shares and known.sizes.min() < KNOWN):
         axis_p = max(axis_p, simes(found.p))
     if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
@@ -150,6 +158,22 @@ def compare_with_others(
         smallest=smallest,
         smallest_spread=smallest_spread,
     )
+
+
+def _axis_p(units: Units, supports: Supports, dealt: float) -> float:
+    """Return the p of no difference: that of the deals, and one that holds if prompts scatter unequally, by caution.
+
+    The latter combines Simes' over the groups with a likelihood ratio that counts only as far as the deals confirm it.
+    The caution of each group counts by what it adds to the sum of squares between groups.
+    """
+    contrasts = leave_one_out(units.n_groups)
+    single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
+    own = combine_by_cauchy([simes(single.p), max(supports.p_of_equal_rates(), dealt)])
+    centre = np.average(supports.means, weights=supports.prompts)
+    share = supports.prompts * np.square(supports.means - centre)
+    caution = float(share @ supports.caution) / max(float(share.sum()), 1e-300)
+    z = [float(-ndtri(np.clip(p, 1e-300, 1.0) / 2)) for p in (dealt, own)]
+    return float(2 * ndtr(-((1 - caution) * z[0] + caution * z[1])))
 
 
 def with_common_level(
@@ -223,7 +247,12 @@ def _smallest(
     crossed = units.strata is not None and units.balanced and bool(np.all(units.cells() == 1))
     scatter = None if limits.shares else float(np.mean(limits.spread))
     design = Design(sizes, base, phi, scatter, typical, crossed, coins or limits.cautious)
-    return smallest_effects(design, z1, level)
+    found = smallest_effects(design, z1, level)
+    if limits.supports is None:
+        return found
+    correlation = float(limits.supports.weights @ CORRELATIONS)
+    samples = float(1 / np.mean(1 / units.samples))
+    return cautious_effects(found, sizes, float(np.mean(base)), correlation, 1 / samples, level)
 
 
 def _obstacle(units: Units, level: float, unit: str) -> str | None:

@@ -10,12 +10,13 @@ from evenhand.stats.arrays import Flags, Floats, Indices
 from evenhand.stats.common_level import reference_contrasts
 from evenhand.stats.disparity.comparison import Comparison, compare_with_others, with_common_level
 from evenhand.stats.disparity.deals import leave_one_out
-from evenhand.stats.disparity.differences import GRID, Differences, inverted_differences
+from evenhand.stats.disparity.differences import Differences, inverted_differences
 from evenhand.stats.disparity.effects import POWER_Z
-from evenhand.stats.disparity.limits import GroupLimits, Z, wilson
+from evenhand.stats.disparity.limits import GroupLimits, wilson
 from evenhand.stats.disparity.pairs import as_normal, tukey_quantile, widest_gap
 from evenhand.stats.disparity.spread import Spread
 from evenhand.stats.disparity.spread_limits import limits_of_spread
+from evenhand.stats.disparity.supports import GRID, Z
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 from evenhand.stats.power import POWER
