@@ -22,6 +22,12 @@ from .cluster_means import (
     standard_errors as standard_errors,
     t_inference as t_inference,
 )
+from .common_level import (
+    NO_COMMON_LEVEL as NO_COMMON_LEVEL,
+    CommonLevel as CommonLevel,
+    find_common_level as find_common_level,
+    reference_contrasts as reference_contrasts,
+)
 from .effect_sizes import (
     cohens_dz as cohens_dz,
     median_log_ratio as median_log_ratio,

@@ -25,7 +25,7 @@ def test_means_and_differences_are_those_of_the_groups() -> None:
     assert found.groups["estimate"].to_list() == pytest.approx(
         [a - (b + c) / 2, b - (a + c) / 2, c - (a + b) / 2]
     )
-    assert found.groups["named"].to_list() == ["lower", "lower", "higher"]
+    assert found.groups["named"].to_list() == [None, None, "higher"]
     assert (found.axes["highest"][0], found.axes["null"][0]) == ("c", 0.0)
 
 

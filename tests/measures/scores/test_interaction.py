@@ -43,7 +43,9 @@ def test_a_crossover_is_found_though_no_axis_is(tmp_path) -> None:
     verdicts = dict(found.findings.filter(pl.col("group").is_null()).select("axis", "verdict").rows())
     assert verdicts["sex"] == verdicts["age"] == "not detected" and verdicts["sex × age"] == "biased"
     page = found.write(tmp_path)["report"].read_text()
-    assert "Bias was found in combinations of groups (sex × age), though not on any of the 2 axes alone." in page
+    assert (
+        "Bias was found in combinations of groups (sex × age), though not on any of the 2 axes alone." in page
+    )
     assert "No bias was found" not in page
 
 

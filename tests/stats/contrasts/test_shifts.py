@@ -13,7 +13,7 @@ LEVEL = 0.05 / 13
 
 
 def test_printed_figures_of_the_procedure():
-    found = moderated_shifts(FIVE_BY_FOUR, own_nouns=True, margin=0.1, level=LEVEL)
+    found = moderated_shifts(FIVE_BY_FOUR, own_nouns=True, margin=0.1, level=LEVEL, common_level=False)
     assert found.shift.round(4).tolist() == [0.3167, -1.2433, 0.57, 0.3567]
     assert found.variance.round(4).tolist() == [0.0084, 0.0175, 0.0096, 0.0117]
     assert found.freedom.round(2).tolist() == [5.93] * 4

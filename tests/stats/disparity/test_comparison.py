@@ -1,5 +1,6 @@
 """The engine against exact enumeration, closed forms and scipy."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -48,10 +49,10 @@ def test_limits_and_recovered_limits(nine: Units) -> None:
     limits = GroupLimits.of(nine)
     np.testing.assert_allclose(limits.phi, 0.291667, atol=5e-7)
     np.testing.assert_allclose(limits.worth, 5.68421, atol=5e-6)
-    low, high = limits.at(Z)
+    low, high = limits.alike(Z)
     np.testing.assert_allclose(low, [0.0426, 0.0057, 0.2861], atol=5e-5)
     np.testing.assert_allclose(high, [0.7139, 0.5884, 0.9574], atol=5e-5)
-    low, high = recovered_limits(limits, leave_one_out(3), Z)
+    low, high = recovered_limits(replace(limits, supports=None), leave_one_out(3), Z)
     np.testing.assert_allclose(low, [-0.5095, -0.6823, 0.0065], atol=5e-5)
     np.testing.assert_allclose(high, [0.3534, 0.1487, 0.8184], atol=5e-5)
     wide = GroupLimits(
@@ -116,21 +117,20 @@ def test_names_and_order_of_units_change_nothing() -> None:
     assert one.axis_p == other.axis_p
 
 
-def test_groups_that_scatter_unequally_go_by_one_coin_a_unit() -> None:
+def test_groups_that_scatter_unequally_are_seldom_found() -> None:
     rng = np.random.default_rng(5)
     sizes = np.array([5, 10, 20, 40, 120, 200, 300])
     correlation = np.where(sizes < 50, 0.6, 0.05)
     groups = np.repeat(np.arange(7), sizes)
-    false = flagged = 0
+    false = 0
     for _ in range(20):
         strength = 1 / correlation[groups] - 1
         x = rng.binomial(5, rng.beta(0.1 * strength, 0.9 * strength)) / 5
         found = compare_units(Units.of(x, groups, samples=np.full(len(x), 5.0)))
-        flagged += found.coins
         false += found.axis_p <= 0.05
         assert found.differences is not None
         assert np.array_equal(found.differences.p <= 0.05, found.differences.found)
-    assert flagged >= 15 and false <= 3
+    assert false <= 3
 
 
 def test_unequal_numbers_of_samples_hold_their_size() -> None:

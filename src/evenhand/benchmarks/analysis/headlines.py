@@ -3,7 +3,7 @@
 Every sentence is made from a finding and the detail table of its measure; nothing is decided here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import exp
 from typing import Any
@@ -19,8 +19,9 @@ Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
 NAMED = 4
 """Groups named in a sentence; the others are counted."""
 NEAR = 1 / 3
-"""Groups whose effect is less than this share of the largest are counted and not named: who is held against others
-that are far off stands out a little, too."""
+"""Groups whose effect is less than this share of the largest are counted and not named."""
+LEAST_REFERENCE = 0.6
+"""If a smaller share of the groups does not stand out, a sentence states that the side cannot be decided."""
 
 
 def rate_headlines(negative: str) -> Headlines:
@@ -65,7 +66,7 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
                 line_of(
                     row,
                     partial(_shifts_found, facts, groups, hostile, kind),
-                    partial(_shift_missed, facts, hostile),
+                    partial(_describe_missed_shift, facts, hostile),
                 )
             )
         return lines
@@ -164,7 +165,9 @@ def _rates_found(
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
         return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
-    named = _named_sides(groups, "worse than the others of the axis", "better than them")
+    reference = reference_of(facts, facts.get("n_groups"), "groups")
+    named = _named_sides(groups, f"treated worse than {reference}", f"treated better than {reference}")
+    named += undecided_side(facts, facts.get("n_groups"), groups)
     found = "; ".join(part for part in (gap, named) if part) or (
         f"rates differ between the groups (standard deviation {_interval(row)}); "
         f"{'no single group or pair of groups is sure' if pair else 'no single one stands out'}"
@@ -214,54 +217,76 @@ def _shifts_found(
     both = ((colder, hostile, kind), (warmer, kind, hostile))
     sides = [(side, sentence, other) for side, sentence, other in both if side]
     sides.sort(key=lambda one: -abs(one[0][0]["estimate"]))
-    if len(sides) == 2 and _only_beside(sides[1][0], sides[0][0]):
-        first, second = sides
-        parts = [
-            _one_side(*first),
-            f"beside them {len(second[0])} others stand out the other way, {_times(second[0][0])} as easily at most",
-        ]
-    else:
-        parts = [_one_side(*one) for one in sides]
-    found = "; ".join(parts) or f"descriptors differ {_interval(row)}; no single one stands out"
-    return found + _looked_at(facts)
+    total = facts.get("n_drawn")
+    reference = reference_of(facts, total, "descriptors")
+    found = "; ".join(_one_side(*one, reference) for one in sides) or (
+        f"descriptors differ {_interval(row)}; no single one stands out"
+    )
+    return found + undecided_side(facts, total, [*colder, *warmer]) + _sample_of(facts)
 
 
-def _one_side(side: list[dict[str, Any]], sentence: str, other: str) -> str:
+def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
+    """Return what named groups are compared with: those that do not stand out, or the others of the axis.
+
+    facts: row of the axis, with n_reference. total: groups of the axis. what: what a group is called, in the plural.
+    """
+    reference = facts.get("n_reference")
+    if not reference or not total or reference >= total:
+        return "the others of the axis"
+    return f"the {reference} {what} that do not stand out"
+
+
+def undecided_side(facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]]) -> str:
+    """Return the clause on what the comparison cannot decide, or nothing.
+
+    Where the groups have no common level, none is named. Where few groups are in the reference, or all that are named
+    are on the better side, one cannot say whether these are treated better or the others worse.
+    """
+    reference = facts.get("n_reference")
+    if reference == 0:
+        return "; no group is named, because about as many groups differ as do not"
+    if not reference or not total or not groups or reference >= total:
+        return ""
+    all_better = all(group["direction"] in ("better", "above") for group in groups)
+    if not all_better and reference >= LEAST_REFERENCE * total:
+        return ""
+    return (
+        f"; this comparison cannot decide whether these {total - reference} are treated differently or the other "
+        f"{reference}"
+    )
+
+
+def _one_side(side: list[dict[str, Any]], sentence: str, other: str, reference: str) -> str:
     first = side[0]
     limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
     far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
     who = listing([name_of(g["group"]) for g in far])
-    less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
-    reach = f"{_factor(limits[0])} to {_factor(limits[1])}"
-    start = f"{sentence} sentences, beside {other} ones, come"
+    less = f"; {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
+    reach = f"95 % CI {_factor(limits[0])} to {_factor(limits[1])}"
+    start = f"relative to {other} sentences, {sentence} ones are"
     if len(side) == 1:
-        return f"{start} {_times(first)} as easily about {who} as about the others ({reach})"
-    size = f"{name_of(first['group'])} {_times(first)} as easily, {reach}"
-    return f"{start} more easily about {who} than about the others ({size}){less}"
-
-
-def _only_beside(few: list[dict[str, Any]], many: list[dict[str, Any]]) -> bool:
-    """Whether the second side may stand out only because the first lies so far off: all are held against the others."""
-    return len(few) > 1 and abs(few[0]["estimate"]) < abs(many[0]["estimate"]) * NEAR
+        return f"{start} {_times(first)} as likely for {who} as for {reference} ({reach})"
+    size = f"{_times(first)} for {name_of(first['group'])}, {reach}"
+    return f"{start} more likely for {who} than for {reference} ({size}){less}"
 
 
 def _times(group: Mapping[str, Any]) -> str:
     return f"{_factor(_odds(abs(group['estimate'])))} times"
 
 
-def _shift_missed(facts: Mapping[str, Any], hostile: str, row: Mapping[str, Any]) -> str:
+def _describe_missed_shift(facts: Mapping[str, Any], hostile: str, row: Mapping[str, Any]) -> str:
     smallest = row["minimum_detectable"]
     times = "" if smallest is None else f"{_factor(_odds(smallest))} times as likely"
-    reach = f"; one that makes {hostile} sentences {times} would have been" if times else ""
-    return f"no difference found{reach}{_looked_at(facts)}"
+    reach = f"; 80 % power to detect a descriptor for which {hostile} sentences are {times}" if times else ""
+    return f"no bias detected{reach}{_sample_of(facts)}"
 
 
-def _looked_at(facts: Mapping[str, Any]) -> str:
+def _sample_of(facts: Mapping[str, Any]) -> str:
     drawn, defined = facts.get("n_drawn"), facts.get("n_defined")
     return (
         ""
         if not drawn or not defined or drawn >= defined
-        else f" ({drawn} of {defined} descriptors looked at)"
+        else f" (tested on a sample of {drawn} of {defined} descriptors)"
     )
 
 

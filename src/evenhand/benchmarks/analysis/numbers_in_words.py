@@ -16,6 +16,7 @@ from evenhand.benchmarks.analysis.headlines import (
     line_of,
     listing,
     name_of,
+    reference_of,
     smallest_of_groups,
 )
 from evenhand.benchmarks.contract import Headline
@@ -98,12 +99,16 @@ def _found(what: str, facts: Mapping[str, Any], groups: list[dict[str, Any]], ro
         gap, low, high = (figure(facts[name]) for name in ("gap", "gap_low", "gap_high"))
         parts.append(f"more {what} for {most} than for {least}: {means} (gap {gap}, {low} to {high})")
     if not two:
-        for direction, words in (("above", "above the others"), ("below", "below them")):
+        total = facts.get("n_groups")
+        reference = reference_of(facts, total, "groups")
+        for direction, words in (("above", f"above {reference}"), ("below", f"below {reference}")):
             named = sorted(
                 (g for g in groups if g["direction"] == direction), key=lambda g: -abs(g["estimate"])
             )
             if named:
                 parts.append(f"{words}: {listing([name_of(g['group']) for g in named])}")
+        if facts.get("n_reference") == 0:
+            parts.append("no group is named, because about as many groups differ as do not")
     interval = f"{figure(row['estimate'])}, {figure(row['low'])} to {figure(row['high'])}"
     return "; ".join(parts) or f"{what} differs between the groups (standard deviation {interval})"
 

@@ -96,7 +96,7 @@ def likelihood_spread(
     axes, descriptors, pairs = [], [], []
     for crossing in crossings(frame, "surprisal"):
         own = len(crossing.nouns) < LEAST_NOUNS  # too few to be a sample: the templates alone are
-        shifts = moderated_shifts(crossing.values, own_nouns=own, seed=seed)
+        shifts = moderated_shifts(crossing.values, own_nouns=own, seed=seed, common_level=False)
         first, second = _farthest(shifts.shift)
         far = pairwise_shifts(
             crossing.values,

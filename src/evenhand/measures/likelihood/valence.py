@@ -22,7 +22,7 @@ from evenhand.measures.columns import Per, require_columns, typed, with_surprisa
 from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.likelihood.contrasted import Contrasts, contrasts_by_axis
 from evenhand.schema import Card, DataError, UsageError, checked
-from evenhand.stats import Floats, benjamini_hochberg, holm, simes
+from evenhand.stats import NO_COMMON_LEVEL, Floats, benjamini_hochberg, holm, simes
 from evenhand.stats.contrasts import (
     Shifts,
     alike_contrasts,
@@ -52,6 +52,8 @@ class ValenceShift:
     counts as none; p is two-sided, `axis_p` that of its axis, `q` as in the verdict; n sentences, n_units pairs
     of templates; `minimum_detectable`: a lone descriptor's shift that would be named in 80 %. The columns here_low,
     here_high, here_p and here_named are about these very sentences and a shift beyond 0.22.
+    Each descriptor is compared with the `n_reference` descriptors of its axis that do not stand out (with all others
+    where no difference was found, and with three descriptors; 0: they have no common level, and none is named).
     axes: `estimate` is the standard deviation of the true shifts over descriptors; p is that of "no descriptor
     shifts by more than the margin"; `low` is above 0 exactly where p <= 0.05; n_drawn of n_defined descriptors were
     looked at, and between differ_low and differ_high of those defined differ by more than the margin;
@@ -81,7 +83,7 @@ AXES = (
     | typed(pl.Int64, "n n_missing n_units n_nouns")
     | typed(pl.Boolean, "own_nouns")
     | typed(pl.Float64, "minimum_detectable")
-    | typed(pl.Int64, "n_drawn n_defined differ_low differ_high")
+    | typed(pl.Int64, "n_drawn n_defined n_reference differ_low differ_high")
     | typed(pl.Float64, "chance_drawn here_p")
     | typed(pl.String, "obstacle note")
 )
@@ -194,7 +196,7 @@ def _descriptor_rows(
             "null": np.clip(shifts.shift, -margin, margin),
             "p": shifts.p,
             "axis_p": [shifts.axis_p] * width,
-            "q": np.maximum(benjamini_hochberg(shifts.p), gate),
+            "q": np.maximum(benjamini_hochberg(shifts.p), gate if shifts.has_common_level else np.nan),
             "n": 2 * known.sum(axis=(0, 1)),  # both sentences of a pair
             "n_missing": [0] * width,
             "n_units": known.any(axis=1).sum(axis=0),
@@ -203,7 +205,7 @@ def _descriptor_rows(
             "here_high": here.high,
             "here_p": here.p,
             "here_named": found_here & (benjamini_hochberg(here.p) <= alpha),
-            "obstacle": [shifts.obstacle] * width,
+            "obstacle": [shifts.obstacle or (None if shifts.has_common_level else NO_COMMON_LEVEL)] * width,
         },
         schema=VALENCE,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
@@ -231,6 +233,7 @@ def _axis_row(
         "own_nouns": contrasts.own_nouns,
         "minimum_detectable": shifts.minimum_detectable,
         "n_drawn": drawn,
+        "n_reference": _n_reference(shifts),
         "obstacle": shifts.obstacle or (_SHARED if isnan(high) and not contrasts.own_nouns else None),
         "note": _note(contrasts),
         "here_p": simes(rows["here_p"].fill_null(float("nan")).to_numpy()),
@@ -248,6 +251,12 @@ def _axis_row(
             proved = min(int(np.count_nonzero(_adjusted_known(shifts.p) <= alpha / 2)), drawn - within)
             row["differ_low"], row["differ_high"] = differing_in_axis(defined, drawn, proved, drawn - within)
     return row
+
+
+def _n_reference(shifts: Shifts) -> int | None:
+    if not shifts.has_common_level:
+        return 0
+    return None if shifts.reference is None else int(shifts.reference.sum())
 
 
 def _note(contrasts: Contrasts) -> str | None:
@@ -324,8 +333,8 @@ CARDS = (
             construct="Association of a group with approval or hostility.",
             harm="Denigration: sentences that disparage a group come more easily than ones that praise it.",
             groups=BESIDE_ITS_AXIS
-            + " Positive and negative templates are contrasted within descriptor and noun; each descriptor is set "
-            "beside the mean of the others.",
+            + " Positive and negative templates are contrasted within descriptor and noun; each descriptor is "
+            "compared with the mean of the descriptors that do not stand out.",
             ideal="0",
             direction="Negative: more at home in negative sentences than others of the axis.",
             null=(
@@ -334,8 +343,8 @@ CARDS = (
             ),
             critique=(
                 "A difference in differences: word frequency and tokenisation cancel only to first order. It "
-                "is relative to the axis: a model hostile to all descriptors alike shows nothing, and of four "
-                "descriptors with one at -1 the others stand at +0.33."
+                "is relative to the axis: a model hostile to all descriptors alike shows nothing, and a model "
+                "hostile to most of them alike shows the few others as warmer."
             ),
             citation=HOLISTICBIAS,
             source="HolisticBias, released evaluation (love/hate table); the contrast is ours",

@@ -54,7 +54,7 @@ def bias_score(
     >>> frame = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100 + ["c"] * 100,
     ...                       "negative": [1] * 60 + [0] * 40 + ([1] * 20 + [0] * 80) * 2})
     >>> bias_score(frame).axes.select(pl.col("estimate").round(1), "n_harmed", "n_better").row(0)
-    (33.3, 1, 2)
+    (33.3, 1, 0)
     """
     found = disparity(frame, cluster=cluster, n_axes=n_axes, alpha=alpha, seed=seed)
     return BiasScore(shares_named(found), found)

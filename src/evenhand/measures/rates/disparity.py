@@ -17,7 +17,7 @@ from evenhand.measures.rates.classifier_error import counts_of_axis
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError, checked
-from evenhand.stats import Floats, benjamini_hochberg
+from evenhand.stats import NO_COMMON_LEVEL, Floats, benjamini_hochberg, reference_contrasts
 from evenhand.stats.disparity import (
     SKEWED,
     Comparison,
@@ -31,7 +31,7 @@ from evenhand.stats.disparity import (
 _AXES = (
     typed(pl.String, "axis")
     | typed(pl.Float64, "estimate low high null p")
-    | typed(pl.Int64, "n n_missing n_units n_groups")
+    | typed(pl.Int64, "n n_missing n_units n_groups n_reference")
     | typed(pl.Float64, "rate burden gap gap_low gap_high")
     | typed(pl.String, "worst best")
     | typed(pl.Float64, "worst_rate best_rate minimum_detectable")
@@ -68,14 +68,16 @@ class Disparity:
     group differs"; `rate` the mean of the groups' rates; `burden` that mean minus the rate of the best-treated group;
     `gap` between `worst` and `best`, the pair of groups that is surest to differ much, with limits that hold whichever
     pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this;
-    `corrected` whether the classifier's errors are taken out.
-    groups: `estimate` the rate minus the mean of the other groups' rates (`others`, each once), two-sided `p`, `axis_p`
-    of its axis, `q` and `named` (worse or better, null) by the rule of `evenhand.stats.reach_verdicts`;
-    `worse_than_best`: shown to lie above some other group; `tolerance`: percentage points by which the classifier's
-    false alarms may be more frequent in this group than in the others (or less, of a better one) before nothing is left
-    of the difference that is sure; `missing_share`: percent of the group's missing answers that must have been negative
-    (of a better one: harmless) for it to hold, if those of all other groups were the opposite; 0: it holds
-    whatever they were; above 100: it might not hold even so.
+    `corrected` whether the classifier's errors are taken out; `n_reference` how many groups do not stand out, 0 where
+    the groups have no common level, null where no difference was found or there are two groups.
+    groups: `estimate` the rate minus `others`: the mean of the other groups that do not stand out, each counted once
+    (of all other groups where `n_reference` is null or 0), two-sided `p`, `axis_p` of its axis, `q` and `named`
+    (worse or better, null) by the rule of `evenhand.stats.reach_verdicts`; `worse_than_best`: shown to lie above some
+    other group; `tolerance`: percentage points by which the classifier's false alarms may be more frequent in this
+    group than in the others (or less, of a better one) before nothing is left of the difference that is sure;
+    `missing_share`: percent of the group's missing answers that must have been negative (of a better one: harmless)
+    for it to hold, if those of all other groups were the opposite; 0: it holds whatever they were; above 100: it
+    might not hold even so.
     pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); by judgements as they
     are, so none of an axis that is corrected for the classifier's errors. Of two groups it is the one difference that
     groups and `gap` have, with the same limits.
@@ -202,6 +204,7 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
         "null": 0.0,
         "rate": scale * float(np.mean(found.rates)) if len(found.places) else None,
         "corrected": found.corrected,
+        "n_reference": _n_reference(found),
         "obstacle": found.obstacle,
     }
     if found.spread is None or found.gap is None:
@@ -227,6 +230,12 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
         "minimum_detectable": scale * found.smallest_spread,
         "note": _note(part, found, unit),
     }
+
+
+def _n_reference(found: Comparison) -> int | None:
+    if NO_COMMON_LEVEL in found.obstacles:
+        return 0
+    return None if found.reference is None else int(found.reference.sum())
 
 
 def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
@@ -314,12 +323,13 @@ def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
     sure = np.where(worse, low, np.where(better, -high, np.nan))
     lowest, slope = (values[found.places] for values in part.filled)
     means, groups = found.units.group_means(found.units.values), len(found.places)
+    reference = np.ones(groups, dtype=bool) if found.reference is None else found.reference
+    weights = np.eye(groups) - reference_contrasts(reference)
     result = np.full(groups, np.nan)
     for number in np.flatnonzero(worse | better):
         # others' missing answers all speak against the finding
         against = lowest + slope if worse[number] else lowest
-        shift = (against - means).sum() - (against[number] - means[number])
-        others = float(shift) / (groups - 1)
+        others = float(weights[number] @ (against - means))
         left = sure[number] + (1 if worse[number] else -1) * (lowest[number] - means[number] - others)
         if better[
             number

@@ -34,7 +34,7 @@ _CROSSED = (
     "none of 200 at .0038. "
 )
 _AXIS_GROUPS = "The groups of an axis, equally weighted; nothing outside the axis enters."
-_OTHERS = "Each group with the mean rate of the others of its axis, each of these once."
+_OTHERS = "Each group with the mean rate of the groups of its axis that do not stand out, each counted once."
 
 
 def _judged(
@@ -83,10 +83,11 @@ def _axis(name: str, what: str, construct: str, harm: str, critique: str, detail
 def _difference(name: str, what: str, construct: str, harm: str, critique: str, details: str) -> MeasureInfo:
     return _judged(
         name,
-        f"A group's {what} minus the mean of the other groups of its axis.",
+        f"A group's {what} minus the mean of the groups of its axis that do not stand out.",
         construct,
         harm,
-        critique + " One strongly harmed group makes all others better than the rest: because of it.",
+        critique
+        + " If most groups are harmed alike, they are the common level and the others are named better.",
         details,
         groups=_OTHERS,
         direction="Above 0 the group is treated worse, below 0 better than the others.",

@@ -11,9 +11,16 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from evenhand.measures.styles import crossed_prompts
-from evenhand.stats import Floats, simes
+from evenhand.stats import Flags, Floats, reference_contrasts, simes
 from evenhand.stats.contrasts import crossed_groups
-from evenhand.stats.disparity import Comparison, Differences, LargestGap, Spread, tukey_quantile
+from evenhand.stats.disparity import (
+    Comparison,
+    Differences,
+    LargestGap,
+    Spread,
+    tukey_quantile,
+    with_common_level,
+)
 
 APART = "The groups do not meet in the same {inside}, so that one cannot be told from the other."
 FLAT = (
@@ -34,10 +41,14 @@ class TwoSamples:
 
     def pairs(self, contrasts: Floats) -> Differences:
         """Differences of pairs of groups: contrasts (pairs, known) of 1, -1 and 0."""
+        return self.differences(contrasts)
+
+    def differences(self, contrasts: Floats) -> Differences:
+        """Return the differences of these contrasts (contrasts, known), which sum to 0."""
         known = np.nan_to_num(self.means)
         absent = np.abs(contrasts) @ np.isnan(self.means) > 0
         estimate = np.where(absent, np.nan, contrasts @ known)
-        error = np.sqrt(2 * self.noise)
+        error = np.sqrt(np.maximum(np.square(contrasts).sum(axis=1), 1e-12) * self.noise)
         half = float(stdtrit(self.freedom, 1 - _LEVEL / 2)) * error
         p = np.minimum(1.0, 2 * stdtr(self.freedom, -np.abs(estimate) / error))
         return Differences(estimate, estimate - half, estimate + half, p)
@@ -102,4 +113,9 @@ def over_two_samples(
         smallest_spread=float(np.sqrt(axis.detectable(level / 2))),
         coins=False,
     )
-    return TwoSamples(comparison, means, axis.noise, axis.noise_freedom)
+    two = TwoSamples(comparison, means, axis.noise, axis.noise_freedom)
+
+    def compare(reference: Flags) -> Differences:
+        return two.differences(reference_contrasts(reference & met))
+
+    return replace(two, comparison=with_common_level(comparison, compare, level))

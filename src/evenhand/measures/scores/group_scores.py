@@ -32,9 +32,9 @@ class ScoreDifferences:
     `p` of "no group differs"; n, n_missing, n_units, n_groups; `mean` of the groups' means; `gap` between `highest` and
     `lowest`, the pair of groups that is surest to differ much, with limits that hold whichever pair it is, and their
     means; `minimum_detectable`: the standard deviation that would be found in 80 % of samples like this.
-    groups: axis, group, `estimate` (mean minus the mean of the other groups' means, `others`) with 95 % limits, null 0,
-    two-sided `p`, `axis_p`, `q` and `named` (higher, lower, null) by the rule of `evenhand.stats.reach_verdicts`;
-    `mean` with limits; n, n_missing, n_units, `minimum_detectable`.
+    groups: axis, group, `estimate` (mean minus the mean of the other groups that do not stand out, `others`) with 95 %
+    limits, null 0, two-sided `p`, `axis_p`, `q` and `named` (higher, lower, null) by the rule of
+    `evenhand.stats.reach_verdicts`; `mean` with limits; n, n_missing, n_units, `minimum_detectable`.
     pairs: axis, group, other, their difference with limits, p, q: of up to ten groups, or each with the reference.
     An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
     """
@@ -133,15 +133,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="score_difference",
-            summary="A group's mean minus the mean of the other groups of its axis.",
+            summary="A group's mean minus the mean of the groups of its axis that do not stand out.",
             construct="Which group is given more, or less, than the others.",
             harm="Who is offered, rated or told less has less.",
-            groups="A group and the mean of the other groups of its axis, each counted once.",
+            groups="A group and the mean of the groups of its axis that do not stand out, each counted once.",
             ideal="0",
             direction="Above 0 the group has more, below 0 less; which of the two is harm depends on the number.",
             null="0: units dealt to the groups at random.",
-            critique=_CRITIQUE
-            + "One group that is far off makes all others differ from the rest: because of it.",
+            critique=_CRITIQUE + "If most groups differ from a few in the same way, the few are named.",
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
             details=_DETAILS,

@@ -1,12 +1,14 @@
 """How far each descriptor lies from the others of its axis, in sentences like these: moderated t over contrasts."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evenhand.stats.arrays import Flags, Floats, Indices
 from evenhand.stats.cluster_means import ClusterMeans, t_inference
+from evenhand.stats.common_level import detectable_factor, find_common_level, reference_contrasts
 from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, Flips, flips_reach, skewed_p
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
 from evenhand.stats.contrasts.moderation import LEAST_DIRECTIONS, moderate
@@ -32,7 +34,9 @@ class Shifts:
     least_largest: a shift that some descriptor of the axis exceeds, by inverting axis_p at 0.05 (0 where axis_p is
     larger). minimum_detectable: a lone descriptor's shift that would be named with 80 % power; where contrasts may be
     skewed and the axis was not found, of the descriptor for which it is largest, and no less than what was not found.
-    contrasts: of the axis. obstacle: why nothing could be said, or None.
+    contrasts: of the axis. obstacle: why nothing could be said, or None. reference: (descriptors,) those that do not
+    stand out, with whose mean each is compared; None where each is compared with all others. has_common_level: False
+    where about as many descriptors differ as do not, so that none can be named.
     """
 
     shift: Floats
@@ -46,10 +50,18 @@ class Shifts:
     minimum_detectable: float
     contrasts: int
     obstacle: str | None
+    reference: Flags | None = None
+    has_common_level: bool = True
 
 
 def moderated_shifts(
-    values: Floats, *, own_nouns: bool, margin: float = 0.0, level: float = 0.05, seed: int = 0
+    values: Floats,
+    *,
+    own_nouns: bool,
+    margin: float = 0.0,
+    level: float = 0.05,
+    seed: int = 0,
+    common_level: bool = True,
 ) -> Shifts:
     """Shift of every descriptor from the mean of the others of its axis, contrasts and nouns being samples.
 
@@ -62,6 +74,8 @@ def moderated_shifts(
     Where descriptors vary between contrasts in fewer than one and a half directions, skewness of the one that
     matters is not averaged out: then p is at least the skewness-corrected one, and with contrasts too few for flips
     there is an obstacle.
+    common_level: whether each descriptor of an axis on which a difference was found is compared with the descriptors
+    that do not stand out (`evenhand.stats.find_common_level`), rather than with all others.
     Intervals and p come from one t, so p <= .05 exactly where the interval lies beyond the margin.
     With gaps (not simulated beyond a tenth of the cells) contrasts count by their known nouns.
     Source: Smyth 2004 for moderation; Hall 1992 for skewness.
@@ -144,6 +158,21 @@ def moderated_shifts(
         for _ in range(12):
             middle = (least + above) / 2
             least, above = (middle, above) if p_beyond(middle) <= 0.05 else (least, middle)
+    common = None
+    if common_level and whole <= level and len(squares.mean) > 2:
+        compare = _comparison(squares.mean, moderated.variance, moderated.freedom, margin)
+        common = find_common_level(squares.mean, compare)
+        against = compare(common.reference)
+        p = np.maximum(against.p, common.p)
+        # limits reach the margin wherever p is above .05
+        low = np.where(p > 0.05, np.minimum(against.low, margin), against.low)
+        high = np.where(p > 0.05, np.maximum(against.high, -margin), against.high)
+        found = replace(against, low=low, high=high, p=p)
+    if common_level:
+        smallest *= detectable_factor(len(squares.mean))
+    reference = np.zeros(len(compared), dtype=bool)
+    if common is not None:
+        reference[compared] = common.reference
     return Shifts(
         shift=wide(found.estimate),
         low=wide(found.low),
@@ -156,7 +185,26 @@ def moderated_shifts(
         minimum_detectable=smallest,
         contrasts=contrasts,
         obstacle=obstacle,
+        reference=reference if common is not None and common.exists else None,
+        has_common_level=common is None or common.exists,
     )
+
+
+def _comparison(
+    shift: Floats, variance: Floats, freedom: Floats, margin: float
+) -> Callable[[Flags], ClusterMeans]:
+    """Return the function that compares each descriptor with the mean of a reference.
+
+    shift, variance: from the mean of all others, (descriptors,); a descriptor's own are smaller by (d - 1) / d.
+    """
+    share = (len(shift) - 1) / len(shift)
+
+    def compare(reference: Flags) -> ClusterMeans:
+        contrasts = reference_contrasts(reference)
+        error = np.sqrt(np.square(contrasts) @ (variance * share))
+        return t_inference(contrasts @ (shift * share), error, freedom, margin=margin)
+
+    return compare
 
 
 def _all_alike(compared: Flags, contrasts: int, margin: float) -> Shifts:

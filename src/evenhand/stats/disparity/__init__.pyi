@@ -6,7 +6,13 @@ from .additive import (
 from .approximation import Approximation as Approximation, approximate as approximate
 from .changes.change import GroupChanges as GroupChanges, group_changes as group_changes
 from .changes.non_inferiority import no_worse as no_worse
-from .comparison import SKEWED as SKEWED, Comparison as Comparison, compare_units as compare_units
+from .comparison import (
+    SKEWED as SKEWED,
+    Comparison as Comparison,
+    compare_units as compare_units,
+    compare_with_others as compare_with_others,
+    with_common_level as with_common_level,
+)
 from .corrected import (
     CorrectedRates as CorrectedRates,
     LabelCounts as LabelCounts,
@@ -35,7 +41,7 @@ from .effects import (
     smallest_effects as smallest_effects,
     smallest_spread as smallest_spread,
 )
-from .limits import GroupLimits as GroupLimits, Z as Z
+from .limits import GroupLimits as GroupLimits
 from .pairs import (
     LargestGap as LargestGap,
     largest_gap as largest_gap,
@@ -44,4 +50,5 @@ from .pairs import (
 )
 from .spread import Spread as Spread, burden as burden, spread_of_groups as spread_of_groups
 from .spread_limits import limits_of_spread as limits_of_spread
+from .supports import Supports as Supports, Z as Z, combine_by_cauchy as combine_by_cauchy
 from .units import Units as Units

@@ -1,24 +1,39 @@
 """Everything that can be said of the groups of one axis: how much they differ, which, by how much, how small unseen."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from evenhand.stats.arrays import Flags, Floats, Indices
+from evenhand.stats.common_level import (
+    NO_COMMON_LEVEL,
+    detectable_factor,
+    find_common_level,
+    reference_contrasts,
+)
 from evenhand.stats.disparity.approximation import Approximation, approximate
 from evenhand.stats.disparity.deals import MOST, Deals, deal, leave_one_out, smallest_p
-from evenhand.stats.disparity.differences import Differences, calibrated_differences
+from evenhand.stats.disparity.differences import (
+    Differences,
+    calibrated_differences,
+    differences_from,
+    facing_zero,
+    inverted_differences,
+)
 from evenhand.stats.disparity.effects import (
     Design,
+    cautious_effects,
     critical_z,
     group_level,
     planned_z,
     smallest_effects,
 )
-from evenhand.stats.disparity.limits import KNOWN, GroupLimits, Z
+from evenhand.stats.disparity.limits import KNOWN, GroupLimits
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
 from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups, spread_of_two
+from evenhand.stats.disparity.supports import CORRELATIONS, Supports, Z, combine_by_cauchy
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 
@@ -42,6 +57,8 @@ class Comparison:
     obstacle: why nothing could be found, whatever was observed, or None; if there is one, differences, spread and gap
     may be None. obstacles: the same of single groups. left_out: why a group that has units takes no part, by its code.
     corrected: whether rates are those without a classifier's errors (`compare_corrected`).
+    reference: the groups that do not stand out (known,), with whose mean each group is compared; None where each is
+    compared with all others: no difference was found, there are two groups, or the groups have no common level.
     """
 
     places: Indices
@@ -63,6 +80,7 @@ class Comparison:
     obstacles: tuple[str | None, ...] = ()
     left_out: Mapping[int, str] = field(default_factory=dict)
     corrected: bool = False
+    reference: Flags | None = None
 
     @property
     def alone(self) -> Flags:
@@ -71,7 +89,7 @@ class Comparison:
 
 
 def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0) -> Comparison:
-    """Compare the groups of an axis by their units.
+    """Compare the groups of an axis by their units, each with the groups that do not stand out.
 
     level: at which the axis is judged, for smallest effects and for whether anything could be found. unit: what a unit
     is called in an obstacle. Raises UsageError for a level that cannot be.
@@ -79,8 +97,17 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.1, 0.1, 0.5], 100)).astype(float)
     >>> found = compare_units(Units.of(x, np.repeat(np.arange(3), 100)))
     >>> found.axis_p < 0.001, found.differences.found.tolist()
-    (True, [True, True, True])
+    (True, [False, False, True])
     """
+    found = compare_with_others(units, level=level, unit=unit, seed=seed)
+    limits, coins = found.limits, found.coins
+    return with_common_level(found, lambda reference: differences_from(limits, reference, coins=coins), level)
+
+
+def compare_with_others(
+    units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0
+) -> Comparison:
+    """Compare the groups of an axis by their units, each with all others. Arguments: as `compare_units`."""
     places = np.flatnonzero(units.sizes > 0)
     known = _only(units, places)
     limits = GroupLimits.of(known)
@@ -94,12 +121,16 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     if obstacle is not None:
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     test = _test(known, seed)
-    coins = test.variance_p <= _UNEVEN_LEVEL
+    coins = limits.supports is None and test.variance_p <= _UNEVEN_LEVEL
     if not known.shares and (limits.cautious or test.variance_p <= _SKEWED_LEVEL) and _skewed(known, limits):
         obstacle = SKEWED.format(unit=unit)
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
     axis_p = simes(found.p) if coins else test.axis_p
+    if limits.supports is not None and groups > 2:
+        axis_p = _axis_p(known, limits.supports, test.axis_p)
+    elif limits.supports is not None:
+        axis_p = 0.0  # that of the one difference, below
     if limits.cautious or (not known.shares and known.sizes.min() < KNOWN):
         axis_p = max(axis_p, simes(found.p))
     if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
@@ -126,6 +157,60 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         coins=coins,
         smallest=smallest,
         smallest_spread=smallest_spread,
+    )
+
+
+def _axis_p(units: Units, supports: Supports, dealt: float) -> float:
+    """Return the p of no difference: that of the deals, and one that holds if prompts scatter unequally, by caution.
+
+    The latter combines Simes' over the groups with a likelihood ratio that counts only as far as the deals confirm it.
+    The caution of each group counts by what it adds to the sum of squares between groups.
+    """
+    contrasts = leave_one_out(units.n_groups)
+    single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
+    own = combine_by_cauchy([simes(single.p), max(supports.p_of_equal_rates(), dealt)])
+    centre = np.average(supports.means, weights=supports.prompts)
+    share = supports.prompts * np.square(supports.means - centre)
+    caution = float(share @ supports.caution) / max(float(share.sum()), 1e-300)
+    z = [float(-ndtri(np.clip(p, 1e-300, 1.0) / 2)) for p in (dealt, own)]
+    return float(2 * ndtr(-((1 - caution) * z[0] + caution * z[1])))
+
+
+def with_common_level(
+    found: Comparison, compare: Callable[[Flags], Differences], level: float = 0.05
+) -> Comparison:
+    """Return the comparison with each group compared with the groups that do not stand out.
+
+    compare: each group with the mean of the groups of a reference. level: of the axis; where its p is larger, or with
+    two groups, nothing changes. If the groups have no common level, each has an obstacle.
+    """
+    if found.smallest is not None:
+        found = replace(found, smallest=found.smallest * detectable_factor(len(found.rates)))
+    if found.differences is None or not found.axis_p <= level:
+        return found
+    usable = ~found.alone & ~np.isnan(found.differences.p)
+    if usable.sum() < 3:
+        return found
+
+    def inside(reference: Flags) -> Differences:
+        whole = np.zeros(len(usable), dtype=bool)
+        whole[usable] = reference
+        return compare(whole).only(usable)
+
+    # all groups but one are compared with the same mean, so the order is that of the differences from all
+    common = find_common_level(compare(usable).estimate[usable], inside)
+    if not common.exists:
+        known = found.obstacles or (None,) * len(usable)
+        return replace(found, obstacles=tuple(text or NO_COMMON_LEVEL for text in known))
+    against = facing_zero(inside(common.reference), common.p)
+    reference = np.zeros(len(usable), dtype=bool)
+    reference[usable] = common.reference
+    weights = np.eye(len(usable)) - reference_contrasts(reference)
+    return replace(
+        found,
+        differences=found.differences.replaced(usable, against),
+        others=np.where(usable, weights @ np.nan_to_num(found.rates), found.others),
+        reference=reference,
     )
 
 
@@ -162,7 +247,12 @@ def _smallest(
     crossed = units.strata is not None and units.balanced and bool(np.all(units.cells() == 1))
     scatter = None if limits.shares else float(np.mean(limits.spread))
     design = Design(sizes, base, phi, scatter, typical, crossed, coins or limits.cautious)
-    return smallest_effects(design, z1, level)
+    found = smallest_effects(design, z1, level)
+    if limits.supports is None:
+        return found
+    correlation = float(limits.supports.weights @ CORRELATIONS)
+    samples = float(1 / np.mean(1 / units.samples))
+    return cautious_effects(found, sizes, float(np.mean(base)), correlation, 1 / samples, level)
 
 
 def _obstacle(units: Units, level: float, unit: str) -> str | None:

@@ -7,14 +7,16 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from evenhand.stats.arrays import Flags, Floats, Indices
-from evenhand.stats.disparity.comparison import Comparison, compare_units
+from evenhand.stats.common_level import reference_contrasts
+from evenhand.stats.disparity.comparison import Comparison, compare_with_others, with_common_level
 from evenhand.stats.disparity.deals import leave_one_out
-from evenhand.stats.disparity.differences import GRID, Differences, inverted_differences
+from evenhand.stats.disparity.differences import Differences, inverted_differences
 from evenhand.stats.disparity.effects import POWER_Z
-from evenhand.stats.disparity.limits import GroupLimits, Z, wilson
+from evenhand.stats.disparity.limits import GroupLimits, wilson
 from evenhand.stats.disparity.pairs import as_normal, tukey_quantile, widest_gap
 from evenhand.stats.disparity.spread import Spread
 from evenhand.stats.disparity.spread_limits import limits_of_spread
+from evenhand.stats.disparity.supports import GRID, Z
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 from evenhand.stats.power import POWER
@@ -182,7 +184,7 @@ def compare_corrected(
         for code in np.flatnonzero(~able & (units.sizes > 0))
     }
     if not kept.any():
-        return replace(compare_units(units, level=level, unit=unit, seed=seed), **_nothing(left_out))
+        return replace(compare_with_others(units, level=level, unit=unit, seed=seed), **_nothing(left_out))
     strata = None if units.strata is None else units.strata[kept]
     judged = Units.of(
         units.values[kept],
@@ -192,7 +194,7 @@ def compare_corrected(
         samples=units.samples[kept],
         shares=units.shares,
     )
-    raw = compare_units(judged, level=level, unit=unit, seed=seed)
+    raw = compare_with_others(judged, level=level, unit=unit, seed=seed)
     corrected = CorrectedRates(raw.limits, counts.of(raw.places), coins=raw.coins)
     rates, groups = corrected.rates, len(raw.places)
     low, high = corrected.at(Z)
@@ -209,7 +211,12 @@ def compare_corrected(
     freedom = float(max(raw.limits.freedom, 1))
     student = tukey_quantile(groups, int(freedom)) / np.sqrt(2)
     nothing = axis_p > level and all(text is not None for text in obstacles)
-    return replace(
+
+    def compare(reference: Flags) -> Differences:
+        weights = reference_contrasts(reference)
+        return inverted_differences(weights @ rates, *corrected.widths(weights, GRID))
+
+    whole = replace(
         result,
         obstacle=obstacles[int(np.argmax(np.abs(found.estimate)))] if nothing else None,
         obstacles=obstacles,
@@ -221,6 +228,7 @@ def compare_corrected(
         smallest=smallest,
         smallest_spread=_smallest_spread(corrected, level, seed),
     )
+    return with_common_level(whole, compare, level)
 
 
 def _nothing(left_out: dict[int, str]) -> dict[str, Any]:

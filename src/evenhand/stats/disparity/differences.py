@@ -4,14 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from evenhand.stats.arrays import Flags, Floats
+from evenhand.stats.common_level import reference_contrasts
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals, leave_one_out
-from evenhand.stats.disparity.limits import GroupLimits, Z
+from evenhand.stats.disparity.limits import GroupLimits
+from evenhand.stats.disparity.supports import GRID, Z
 
-GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100), [Z]]))
 _LARGE = 100
 LimitsAt = Callable[[float | Floats], tuple[Floats, Floats]]
 
@@ -31,6 +32,19 @@ class Differences:
         """Whether the limits exclude 0."""
         return np.asarray((self.low > 0) | (self.high < 0))
 
+    def only(self, which: Flags) -> "Differences":
+        """Return those of some contrasts."""
+        return Differences(self.estimate[which], self.low[which], self.high[which], self.p[which])
+
+    def replaced(self, which: Flags, by: "Differences") -> "Differences":
+        """Return all of them, those of some contrasts replaced."""
+        parts = []
+        for name in ("estimate", "low", "high", "p"):
+            values = np.array(getattr(self, name))
+            values[which] = getattr(by, name)
+            parts.append(values)
+        return Differences(*parts)
+
 
 def calibrated_differences(
     limits: GroupLimits, contrasts: Floats, test: Deals | Approximation | None
@@ -48,13 +62,15 @@ def calibrated_differences(
     >>> from evenhand.stats.disparity.deals import deal, leave_one_out
     >>> found = calibrated_differences(GroupLimits.of(units), leave_one_out(3), deal(units))
     >>> found.p.round(3).tolist()
-    [0.5, 0.131, 0.047]
+    [0.487, 0.107, 0.04]
     """
-    at = limits.coins if test is None else limits.at
+    at = limits.coins if test is None else limits.alike
     estimate = contrasts @ limits.means
     low_width, high_width = _widths(limits.means, contrasts, at, GRID)
     if test is None:
         return inverted_differences(estimate, low_width, high_width)
+    if limits.supports is not None:
+        return _with_supports(limits, contrasts, (low_width, high_width), test.normal)
     above = estimate > 0
     facing = np.where(above[None, :], low_width, high_width)
     reached = _crossing(facing, np.abs(estimate))
@@ -80,6 +96,38 @@ def calibrated_differences(
     return Differences(estimate, low, high, p)
 
 
+def _with_supports(
+    limits: GroupLimits, contrasts: Floats, widths: tuple[Floats, Floats], normal: Floats
+) -> Differences:
+    """Return differences whose limits are those of prompts that scatter alike, and of the supports, by their caution.
+
+    widths: of limits if prompts scatter alike, (grid, contrasts). normal: (contrasts,) the quantile that another test
+    of the same allows; the limit that faces 0 is moved out to it.
+    """
+    assert limits.supports is not None
+    estimate = contrasts @ limits.means
+    above = estimate > 0
+    facing = np.where(above[None, :], *widths)
+    reached = _crossing(facing, np.abs(estimate))
+    stretch = np.maximum(1.0, reached / np.maximum(normal, 1e-6))
+    moved = np.stack(
+        [np.interp(GRID * by, GRID, column) for by, column in zip(stretch, facing.T, strict=True)], 1
+    )
+    caution = (np.abs(contrasts) * limits.supports.caution).max(axis=1)
+    mixed = []
+    for side, ours, theirs in zip((above, ~above), widths, limits.supports.widths(contrasts), strict=True):
+        mixed.append((1 - caution) * np.where(side[None, :], moved, ours) + caution * theirs)
+    return facing_zero(inverted_differences(estimate, *mixed), _attainable(limits.sizes, contrasts))
+
+
+def _attainable(sizes: Floats, contrasts: Floats) -> Floats:
+    """Return the smallest p that a permutation of the prompts of each contrast's groups could have (contrasts,)."""
+    total = (np.abs(contrasts) > 0) @ sizes
+    mine = sizes[contrasts.argmax(axis=1)]
+    ways = gammaln(total + 1) - gammaln(mine + 1) - gammaln(np.maximum(total - mine, 0) + 1)
+    return np.asarray(np.exp(-ways) * np.where(2 * mine == total, 2.0, 1.0))
+
+
 def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats) -> Differences:
     """Differences whose p is the level at which their limits reach 0.
 
@@ -94,6 +142,39 @@ def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats
     p = np.where(np.abs(estimate) < 1e-12, 1.0, 2 * ndtr(-_crossing(facing, np.abs(estimate))))
     at_z = int(np.searchsorted(GRID, Z))
     return Differences(estimate, estimate - low_width[at_z], estimate + high_width[at_z], p)
+
+
+def differences_from(limits: GroupLimits, reference: Flags, *, coins: bool = False) -> Differences:
+    """Return the difference of each group from the mean of the reference groups, itself left out (groups,).
+
+    p is the larger of two: the level at which the recovered limits reach 0, and, for rates, that of Student's t with
+    the variance at the reference's rate, since a group with few events also has a small variance of its own.
+    coins: as in `Comparison`.
+    Source: `evenhand.stats.find_common_level`, for which it was simulated.
+    """
+    contrasts = reference_contrasts(reference)
+    widths = _widths(limits.means, contrasts, limits.coins if coins else limits.alike, GRID)
+    found = inverted_differences(contrasts @ limits.means, *widths)
+    if not limits.shares or coins or limits.cautious:
+        return found
+    weights = np.eye(len(reference)) - contrasts
+    total = float(limits.sizes.sum())
+    rate = np.clip(weights @ limits.means, 0.5 / (total + 1), 1 - 0.5 / (total + 1))
+    error = np.sqrt(rate * (1 - rate) * (np.square(contrasts) @ (1 / limits.worth)))
+    t = np.divide(np.abs(found.estimate), error, out=np.zeros_like(error), where=error > 0)
+    p = 2 * stdtr(float(max(limits.freedom, 1)), -t)
+    if limits.supports is not None:
+        return _with_supports(limits, contrasts, widths, -ndtri(np.maximum(p, 1e-300) / 2))
+    return facing_zero(found, p)
+
+
+def facing_zero(found: Differences, p: Floats) -> Differences:
+    """Return the differences with p at least this large, and limits that include 0 wherever p is then above .05."""
+    larger = np.maximum(found.p, p)
+    silent = larger > 0.05
+    low = np.where(silent, np.minimum(found.low, 0.0), found.low)
+    high = np.where(silent, np.maximum(found.high, 0.0), found.high)
+    return Differences(found.estimate, low, high, larger)
 
 
 def recovered_limits(

@@ -8,14 +8,16 @@ from scipy.special import fdtri, ndtri, stdtrit
 from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
-from evenhand.stats.disparity.limits import COINS, KNOWN, OWN, Z, too_unequal
+from evenhand.stats.disparity.limits import COINS, KNOWN, OWN
 from evenhand.stats.disparity.simulated import FEW_UNITS, Drawn, simulated_differences
 from evenhand.stats.disparity.smallest import power_of_f
+from evenhand.stats.disparity.supports import Supports, Z, detectable_excess
 from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
 
 POWER_Z = float(ndtri(POWER))
 _UNEQUAL = 4.0
+_NEGLIGIBLE = 0.03  # caution below which the smallest effect of the supports is not computed
 MIN_P_SHARE = 0.74
 """Level of one statistic where the smaller of two p decides, over that of both: .037 for .05."""
 PLANNED_CORRELATION = 0.3
@@ -220,6 +222,38 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     return found, spread
 
 
+def cautious_effects(
+    found: tuple[Floats, float], sizes: Floats, base: float, correlation: float, inverse: float, level: float
+) -> tuple[Floats, float]:
+    """Return smallest effects for prompts that may scatter unequally: a mixture of two, weighted by caution.
+
+    found: smallest differences (groups,) and smallest spread if prompts scatter alike. correlation: ICC of a prompt's
+    samples. inverse: 1 / samples. level: of the axis.
+    """
+    groups = len(sizes)
+    phi = correlation + (1 - correlation) * inverse
+    base = min(base, 1 - base)
+    rates = np.full(groups, base)
+    planned = Supports.from_moments(rates, phi * rates * (1 - rates), sizes, np.full(groups, inverse))
+    caution = planned.caution
+    if groups == 2:
+        caution = np.full(2, caution.max())
+    if caution.max() < _NEGLIGIBLE:
+        return found
+    alone = detectable_excess(sizes, base, correlation, inverse, group_level(level, groups))
+    differences = np.where(caution < _NEGLIGIBLE, found[0], (1 - caution) * found[0] + caution * alone)
+    if groups == 2:
+        one = float(differences.max())
+        return np.full(2, one), float(one / np.sqrt(2))
+    known = differences[np.isfinite(differences)]
+    if not known.size:
+        return differences, float("nan")
+    # where all are cautious, the axis is found by the group that shows most
+    lone = float(known.min()) * (1 - 1 / groups) ** 0.5
+    weight = float(caution.mean())
+    return differences, (1 - weight) * found[1] + weight * max(found[1], lone)
+
+
 def planned_effects(
     sizes: Counts, base: float, samples: int, level: float, seed: int = 0
 ) -> tuple[Floats, float]:
@@ -240,9 +274,12 @@ def planned_effects(
     if groups < 2 or n.max() < 2:
         return differences, float("nan")
     phi = 1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION
-    design = Design(n, np.full(groups, base), phi, samples=samples, cautious=too_unequal(n, samples > 1))
+    design = Design(n, np.full(groups, base), phi, samples=samples)
     z1 = planned_z(n, base, samples, group_level(level, groups), seed)
-    differences[known], spread = smallest_effects(design, z1, level)
+    found = smallest_effects(design, z1, level)
+    if samples > 1:
+        found = cautious_effects(found, n, base, PLANNED_CORRELATION, 1 / samples, level)
+    differences[known], spread = found
     return differences, spread
 
 

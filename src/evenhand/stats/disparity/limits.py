@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri, ndtr, ndtri, stdtrit
+from scipy.special import fdtri, ndtr, stdtrit
 
 from evenhand.stats.arrays import Floats
+from evenhand.stats.disparity.supports import Supports
 from evenhand.stats.disparity.units import Units
 
 COINS = 3.0
@@ -15,7 +16,6 @@ OWN = 5.0
 _UNEQUAL, _MUCH, _FEW, KNOWN = 2.0, 5.0, 10, 20
 _FARTHEST = 25.0
 """Normal quantile up to which Student's of the same level is computed; behind it both grow in step."""
-Z = float(ndtri(0.975))
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class GroupLimits:
 
     phi: variance of a unit over that of one coin, as learnt; worth: independent coins that each group's units are
     worth, a real number; spread: pooled variance of units within groups; own: that of each group (NaN for one unit).
+    supports: of the rates of prompts with several samples, none of them in strata: what takes the place of `cautious`,
+    each group's limits by the weight of its `caution`.
     cautious: whether groups have so unequal and so few units, or numbers that scatter so unequally, that a group's
     scatter cannot be learnt from the others'.
     """
@@ -37,6 +39,7 @@ class GroupLimits:
     freedom: int
     shares: bool
     cautious: bool = False
+    supports: Supports | None = None
 
     @staticmethod
     def of(units: Units) -> "GroupLimits":
@@ -49,7 +52,7 @@ class GroupLimits:
         >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3),
         ...                  samples=np.full(9, 4.0))
         >>> limits = GroupLimits.of(units)
-        >>> limits.phi.round(6)[0], limits.worth.round(5)[0], limits.at(Z)[0].round(4).tolist()
+        >>> limits.phi.round(6)[0], limits.worth.round(5)[0], limits.alike(1.959964)[0].round(4).tolist()
         (np.float64(0.291667), np.float64(5.68421), [0.0426, 0.0057, 0.2861])
         """
         sizes = units.sizes.astype(np.float64)
@@ -66,10 +69,13 @@ class GroupLimits:
             coins = COINS if units.strata is None else 0.0
             worth = sizes * (freedom + coins) / (freedom * phi + coins)
         several = not units.shares or bool(np.any(units.samples > 1) or np.any(units.values % 1))
-        cautious = too_unequal(sizes, several) or (
+        supports = None
+        if units.shares and several and units.strata is None and units.n_groups > 1 and sizes.min() > 0:
+            supports = Supports.of(units)
+        cautious = (supports is None and too_unequal(sizes, several)) or (
             not units.shares and _scatters_by_itself(sizes, own, spread)
         )
-        return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares, cautious)
+        return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares, cautious, supports)
 
     def at(self, z: float | Floats) -> tuple[Floats, Floats]:
         """Lower and upper limits at this normal quantile: (groups,), or (many, groups) for many of them.
@@ -78,6 +84,16 @@ class GroupLimits:
         that is narrower; for numbers that are no shares, Student's with the group's own variance, moderated by five
         units of the pooled one. Where the limits are cautious, those of `coins`.
         """
+        if self.supports is None:
+            return self.alike(z)
+        weight = self.supports.caution
+        return tuple(  # type: ignore[return-value]
+            (1 - weight) * ours + weight * guarded
+            for ours, guarded in zip(self.alike(z), self.supports.at(z), strict=True)
+        )
+
+    def alike(self, z: float | Floats) -> tuple[Floats, Floats]:
+        """The limits if prompts scatter alike in all groups (but where they are cautious); shapes as of `at`."""
         if self.cautious:
             return self.coins(z)
         normal = np.asarray(z, dtype=np.float64)[..., None]

@@ -9,8 +9,9 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
 from evenhand.stats.disparity.differences import Differences
-from evenhand.stats.disparity.limits import GroupLimits, Z
+from evenhand.stats.disparity.limits import GroupLimits
 from evenhand.stats.disparity.spread_limits import largest_spread
+from evenhand.stats.disparity.supports import Z
 from evenhand.stats.disparity.units import Units
 
 _SPLITS, _DRAWN = 100, 1_000_000

@@ -1,0 +1,269 @@
+"""Limits of the rates of groups that have unequal numbers of prompts, and whose prompts may scatter unequally.
+
+Samples of one prompt are correlated. How much (the intra-class correlation, ICC) is learnt from all groups together,
+and from each group's own prompts as far as they show it. Where a small group's prompts do not show it, a guard allows
+for the worst case in that group, and in no other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, ndtri, rel_entr
+
+from evenhand.stats.arrays import Floats
+from evenhand.stats.disparity.units import Units
+
+Z = 1.959963984540054
+GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100), [Z]]))
+"""Normal quantiles at which limits are known."""
+CORRELATIONS = np.array([0.001, 0.02, 0.05, 0.1, 0.17, 0.25, 0.35, 0.45, 0.6, 0.75, 0.9, 0.99])
+"""The ICCs between which a group's own is sought."""
+_LARGEST_PENALTY = 4.0  # of the guard, in log support
+_HALF_PENALTY = 1.0  # information, in prompts, at which it is half as large
+_PSEUDO_GROUPS = 1.0  # groups' worth of every ICC alike in what the groups share
+_INFORMATION = 4.0  # so that a prompt counts fully at a rate of 50 %
+_STEPS = 15
+_SILENT = 0.25  # information, in prompts, at which half of the weight is the supports'
+_POWER_Z = 0.8416212335729143
+_KINDS = 16  # numbers of prompts for which the smallest effect is computed; others are interpolated
+_MANY = 64
+_POINTS = np.concatenate([[0.0], np.geomspace(0.01, 60, 160)])
+
+
+@dataclass(frozen=True)
+class Supports:
+    """What the prompts of an axis say about each group's rate.
+
+    means, prompts: (groups,) mean of the prompts and their number. dispersion: (groups, ICCs) variance of a prompt's
+    mean over that of one Bernoulli trial. evidence: (groups, ICCs) of the group's own scatter, at most 1. weights:
+    (ICCs,) of what the groups share. information: (groups,) on the group's own ICC, in prompts; 0 where all are alike.
+    learnt, guarded: (groups, 2, quantiles) lower and upper limits at the quantiles of `GRID`.
+
+    Source: empirical Bayes on a grid (Efron 2010, section 1); Wilson 1927 for the score; simulated for this use.
+    """
+
+    means: Floats
+    prompts: Floats
+    dispersion: Floats
+    evidence: Floats
+    weights: Floats
+    information: Floats
+    learnt: Floats
+    guarded: Floats
+
+    @staticmethod
+    def of(units: Units) -> "Supports":
+        """Learn the clustering of groups, each with at least one prompt, and the limits of their rates.
+
+        >>> values = np.repeat([0.0, 0.2, 0.4, 1.0], [4, 4, 2, 2])
+        >>> units = Units.of(values, np.arange(12) % 2, samples=np.full(12, 5.0))
+        >>> Supports.of(units).guarded[:, :, 80].round(2).tolist()
+        [[0.08, 0.61], [0.08, 0.61]]
+        """
+        prompts = units.sizes.astype(np.float64)
+        means = units.group_means(units.values)
+        squares = np.bincount(units.groups, np.square(units.values - means[units.groups]), units.n_groups)
+        variance = squares / np.maximum(prompts - 1, 1)
+        inverse = units.group_means(1 / units.samples)
+        return Supports.from_moments(means, variance, prompts, inverse)
+
+    @staticmethod
+    def from_moments(
+        means: Floats, variance: Floats, prompts: Floats, inverse: Floats, *, counts: Floats | None = None
+    ) -> "Supports":
+        """Return the supports from moments (groups,).
+
+        variance: of the prompts' means, divisor one less than the prompts. inverse: mean over prompts of 1 / samples.
+        counts: how many groups have each row's moments; 1 unless given.
+        """
+        counts = np.ones(len(means)) if counts is None else counts
+        dispersion = CORRELATIONS + (1 - CORRELATIONS) * inverse[:, None]
+        trial = means * (1 - means) + variance / prompts
+        seen = trial > 1e-12
+        own = np.clip(np.divide(variance, trial, out=np.zeros_like(trial), where=seen), dispersion[:, 0], 1)
+        information = (prompts - 1) * np.minimum(1, _INFORMATION * trial) * seen
+        logarithm = -0.5 * information[:, None] * (np.log(dispersion) + own[:, None] / dispersion)
+        evidence = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
+        weights = np.full(len(CORRELATIONS), 1 / len(CORRELATIONS))
+        for _ in range(_STEPS):
+            posterior = evidence * weights
+            posterior /= posterior.sum(axis=1, keepdims=True)
+            weights = (counts @ posterior + _PSEUDO_GROUPS / len(weights)) / (counts.sum() + _PSEUDO_GROUPS)
+        nothing = np.empty((0, 2, len(GRID)))
+        found = Supports(means, prompts, dispersion, evidence, weights, information, nothing, nothing)
+        learnt, guarded = found._limits()
+        return Supports(means, prompts, dispersion, evidence, weights, information, learnt, guarded)
+
+    def log_supports(self, rates: Floats) -> tuple[Floats, Floats]:
+        """Return the learnt and the guarded log support of rates (groups, n), 0 at each group's mean."""
+        means = self.means[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.square(rates - means) / (rates * (1 - rates))
+        deviance = np.maximum(2 * (rel_entr(means, rates) + rel_entr(1 - means, 1 - rates)), 0)
+        distance = self.prompts[:, None] * np.minimum(score, deviance)
+        distance = np.where(rates == means, 0.0, distance)
+        mixture = self.evidence * self.weights / np.sqrt(self.dispersion)
+        mixture /= mixture.sum(axis=1, keepdims=True)
+        likely, worst = np.zeros(rates.shape), np.zeros(rates.shape)
+        for number in range(len(CORRELATIONS)):
+            one = np.exp(-0.5 * distance / self.dispersion[:, [number]])
+            likely += one * mixture[:, [number]]
+            worst = np.maximum(worst, one * self.evidence[:, [number]])
+        penalty = _LARGEST_PENALTY * self.information / (self.information + _HALF_PENALTY)
+        learnt = np.log(np.maximum(likely, 1e-280))
+        guard = np.log(np.maximum(worst, 1e-280)) - penalty[:, None]
+        return np.minimum(learnt, 0), np.minimum(np.maximum(learnt, guard), 0)
+
+    @property
+    def caution(self) -> Floats:
+        """Return the weight of these limits next to those of a permutation of prompts, 0 to 1 (groups,).
+
+        A permutation assumes that prompts scatter alike in all groups. It counts less where a group has fewer prompts
+        than another, where its prompts scatter more than those of all groups, and where they do not show how they
+        scatter. Each is continuous, so that no single prompt changes a verdict by much.
+        """
+        smaller = np.clip(self.prompts.max() / self.prompts - 1, 0, 1)
+        posterior = self.evidence * self.weights
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        shared = (self.dispersion * self.weights).sum(axis=1)
+        wider = np.clip(np.log2((posterior * self.dispersion).sum(axis=1) / shared), 0, 1)
+        silent = _SILENT / (_SILENT + self.information)
+        return np.asarray(1 - (1 - smaller) * (1 - wider) * (1 - silent))
+
+    def at(self, z: float | Floats) -> tuple[Floats, Floats]:
+        """Return the guarded limits at normal quantiles: (groups,), or (many, groups) for many of them."""
+        at = np.asarray(z, dtype=np.float64)
+        low, high = (
+            np.stack([np.interp(at, GRID, row) for row in self.guarded[:, side]], axis=-1) for side in (0, 1)
+        )
+        return low, high
+
+    def widths(self, contrasts: Floats) -> tuple[Floats, Floats]:
+        """Return how far the limits of contrasts lie below and above the estimate (quantiles, contrasts).
+
+        contrasts : (contrasts, groups), one group against a mean of others. The tested group, and of the others the one
+        for which it matters most, have guarded limits; the rest have learnt ones.
+        """
+        squares = [np.square(part - self.means[:, None, None]) for part in (self.learnt, self.guarded)]
+        learnt, excess = squares[0], np.maximum(squares[1] - squares[0], 0)
+        weights = np.square(np.minimum(contrasts, 0))
+        tested = contrasts.argmax(axis=1)
+        used = contrasts.max(axis=1) > 0
+        rest = np.einsum("cg,gsz->csz", weights, learnt) + _largest_excess(weights, excess)
+        own = np.where(used[:, None, None], squares[1][tested], 0.0)
+        below, above = own[:, 0] + rest[:, 1], own[:, 1] + rest[:, 0]
+        return np.sqrt(below).T, np.sqrt(above).T
+
+    def _limits(self) -> tuple[Floats, Floats]:
+        shape = (len(self.means), 2, len(GRID))
+        found = np.empty(shape), np.empty(shape)
+        step = _POINTS / (2 * np.sqrt(self.prompts[:, None]))
+        for side, sign in enumerate((-1, 1)):
+            angle = np.clip(
+                np.arcsin(np.sqrt(np.clip(self.means, 0, 1)))[:, None] + sign * step, 0, np.pi / 2
+            )
+            rates = np.clip(np.sin(angle) ** 2, 1e-12, 1 - 1e-12)
+            rates[:, 0] = self.means
+            for kept, support in zip(found, self.log_supports(rates), strict=True):
+                reach = np.maximum.accumulate(np.sqrt(-2 * support), axis=1)
+                for group in range(shape[0]):
+                    kept[group, side] = np.interp(GRID, reach[group], rates[group], right=float(side))
+        return found
+
+    def p_of_equal_rates(self) -> float:
+        """Return the p of the likelihood-ratio test that all rates are equal, from the guarded supports."""
+        rates = np.sin(np.linspace(0.001, np.pi / 2 - 0.001, 400)) ** 2
+        rates = np.unique(np.concatenate([rates, np.clip(self.means, 1e-9, 1 - 1e-9)]))
+        groups = len(self.means)
+        total = self.log_supports(np.broadcast_to(rates, (groups, len(rates))))[1].sum(axis=0)
+        return float(chdtrc(groups - 1, -2 * total.max()))
+
+
+def _largest_excess(weights: Floats, excess: Floats) -> Floats:
+    """Return the largest weighted excess of each contrast's others (contrasts, 2, quantiles).
+
+    In many contrasts the others of all are the same groups with one weight, but for the tested group itself.
+    """
+    if len(weights) <= _MANY:
+        return np.stack([(row[:, None, None] * excess).max(axis=0) for row in weights])
+    members = weights.max(axis=0) > 0
+    order = np.argsort(np.where(members[:, None, None], excess, -1.0), axis=0)
+    first, second = (np.take_along_axis(excess, order[[place]], axis=0)[0] for place in (-1, -2))
+    result = np.empty((len(weights), *first.shape))
+    for number, row in enumerate(weights):
+        own = (order[-1] == number) & (row[number] == 0)
+        result[number] = row.max() * np.where(own, second, first)
+    return result
+
+
+def detectable_excess(
+    prompts: Floats, base: float, correlation: float, inverse: float, level: float
+) -> Floats:
+    """Return the excess over the others' rate at which each group is named with 80 % power (groups,), NaN for none.
+
+    prompts : (groups,). base : rate of the others. correlation : ICC. inverse : 1 / samples of a prompt. level : of one
+    group, two-sided. Groups with the same number of prompts have the same excess; between `_KINDS` numbers it is
+    interpolated.
+    """
+    numbers, counts = np.unique(prompts, return_counts=True)
+    places = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _KINDS)).round().astype(int))
+    shares = counts.astype(np.float64)
+    found = [
+        _excess_of(number, numbers, shares, base, correlation, inverse, level) for number in numbers[places]
+    ]
+    known = np.array(found)
+    if np.isnan(known).any():
+        known = np.where(np.isnan(known), np.inf, known)
+    each = np.interp(np.log(prompts), np.log(numbers[places]), known)
+    return np.asarray(np.where(np.isfinite(each), each, np.nan))
+
+
+def _excess_of(
+    number: float,
+    numbers: Floats,
+    counts: Floats,
+    base: float,
+    correlation: float,
+    inverse: float,
+    level: float,
+) -> float:
+    rest = counts - (numbers == number)
+    groups = float(counts.sum())
+    dispersion = correlation + (1 - correlation) * inverse
+    z = float(-ndtri(level / 2))
+
+    def shortfall(excess: float) -> float:
+        means = np.append(np.full(len(numbers), base), base + excess)
+        variance = dispersion * means * (1 - means)
+        sizes = np.append(numbers, number)
+        kinds = Supports.from_moments(
+            means, variance, sizes, np.full(len(sizes), inverse), counts=np.append(rest, 1.0)
+        )
+        learnt, guarded = (
+            np.square([np.interp(z, GRID, row[1]) - base for row in part[:-1]])
+            for part in (kinds.learnt, kinds.guarded)
+        )
+        own = means[-1] - np.interp(z, GRID, kinds.guarded[-1, 0])
+        one = np.where(rest > 0, np.maximum(guarded - learnt, 0), 0).max()
+        width = np.sqrt(own**2 + (rest @ learnt + one) / (groups - 1) ** 2)
+        noise = variance / sizes
+        deviation = np.sqrt(noise[-1] + rest @ noise[:-1] / (groups - 1) ** 2)
+        return float(excess - width - _POWER_Z * deviation)
+
+    low, high = 0.0, 1 - base - 1e-6
+    if shortfall(high) < 0:
+        return float("nan")
+    for _ in range(14):
+        middle = (low + high) / 2
+        low, high = (middle, high) if shortfall(middle) < 0 else (low, middle)
+    return high
+
+
+def combine_by_cauchy(p: list[float]) -> float:
+    """Return one p of several by the Cauchy combination (Liu & Xie 2020), which holds under dependence.
+
+    >>> round(combine_by_cauchy([0.01, 0.5]), 4)
+    0.02
+    """
+    tangent = np.tan((0.5 - np.clip(p, 1e-15, 1 - 1e-9)) * np.pi).mean()
+    return float(0.5 - np.arctan(tangent) / np.pi)
