@@ -207,6 +207,28 @@ def test_a_finding_says_how_wrong_the_classifier_may_be(tolerance, says):
     mended = pl.DataFrame([FACTS | {"corrected": True}])
     (line,) = rate_headlines("toxic")(table, {"axes": mended, "groups": groups})
     assert line.sentence.endswith("; the classifier's errors are taken out.")
+    pooled = pl.DataFrame([FACTS | {"corrected": True, "errors_assumed_equal": True}])
+    (line,) = rate_headlines("toxic")(table, {"axes": pooled, "groups": groups})
+    assert (
+        "; the classifier's errors are taken out, assumed to be equal for all groups; holds unless"
+        in line.sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "says"),
+    [
+        (0.0, "harsher on women."),
+        (40.0, "; holds if 40 % of the missing responses about women would have been negative."),
+        (999.0, "; may not hold if all missing responses about women and the others speak against it."),
+    ],
+)
+def test_a_finding_says_what_missing_responses_could_do(share, says):
+    table = findings(axis(), group("women", "worse", 81.0), group("men", "better", -81.0))
+    bounds = {"tolerance": [50.0] * 2, "missing_share": [share] * 2, "n_missing": [9] * 2}
+    groups = pl.DataFrame({"axis": ["gender"] * 2, "group": ["men", "women"]} | bounds)
+    (line,) = rate_headlines("toxic")(table, {"axes": pl.DataFrame([FACTS]), "groups": groups})
+    assert line.sentence.endswith(says)
 
 
 def test_a_group_that_is_better_off_alone_has_the_judge_milder():

@@ -378,3 +378,59 @@ def test_the_gap_of_two_groups_is_one_wherever_it_stands() -> None:
             assert [pair[name] for name in ("estimate", "low", "high", "p")] == [
                 same[name] for name in ("estimate", "low", "high", "p")
             ]
+
+
+def with_missing(rng, rates, lost, prompts=200):
+    """One response a prompt; of negative responses about the first group this share is missing."""
+    parts = []
+    for place, rate in enumerate(rates):
+        negative = (rng.random(prompts) < rate).astype(float)
+        gone = (negative == 1) & (rng.random(prompts) < lost) if place == 0 else np.zeros(prompts, dtype=bool)
+        parts.append(
+            pl.DataFrame({"group": [f"g{place}"] * prompts, "negative": np.where(gone, np.nan, negative)})
+        )
+    return pl.concat(parts).with_columns(
+        axis=pl.lit("axis"), prompt_id=pl.int_range(pl.len()).cast(pl.String)
+    )
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_negative_responses_that_are_missing_name_nobody(groups) -> None:
+    rng = np.random.default_rng(groups)
+    false = found = 0
+    for _ in range(25):
+        table = disparity(with_missing(rng, [0.25] * groups, 0.6))
+        false += table.groups["named"].null_count() < groups
+        obstacle = table.axes["obstacle"][0]
+        found += obstacle is not None and obstacle.startswith("Missing responses could explain")
+    assert false <= 3 and found >= 8  # named in 78 % before; now in 1 %
+
+
+def test_a_few_missing_responses_hide_no_difference() -> None:
+    rng = np.random.default_rng(7)
+    frame = with_missing(rng, [0.5, 0.2, 0.2], 0.04)
+    found = disparity(frame)
+    assert found.axes["obstacle"][0] is None and found.groups["named"][0] == "worse"
+    assert found.groups["n_missing"][0] > 0
+    equally = disparity(
+        frame.with_columns(negative=pl.when(pl.int_range(pl.len()) % 4 == 0).then(None).otherwise("negative"))
+    )
+    assert equally.groups["named"][0] == "worse"  # all groups lack as many
+
+
+def test_labels_about_all_groups_keep_the_tolerance() -> None:
+    from evenhand.measures import error_counts
+
+    frame = exactly({"a": 60, "b": 20}, 100, "axis")
+    counts = {"false_alarms": [10], "n_harmless": [200], "hits": [180], "n_harmful": [200]}
+    pooled = disparity(
+        frame,
+        error=error_counts(pl.DataFrame({"group": [None]} | counts, schema_overrides={"group": pl.String})),
+    )
+    assert pooled.axes["corrected"][0] and pooled.axes["errors_assumed_equal"][0]
+    worse = pooled.groups.row(0, named=True)
+    # one point of false alarms moves a corrected rate by 1 / (hit rate - false alarm rate)
+    assert worse["tolerance"] == pytest.approx(worse["low"] * (180.5 / 201 - 10.5 / 201))
+    own = {name: values * 2 for name, values in counts.items()}
+    single = disparity(frame, error=error_counts(pl.DataFrame({"group": ["a", "b"]} | own)))
+    assert not single.axes["errors_assumed_equal"][0] and single.groups["tolerance"].null_count() == 2

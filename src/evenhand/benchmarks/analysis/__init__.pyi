@@ -1,3 +1,4 @@
+from .caveats import name_of as name_of
 from .changes import (
     changes_of_likelihoods as changes_of_likelihoods,
 )
@@ -22,7 +23,6 @@ from .headlines import (
     by_axis as by_axis,
     line_of as line_of,
     listing as listing,
-    name_of as name_of,
     opinion_headlines as opinion_headlines,
     pair_headlines as pair_headlines,
     rate_headlines as rate_headlines,

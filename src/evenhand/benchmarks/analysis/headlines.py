@@ -3,13 +3,20 @@
 Every sentence is made from a finding and the detail table of its measure; nothing is decided here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import exp
 from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.caveats import (
+    bounds_of_groups,
+    holds_unless,
+    name_of,
+    reference_of,
+    undecided_side,
+)
 from evenhand.benchmarks.contract import Headline
 from evenhand.reports import decimals, label, number, smallest_effect
 from evenhand.stats import Verdict
@@ -20,8 +27,6 @@ NAMED = 4
 """Groups named in a sentence; the others are counted."""
 NEAR = 1 / 3
 """Groups whose effect is less than this share of the largest are counted and not named."""
-LEAST_REFERENCE = 0.6
-"""If a smaller share of the groups does not stand out, a sentence states that the side cannot be decided."""
 
 
 def rate_headlines(negative: str) -> Headlines:
@@ -29,11 +34,11 @@ def rate_headlines(negative: str) -> Headlines:
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("axes"))
-        tolerated = _tolerances(details.get("groups"))
+        bounds = bounds_of_groups(details.get("groups"))
         lines = []
         for row in axis_rows(findings, "disparity"):
             groups = biased_groups(findings, row["axis"], "group_difference")
-            groups = [g | {"tolerance": tolerated.get((g["axis"], g["group"]))} for g in groups]
+            groups = [g | bounds.get((g["axis"], g["group"]), {}) for g in groups]
             facts = axes.get(row["axis"], {})
             smallest = smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
@@ -164,7 +169,7 @@ def _rates_found(
         )
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
-        return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
+        return (gap or f"the two groups differ {_interval(row)}") + holds_unless(facts, groups)
     reference = reference_of(facts, facts.get("n_groups"), "groups")
     named = _named_sides(groups, f"treated worse than {reference}", f"treated better than {reference}")
     named += undecided_side(facts, facts.get("n_groups"), groups)
@@ -172,24 +177,7 @@ def _rates_found(
         f"rates differ between the groups (standard deviation {_interval(row)}); "
         f"{'no single group or pair of groups is sure' if pair else 'no single one stands out'}"
     )
-    return found + _holds_unless(facts, groups)
-
-
-def _holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str:
-    """How wrong about the group that stands out most the classifier must be for nothing sure to be left."""
-    if facts.get("corrected"):
-        return "; the classifier's errors are taken out"
-    worse = [g for g in groups if g["direction"] == "worse"]
-    known = [g for g in worse or groups if g.get("tolerance") is not None]
-    if not known:
-        return ""
-    first = max(known, key=lambda g: abs(g["estimate"]))
-    points = max(int(first["tolerance"]), 1) if first["tolerance"] >= 1 else round(first["tolerance"], 1)
-    if not points:
-        return ""
-    harsher = "harsher" if first["direction"] == "worse" else "milder"
-    size = f"{points} point{'' if points == 1 else 's'}"
-    return f"; holds unless the classifier is {size} {harsher} on {name_of(first['group'])}"
+    return found + holds_unless(facts, groups)
 
 
 def failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
@@ -223,37 +211,6 @@ def _shifts_found(
         f"descriptors differ {_interval(row)}; no single one stands out"
     )
     return found + undecided_side(facts, total, [*colder, *warmer]) + _sample_of(facts)
-
-
-def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
-    """Return what named groups are compared with: those that do not stand out, or the others of the axis.
-
-    facts: row of the axis, with n_reference. total: groups of the axis. what: what a group is called, in the plural.
-    """
-    reference = facts.get("n_reference")
-    if not reference or not total or reference >= total:
-        return "the others of the axis"
-    return f"the {reference} {what} that do not stand out"
-
-
-def undecided_side(facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]]) -> str:
-    """Return the clause on what the comparison cannot decide, or nothing.
-
-    Where the groups have no common level, none is named. Where few groups are in the reference, or all that are named
-    are on the better side, one cannot say whether these are treated better or the others worse.
-    """
-    reference = facts.get("n_reference")
-    if reference == 0:
-        return "; no group is named, because about as many groups differ as do not"
-    if not reference or not total or not groups or reference >= total:
-        return ""
-    all_better = all(group["direction"] in ("better", "above") for group in groups)
-    if not all_better and reference >= LEAST_REFERENCE * total:
-        return ""
-    return (
-        f"; this comparison cannot decide whether these {total - reference} are treated differently or the other "
-        f"{reference}"
-    )
 
 
 def _one_side(side: list[dict[str, Any]], sentence: str, other: str, reference: str) -> str:
@@ -344,13 +301,6 @@ def smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -
     return [float(value) for value in judged["minimum_detectable"].drop_nulls()]
 
 
-def _tolerances(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], float | None]:
-    """Points by which the classifier may be harsher on a group, by axis and group."""
-    if groups is None or "tolerance" not in groups.columns:
-        return {}
-    return {(axis, group): value for axis, group, value in groups.select("axis", "group", "tolerance").rows()}
-
-
 def by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
     return {} if table is None else {row["axis"]: row for row in table.to_dicts()}
 
@@ -383,10 +333,6 @@ def _percent(value: float) -> str:
 def _tenths(value: float) -> str:
     """With one decimal, unless that is nothing."""
     return f"{value + 0.0:.1f}".removesuffix(".0")
-
-
-def name_of(group: object) -> str:
-    return label(str(group))
 
 
 def _label(axis: str | None) -> str:

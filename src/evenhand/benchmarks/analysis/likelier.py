@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.headlines import Details, Headlines, axis_rows, by_axis, line_of, name_of
+from evenhand.benchmarks.analysis.caveats import name_of
+from evenhand.benchmarks.analysis.headlines import Details, Headlines, axis_rows, by_axis, line_of
 from evenhand.benchmarks.contract import Headline
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.caveats import name_of, reference_of
 from evenhand.benchmarks.analysis.headlines import (
     Details,
     Headlines,
@@ -15,8 +16,6 @@ from evenhand.benchmarks.analysis.headlines import (
     failures_found,
     line_of,
     listing,
-    name_of,
-    reference_of,
     smallest_of_groups,
 )
 from evenhand.benchmarks.contract import Headline

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.headlines import Details, line_of, name_of
+from evenhand.benchmarks.analysis.caveats import name_of
+from evenhand.benchmarks.analysis.headlines import Details, line_of
 from evenhand.benchmarks.analysis.numbers_in_words import of_those_read
 from evenhand.benchmarks.contract import Headline
 from evenhand.stats import Harmful, Verdict

@@ -15,14 +15,21 @@ from scipy.special import ndtri
 from evenhand.measures.columns import typed
 from evenhand.measures.rates.classifier_error import counts_of_axis
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
+from evenhand.measures.rates.robustness import (
+    agreeing_share,
+    all_explained,
+    explained_by_missing,
+    sure_part,
+)
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError, checked
-from evenhand.stats import NO_COMMON_LEVEL, Floats, benjamini_hochberg, reference_contrasts
+from evenhand.stats import NO_COMMON_LEVEL, benjamini_hochberg
 from evenhand.stats.disparity import (
     SKEWED,
     Comparison,
     Differences,
     GroupLimits,
+    LabelCounts,
     compare_corrected,
     compare_units,
     pairs_of_groups,
@@ -35,7 +42,7 @@ _AXES = (
     | typed(pl.Float64, "rate burden gap gap_low gap_high")
     | typed(pl.String, "worst best")
     | typed(pl.Float64, "worst_rate best_rate minimum_detectable")
-    | typed(pl.Boolean, "corrected")
+    | typed(pl.Boolean, "corrected errors_assumed_equal")
     | typed(pl.String, "obstacle note")
 )
 _GROUPS = (
@@ -68,7 +75,8 @@ class Disparity:
     group differs"; `rate` the mean of the groups' rates; `burden` that mean minus the rate of the best-treated group;
     `gap` between `worst` and `best`, the pair of groups that is surest to differ much, with limits that hold whichever
     pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this;
-    `corrected` whether the classifier's errors are taken out; `n_reference` how many groups do not stand out, 0 where
+    `corrected` whether the classifier's errors are taken out; `errors_assumed_equal` whether labels that are about all
+    groups stand for those of single ones; `n_reference` how many groups do not stand out, 0 where
     the groups have no common level, null where no difference was found or there are two groups.
     groups: `estimate` the rate minus `others`: the mean of the other groups that do not stand out, each counted once
     (of all other groups where `n_reference` is null or 0), two-sided `p`, `axis_p` of its axis, `q` and `named`
@@ -157,8 +165,12 @@ def disparity(
                 found = anew.comparison if isinstance(anew, TwoSamples) else anew
             if two is None:
                 found = _adjusted(found)
-        rows = _group_rows(part, found, scale, unit, alpha, n_axes)
-        axes.append(_axis_row(part, found, scale, unit))
+        errors = counts.of(found.places) if counts is not None and found.corrected else None
+        rows = _group_rows(part, found, scale, unit, alpha, n_axes, errors)
+        whole = _axis_row(part, found, scale, unit, errors)
+        if whole["obstacle"] is None and found.axis_p * n_axes <= alpha:
+            whole["obstacle"] = all_explained(rows)
+        axes.append(whole)
         groups.append(rows)
         pairs += _pair_rows(part, found, two, scale, reference, seed)
     return Disparity(
@@ -194,7 +206,9 @@ def _table(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> dict[str, Any]:
+def _axis_row(
+    part: AxisUnits, found: Comparison, scale: float, unit: str, errors: LabelCounts | None
+) -> dict[str, Any]:
     row: dict[str, Any] = {
         "axis": part.axis,
         "n": int(part.n.sum()),
@@ -204,6 +218,7 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
         "null": 0.0,
         "rate": scale * float(np.mean(found.rates)) if len(found.places) else None,
         "corrected": found.corrected,
+        "errors_assumed_equal": errors is not None and bool(errors.shared.any()),
         "n_reference": _n_reference(found),
         "obstacle": found.obstacle,
     }
@@ -253,7 +268,13 @@ def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
 
 
 def _group_rows(
-    part: AxisUnits, found: Comparison, scale: float, unit: str, alpha: float, n_axes: int
+    part: AxisUnits,
+    found: Comparison,
+    scale: float,
+    unit: str,
+    alpha: float,
+    n_axes: int,
+    errors: LabelCounts | None,
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {
@@ -284,10 +305,16 @@ def _group_rows(
     difference = found.differences
     p = np.where(alone, np.nan, difference.p)
     q = np.maximum(benjamini_hochberg(p), min(1.0, found.axis_p * n_axes))
-    robust = part.units.shares and not found.corrected
-    tolerance, missing = _robustness(part, found) if robust else (np.full(len(known), np.nan),) * 2
+    tolerance = missing = np.full(len(known), np.nan)
+    explained: tuple[str | None, ...] = (None,) * len(known)
+    if part.units.shares and not found.corrected:
+        tolerance, missing = sure_part(found), agreeing_share(part, found)
+        explained = explained_by_missing(part, found)
+    elif errors is not None and errors.shared.any():
+        # what the labels assume of all groups may be wrong of one: in points of its false alarms
+        tolerance = sure_part(found) * (errors.hit_rate - errors.alarm_rate)
     for number, row in enumerate(known):
-        unsure = found.obstacles[number] if found.obstacles else None
+        unsure = (found.obstacles[number] if found.obstacles else None) or explained[number]
         if unsure is None and np.isnan(p[number]):
             unsure = ELSEWHERE.format(inside=part.inside)
         row["obstacle"] = ALONE.format(unit=unit) if alone[number] else unsure
@@ -310,33 +337,6 @@ def _group_rows(
             "missing_share": 100 * float(missing[number]),
         }
     return rows
-
-
-def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
-    """Of each known group: what of its difference is sure, and the share of its missing answers that must agree.
-
-    NaN where the limits do not exclude 0.
-    """
-    assert found.differences is not None
-    low, high = found.differences.low, found.differences.high
-    worse, better = low > 0, high < 0
-    sure = np.where(worse, low, np.where(better, -high, np.nan))
-    lowest, slope = (values[found.places] for values in part.filled)
-    means, groups = found.units.group_means(found.units.values), len(found.places)
-    reference = np.ones(groups, dtype=bool) if found.reference is None else found.reference
-    weights = np.eye(groups) - reference_contrasts(reference)
-    result = np.full(groups, np.nan)
-    for number in np.flatnonzero(worse | better):
-        # others' missing answers all speak against the finding
-        against = lowest + slope if worse[number] else lowest
-        others = float(weights[number] @ (against - means))
-        left = sure[number] + (1 if worse[number] else -1) * (lowest[number] - means[number] - others)
-        if better[
-            number
-        ]:  # of a better one, as far as its missing answers are harmless: from all to none negative
-            left -= slope[number]
-        result[number] = 0.0 if left > 0 else (-left / slope[number] if slope[number] > 0 else np.inf)
-    return sure, np.minimum(result, 9.99)
 
 
 def _pair_rows(
