@@ -28,7 +28,6 @@ from evenhand.stats.disparity.changes.changed_units import (
     spread_of_means,
     unmoved_reach,
 )
-from evenhand.stats.disparity.limits import too_unequal
 from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
@@ -284,9 +283,9 @@ class _Axis:
 
     @cached_property
     def own(self) -> OwnScatter | None:
-        """Errors from groups' own scatter, where it tells more: always of few prompts' numbers beside many."""
-        always = not self.shares and too_unequal(self.units, several=True)
-        return own_errors(self.change, self.starts, self.units, self.variance * self.scale**2, always=always)
+        """Errors from the groups' own scatter, where it is larger or a group has fewer prompts than another."""
+        usual = self.variance * self.scale**2
+        return own_errors(self.change, self.starts, self.units, usual, shares=self.shares)
 
     @property
     def _classes(self) -> Codes:

@@ -65,37 +65,41 @@ class OwnScatter(NamedTuple):
 
 
 def own_errors(
-    change: Floats, starts: Codes, units: Floats, usual: Floats, *, always: bool = False
+    change: Floats, starts: Codes, units: Floats, usual: Floats, *, shares: bool = True
 ) -> OwnScatter | None:
     """Standard errors of each group minus the others where groups' changes scatter otherwise than their rates allow.
 
     A mitigation that rewrites one group's answers and leaves all others' alone makes that group scatter by itself.
     change: (units,), group after group from `starts`. usual: (groups,) variance of a unit's change as learnt from all
-    groups. A group whose own is larger beyond chance is taken by its own; always: each group is. None
-    where no group is. Source: Satterthwaite 1946.
+    groups. A group whose own is larger beyond chance is taken by its own. So is a group with fewer units than another,
+    whose scatter the others do not show, with a weight that grows from 0 for equal groups to 1 for half as many units;
+    with numbers that are no shares (shares False), all groups have the largest of these weights. None where no group is
+    taken by its own. Source: Satterthwaite 1946.
 
-    >>> own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 2.0]), np.ones(2))
-    >>> moved = np.array([-3.0, 3.0, 3.0, -3.0, 0.0, 0.0])
-    >>> found = own_errors(moved, np.array([0, 4]), np.array([4.0, 2.0]), np.full(2, 0.1))
+    >>> own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 4.0]), np.ones(2))
+    >>> moved = np.array([-3.0, 3.0, 3.0, -3.0, 0.0, 0.0, 0.0, 0.0])
+    >>> found = own_errors(moved, np.array([0, 4]), np.array([4.0, 4.0]), np.full(2, 0.1))
     >>> found.error.round(3).tolist(), found.df.round(1).tolist()
-    ([1.746, 1.746], [3.1, 3.1])
+    ([1.739, 1.739], [3.1, 3.1])
     """
     sizes = units.astype(int)
     left = change - np.repeat(np.add.reduceat(change, starts) / units, sizes)
     own = np.add.reduceat(left**2, starts) / (units - 1)
     freedom = float((units - 1).sum())
     taken = own > np.maximum(usual * fdtri(units - 1, freedom, 1 - LARGER / len(units)), 1e-18)
-    if always:
-        taken = np.ones(len(units), dtype=bool)
-    if not taken.any():
+    smaller = np.clip(units.max() / units - 1, 0, 1)
+    weight = np.maximum(taken, smaller if shares else smaller.max())
+    if not weight.any():
         return None
-    noise = np.where(taken, own, usual) / units
+    noise = (weight * own + (1 - weight) * usual) / units
     share = 1 / (len(noise) - 1) ** 2
     squares = noise + (noise.sum() - noise) * share
-    fourth = noise**2 / np.where(taken, units - 1, freedom)
+    parts = np.square(weight * own / units) / (units - 1) + np.square((1 - weight) * usual / units) / freedom
+    spare = np.divide(noise**2, parts, out=np.full(len(noise), freedom), where=parts > 0)
+    fourth = noise**2 / spare
     below = fourth + (fourth.sum() - fourth) * share**2
     df = np.divide(squares**2, below, out=np.full(len(noise), freedom), where=below > 0)
-    return OwnScatter(np.sqrt(squares), df, noise, np.where(taken, units - 1, freedom))
+    return OwnScatter(np.sqrt(squares), df, noise, spare)
 
 
 def reach_as_rates_grow(reach: Floats, own: OwnScatter, rates: Floats | None) -> Floats:
