@@ -76,7 +76,8 @@ def own_errors(
     with numbers that are no shares (shares False), all groups have the largest of these weights. None where no group is
     taken by its own. Source: Satterthwaite 1946.
 
-    >>> own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 4.0]), np.ones(2))
+    >>> alike = np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    >>> own_errors(alike, np.array([0, 4]), np.array([4.0, 4.0]), np.ones(2))
     >>> moved = np.array([-3.0, 3.0, 3.0, -3.0, 0.0, 0.0, 0.0, 0.0])
     >>> found = own_errors(moved, np.array([0, 4]), np.array([4.0, 4.0]), np.full(2, 0.1))
     >>> found.error.round(3).tolist(), found.df.round(1).tolist()
