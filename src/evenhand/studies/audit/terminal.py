@@ -97,7 +97,7 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     out.pairs([(name, text) for name, text in rows if text])
     for asked in plan.get("asked_about") or []:
         _asked_about(asked, out)
-    for kind in ("notes", "asked_whole", "as_dialogue"):
+    for kind in ("notes", "asked_whole", "as_dialogue", "length_limits"):
         for told in plan.get(kind) or []:
             out.line(told)
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
