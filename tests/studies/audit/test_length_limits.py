@@ -4,6 +4,8 @@ import sys
 
 import polars as pl
 import pytest
+from rich.console import Console
+
 from evenhand.benchmarks.analysis.group_rates import analyse_group_rates
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.measures.counterfactual import counterfactual_outcomes
@@ -14,7 +16,6 @@ from evenhand.schema import UsageError
 from evenhand.studies.audit import audit, preview, read_config, render_plan
 from evenhand.studies.audit.length_limits import LengthLoss, refuse_losses
 from tests.models.conftest import build_model
-from rich.console import Console
 
 CONTEXT = 256  # positions of the bundled model
 WORDS = "near the old stone bridge behind the market square where the bus stops twice a day "

@@ -4,8 +4,8 @@ import polars as pl
 
 from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, smallest_effect, wording
 from evenhand.studies.audit import glance, rate_figures
-from evenhand.studies.audit.written import length_note
 from evenhand.studies.audit.self_chats import chat_tables
+from evenhand.studies.audit.written import length_note
 
 GROUPS_SHOWN = 8
 LOST_SHOWN = 8
