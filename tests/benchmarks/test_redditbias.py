@@ -58,6 +58,8 @@ def test_the_published_number_is_that_of_a_plain_loop_and_the_corrected_one_read
         expected = ttest_rel(*sides)
         assert t[axis] == pytest.approx(expected.statistic, rel=1e-4)
         assert table[axis]["p"] == pytest.approx(expected.pvalue, rel=1e-3)
+        tests = answered.details["published_tests"].filter(axis=axis).row(0, named=True)
+        assert (tests["t"], tests["p"]) == (table[axis]["t"], table[axis]["p"])
         assert (table[axis]["mean_more"], table[axis]["mean_less"]) == pytest.approx(
             [side.mean() for side in sides], rel=1e-4
         )

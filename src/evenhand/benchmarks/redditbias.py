@@ -121,6 +121,9 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         described = measurement_rows(t, "redditbias_lmb_published", "t", ideal=0.0)
         rows += [row if row.estimate is not None else replace(row, ideal=None) for row in described]
         details["published"] = published
+        details["published_tests"] = published.select(
+            "axis", "n", "t", "p", measure=pl.lit("redditbias_lmb_published")
+        )
     return Analysis(rows, details)
 
 

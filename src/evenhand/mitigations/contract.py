@@ -12,6 +12,7 @@ from evenhand.models import (
     Likelihoods,
     Texts,
     reads_start_apart,
+    room_for,
     text_generator,
 )
 from evenhand.schema import Card, Unsupported, UsageError
@@ -119,6 +120,13 @@ class Mitigated:
             )
         if isinstance(self.model, Mitigated):
             self.model.check_answers(answer)
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`).
+
+        None where this mitigation changes what is written: a subclass that puts text in front of prompts counts it.
+        """
+        return room_for(self.model, prompts) if "generate" in type(self).unchanged else None
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """As the model itself answers (see LanguageModel.log_likelihoods); raises Unsupported unless `unchanged`."""

@@ -12,6 +12,7 @@ from .contract import (
     concatenate as concatenate,
     generate_keyed as generate_keyed,
     reads_start_apart as reads_start_apart,
+    room_for as room_for,
     text_generator as text_generator,
 )
 from .decoding import (

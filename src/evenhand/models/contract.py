@@ -226,6 +226,31 @@ def reads_start_apart(model: object) -> bool:
     return bool(getattr(model, "reads_start_apart", False))
 
 
+def room_for(model: object, prompts: Sequence[str]) -> list[int] | None:
+    """Return how many tokens the model can write behind each prompt.
+
+    Parameters
+    ----------
+    model
+        A language model. One with a limited context has a method `room_for`, which counts tokens and computes nothing.
+    prompts
+        The n prompts.
+
+    Returns
+    -------
+    list of int or None
+        n numbers of tokens, 0 or less where the prompt itself does not fit; None where the length is not limited, and
+        where the model (a served one, for example) does not know its limit.
+
+    Examples
+    --------
+    >>> room_for(object(), ["Hello."]) is None
+    True
+    """
+    measure = getattr(model, "room_for", None)
+    return None if measure is None else measure(prompts)
+
+
 @dataclass(frozen=True)
 class Generations:
     """Continuations of n prompts, ragged: one row a (prompt, sample), samples of a prompt side by side.

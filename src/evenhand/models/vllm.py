@@ -21,6 +21,7 @@ from evenhand.models.writing import (
     continuation_key,
     encode_prompts,
     prompts_of_ids,
+    room_within,
     tokens_around,
 )
 from evenhand.schema import ModelError, Unsupported, UsageError
@@ -159,6 +160,12 @@ class VllmModel:
             self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens, put_as=chat
         )
         return self._continued(encoded.keyed(keys), decoding)
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`)."""
+        chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
+        encoded = encode_prompts(self.tokenizer, prompts, longest=None, behind=0, put_as=chat)
+        return room_within(self.longest, encoded)
 
     def generate_ids(
         self,

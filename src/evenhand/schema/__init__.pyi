@@ -81,10 +81,12 @@ from .tables import (
     HEADLINES as HEADLINES,
     LABELS as LABELS,
     MEASUREMENTS as MEASUREMENTS,
+    OWN_LIMITS as OWN_LIMITS,
     PROMPT_KEYS as PROMPT_KEYS,
     RESPONSES as RESPONSES,
     Measurement as Measurement,
     ResponseError as ResponseError,
+    is_lost_to_setup as is_lost_to_setup,
     measurement_frame as measurement_frame,
     measurement_rows as measurement_rows,
 )

@@ -6,7 +6,7 @@ A missing value is data: `ResponseError` codes are counted per group, never turn
 dropped silently.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -116,6 +116,33 @@ class ResponseError(StrEnum):
     UNPARSABLE = "unparsable"  # an answer came and cannot be read as one
     CLASSIFIER_ERROR = "classifier_error"
     MISSING = "missing"  # no response row for this prompt, or no judgement of its text
+
+
+OWN_LIMITS = (ResponseError.TOO_LONG, ResponseError.OUT_OF_MEMORY, ResponseError.QUOTA)
+"""Errors that the setup of a run causes (a length limit, the memory, a quota): they say nothing about the model, and no
+measure counts them as a response that is missing."""
+
+
+def is_lost_to_setup(columns: Collection[str], role: str | None = None) -> pl.Expr:
+    """Return an expression that is True for rows that a limit of the run's setup left without a number.
+
+    Parameters
+    ----------
+    columns
+        Columns of the table. The expression reads `error` (of the response), if it is there.
+    role
+        The role of a classifier, whose column `<role>_error` is read as well.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"error": [None, "too_long", "refused"]})
+    >>> rows.select(is_lost_to_setup(rows.columns)).to_series().to_list()
+    [False, True, False]
+    """
+    read = [name for name in ("error", f"{role}_error") if name in columns]
+    codes = [str(code) for code in OWN_LIMITS]
+    lost = [pl.col(name).cast(pl.String).is_in(codes).fill_null(False) for name in read]
+    return pl.any_horizontal(lost) if lost else pl.lit(False)
 
 
 @dataclass(frozen=True, kw_only=True)

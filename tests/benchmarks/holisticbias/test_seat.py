@@ -9,7 +9,10 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
+from evenhand.benchmarks.analysis import published_obstacles
 from evenhand.benchmarks.contract import Generation
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.schema import Card
 
 SEAT = load_benchmark("holisticbias-seat")
 
@@ -70,3 +73,46 @@ def test_the_published_row_is_the_share_of_uncorrected_tests() -> None:
     expected[None] = np.mean(list(expected.values()))
     assert got == pytest.approx(expected)
     assert 0 < expected["age"] < 1
+
+
+def phrases(descriptors: int, nouns: int, axes: int = 3, axis_size: int | None = None) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"axis {a}", template, f"d{d}", f"n{n}", float(d + rng.normal()), 2, axis_size or descriptors)
+        for a in range(axes) for d in range(descriptors) for template in ("person", "people") for n in range(nouns)
+    ]  # fmt: skip
+    names = ["axis", "template", "descriptor", "noun", "log_likelihood", "token_count", "axis_size"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    return frame.with_columns(prompt_id=pl.int_range(pl.len()).cast(pl.String), text=pl.lit(""))
+
+
+def test_a_limit_keeps_enough_descriptors_for_the_published_share() -> None:
+    """Forty descriptors and 30 nouns on 3 axes: 240 prompts once held two descriptors an axis."""
+    every = PromptSet(phrases(40, 30), Card("phrases", "Phrases."))
+    few = SEAT.sample(every, 240, 0).frame
+    per_axis = few.group_by("axis").agg(pl.col("descriptor").n_unique())["descriptor"]
+    assert few.height <= 240 and per_axis.min() >= 5
+    shares = [row for row in SEAT.analyse(few, AnalysisOptions()).measurements if row.axis]
+    assert all(row.estimate is not None for row in shares)
+    by_hand = [d * (d - 1) // 2 for d in per_axis]
+    assert sorted(row.n_units for row in shares) == sorted(by_hand)
+
+
+def test_two_of_many_descriptors_give_no_share_but_a_reason() -> None:
+    done = SEAT.analyse(phrases(2, 30, axis_size=40), AnalysisOptions())
+    assert [row.estimate for row in done.measurements] == [None] * 4
+    reasons = done.details["published_obstacles"]
+    assert reasons["axis"].to_list() == ["axis 0", "axis 1", "axis 2"]
+    assert "2 of 40 descriptors, 1 pair." in reasons["reason"][0] and "--limit" in reasons["reason"][0]
+    whole = SEAT.analyse(phrases(2, 30), AnalysisOptions())
+    assert whole.details["published_obstacles"].is_empty(), "an axis that has two descriptors is complete"
+    assert all(row.estimate is not None for row in whole.measurements)
+
+
+def test_too_few_responses_of_a_descriptor_are_a_reason() -> None:
+    least = mannwhitneyu([1, 2, 3], [4, 5, 6]).pvalue, mannwhitneyu([1, 2, 3, 4], [5, 6, 7, 8]).pvalue
+    assert least[0] > 0.05 > least[1], "the reason is true"
+    table = published_obstacles(phrases(8, 3).with_columns(perplexity=-pl.col("log_likelihood")))
+    assert table["reason"].n_unique() == 1
+    assert "at most 3 responses in a template" in table["reason"][0]
+    assert published_obstacles(phrases(8, 4).with_columns(perplexity=-pl.col("log_likelihood"))).is_empty()

@@ -125,6 +125,17 @@ def test_no_change_at_all_has_an_interval_with_width() -> None:
     assert row["high"] == pytest.approx(1 - 0.025 ** (1 / 20)) and row["low"] == -row["high"]
 
 
+def test_numbers_of_which_none_changed_are_bounded_by_their_range() -> None:
+    scores = [10.0, 20.0, 40.0] * 20
+    frame = pl.DataFrame({"prompt_id": range(60), "before": scores, "after": scores})
+    row = paired_change(frame).row(0, named=True)
+    by_hand = 30 * float(stats.beta.ppf(0.975, 1, 60))
+    assert (row["low"], row["high"]) == pytest.approx((-by_hand, by_hand))
+    assert row["minimum_detectable"] == pytest.approx(by_hand) and row["p"] == 1
+    same = paired_change(frame.with_columns(before=pl.lit(3.0), after=pl.lit(3.0))).row(0, named=True)
+    assert same["minimum_detectable"] is None, "of numbers that are all the same no range is known"
+
+
 def test_what_cannot_be() -> None:
     with pytest.raises(DataError, match="after"):
         paired_change(pl.DataFrame({"prompt_id": [1], "before": [1]}))

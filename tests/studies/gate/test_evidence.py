@@ -15,6 +15,8 @@ from evenhand.studies.gate.evidence import (
     NOT_FOUND,
     REFUSALS,
     STANDING,
+    Evidence,
+    Part,
     merged,
 )
 
@@ -181,3 +183,11 @@ def test_silence_is_asked_about_only_where_somebody_fell_silent(planted):
     """The puppets refuse gay people: that axis alone has anything to be seen of silence."""
     asked = {one.axis for one in planted if one.about == CHANGE and one.outcome == "silent"}
     assert asked == {"sexual_orientation"}
+
+
+def test_prompts_needed_where_nothing_moved_grow_with_the_effect_itself():
+    """n prompts without a change leave open 1 - .025^(1/n): 7 times as small takes about 7 times as many."""
+    hidden = [100 * (1 - 0.025 ** (1 / n)) for n in (20, 140)]
+    part = Part("women", False, 0.0, -hidden[0], hidden[0], smallest=hidden[0], units=20)
+    needed = Evidence(CHANGE, "regard", "gender", NOT_FOUND, "", "points", (part,)).units_needed(hidden[1])
+    assert needed is not None and needed[0] == pytest.approx(140, rel=0.1)

@@ -50,7 +50,32 @@ def test_what_was_planted_fails_and_its_twin_passes(report, written_runs):
     assert not eh.gate(twin, ["disparity > 5 points"], require_power=10).passed, (
         "ten prompts a group see little"
     )
+    # by hand: ten prompts without a change in each of two groups, at 97.5 %
+    hidden = 100 * (1 - 0.025**0.1) * 2**0.5
+    assert eh.gate(twin, ["worse"], require_power=hidden + 0.1).passed
+    short = eh.gate(twin, ["worse"], require_power=hidden - 0.1)
+    assert not short.passed and short.failures[0].smallest == pytest.approx(hidden)
     assert not eh.gate(twin, ["biased"]).passed, "who was biased before is biased still"
+
+
+def test_a_pass_states_a_level_that_rose_for_all_groups(tmp_path):
+    """Of the ten samples of each prompt 1 is negative before and 4 after, whoever it is about."""
+    from evenhand.models.puppets import writes
+
+    def run(name, negative):
+        model = writes(lambda prompt, sample: " a horrible liar." if sample < negative else " a cook.", name)
+        return eh.audit(
+            model, benchmarks=["regard"], samples=10, classifiers={"regard": "vader"}, output=tmp_path / name
+        )
+
+    report = eh.compare(run("before", 1), run("after", 4), output=tmp_path / "compared")
+    outcome = eh.gate(report, ["disparity > 5 points"])
+    told = "responses became more negative for all groups together: 10.0% to 40.0%"
+    assert outcome.passed and told in outcome.lines[0]
+    asked = eh.gate(report, ["disparity > 5 points", "level higher"])
+    assert not asked.passed and "higher than before: 30.0 points" in asked.lines[0]
+    back = eh.compare(tmp_path / "after", tmp_path / "before", output=tmp_path / "back")
+    assert "became more negative" not in eh.gate(back, ["disparity > 5 points"]).lines[0]
 
 
 def test_without_conditions_each_kind_has_one(report, written_runs):

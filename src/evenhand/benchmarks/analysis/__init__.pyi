@@ -34,10 +34,12 @@ from .likelier import (
     preference_headlines as preference_headlines,
 )
 from .likelihood import (
+    LEAST_COMPARED as LEAST_COMPARED,
     analyse_likelihoods as analyse_likelihoods,
     analyse_valence as analyse_valence,
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
+    published_obstacles as published_obstacles,
     published_rows as published_rows,
     several_descriptors as several_descriptors,
 )

@@ -74,11 +74,14 @@ def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet
     return _kept(prompts, wanted.join(nouns, on=["axis", "frame", "noun"], how="semi"))
 
 
-def crossed_by_noun(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """At most `limit` prompts without matched pairs: descriptors stay comparable by noun within template."""
-    # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
-    two_each = limit // (2 * prompts.frame["axis"].n_unique())
-    cells = max(min(LEAST_CELLS, two_each), 1)
+def crossed_by_noun(prompts: PromptSet, limit: int, seed: int, least_descriptors: int = 2) -> PromptSet:
+    """Return at most `limit` prompts without matched pairs: descriptors stay comparable by noun within template.
+
+    A small limit takes fewer cells (of template and noun) rather than fewer descriptors of an axis than
+    `least_descriptors`.
+    """
+    of_each = limit // (least_descriptors * prompts.frame["axis"].n_unique())
+    cells = max(min(LEAST_CELLS, of_each), 1)
     return prompts.sample_crossed(limit, seed=seed, least_cells=cells)
 
 

@@ -32,7 +32,7 @@ from evenhand.measures import (
     shares_named,
 )
 from evenhand.measures.texts import refused
-from evenhand.schema import DataError, Measurement, ResponseError, measurement_rows
+from evenhand.schema import DataError, Measurement, ResponseError, is_lost_to_setup, measurement_rows
 from evenhand.stats import Harmful
 
 GROUPS, EACH, CHARACTERS = 5, 3, 300
@@ -192,7 +192,7 @@ def analyse_group_rates(
     rows += published_rows(old, tables) + rates
     if axes_alike:
         rows += axis_rows(by_axis)
-    return Analysis(rows + failure_rows(about, how), details)
+    return Analysis(rows + failure_rows(about, how, role), details)
 
 
 def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measurement]:
@@ -269,13 +269,18 @@ def _group_table(found: Disparity, grouped: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(everybody=everybody).join(refused, on=KEYS, how="left", maintain_order="left")
 
 
-def failure_rows(grouped: pl.DataFrame, how: dict[str, Any]) -> list[Measurement]:
-    """Which groups are left without an answer more often than others: tested only if anybody is."""
+def failure_rows(grouped: pl.DataFrame, how: dict[str, Any], role: str) -> list[Measurement]:
+    """Test which groups are left without an answer more often than others, on axes where anybody is.
+
+    Rows without a number that a limit of the run's setup caused (`OWN_LIMITS`) are left out: they do not depend on
+    what the model does. role: whose judgement counts.
+    """
     rows = []
     failures = {"missing": pl.col("negative").is_null(), "refusal": pl.col("refused")}
+    counted = grouped.filter(pl.col("negative").is_not_null() | ~is_lost_to_setup(grouped.columns, role))
     for name, failed in failures.items():
         varied = failed.any().over("axis") & ~failed.all().over("axis")
-        outcomes = grouped.filter(varied).with_columns(negative=failed)
+        outcomes = counted.filter(varied).with_columns(negative=failed)
         if outcomes.height:
             found = disparity(outcomes, **how)
             rows += disparity_rows(found, (f"{name}_disparity", f"{name}_difference"))

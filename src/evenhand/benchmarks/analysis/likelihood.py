@@ -18,6 +18,10 @@ from evenhand.stats.contrasts import planned_shift
 
 BINS = 40
 Pairs = Sequence[tuple[str, str]]
+LEAST_ANSWERS = 4
+"""Responses of each of two descriptors from which a Mann-Whitney test can reach p < 0.05 (with 4 and 4: p = 0.029)."""
+LEAST_COMPARED = 5
+"""Descriptors of an axis (10 pairs) from which a sample gives the published share of descriptor pairs."""
 
 
 def likelihood_card(
@@ -62,6 +66,7 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         published = published_likelihood_bias(frame)
         rows += published_rows(published, frame)
         details["published_templates"] = published.by_axis_and_template
+        details["published_obstacles"] = published_obstacles(frame)
         if published.frac_samples_below_median_ppl.height:
             details["published_love_hate"] = published.frac_samples_below_median_ppl
     return Analysis(rows, details)
@@ -132,23 +137,23 @@ def published_rows(
     measure: str = "likelihood_bias_published",
     value: str = "perplexity",
 ) -> list[Measurement]:
-    """Rows of axes and the published average over them; descriptive, so they carry no p and no null.
+    """Return rows of axes and of the published average over them; they describe, so they have no p and no null.
 
-    value: the column of `frame` that was compared, whose finite rows are counted.
+    value: the column of `frame` that was compared, whose finite rows are counted. `n_units` is the number of pairs of
+    descriptors. Axes for which `published_obstacles` gives a reason have no estimate.
     """
     counts = dict(frame.group_by("axis").agg(pl.col(value).is_finite().sum().alias("n")).iter_rows())
-    # With fewer than four answers of each descriptor in a template the published tests, uncorrected Mann-Whitney
-    # tests at 0.05, find no difference whatever the model did: that is not a share of zero.
-    cells = frame.group_by("axis", "template", "descriptor").agg(pl.col(value).is_finite().sum().alias("n"))
-    enough = cells.filter(pl.col("n") >= 4).group_by("axis", "template").len().filter(pl.col("len") > 1)
-    told = set(enough["axis"])
-    shares = {axis: share for axis, share in published.by_axis.iter_rows() if axis in told}
+    refused = set(published_obstacles(frame, measure, value)["axis"])
+    shares = {axis: share for axis, share in published.by_axis.iter_rows() if axis not in refused}
+    compared = published.all.group_by("axis").agg(pl.struct("descriptor_0", "descriptor_1").n_unique())
+    pairs = {axis: int(count) for axis, count in compared.iter_rows()}
     rows = [
         Measurement(
             measure=measure,
             axis=axis,
             estimate=shares.get(axis),
             n=counts[axis],
+            n_units=pairs[axis],
             unit="share of descriptor pairs",
         )
         for axis in published.by_axis["axis"]
@@ -159,10 +164,61 @@ def published_rows(
             measure=measure,
             estimate=sum(shares.values()) / len(shares) if shares else None,
             n=sum(counts.values()),
+            n_units=sum(pairs[axis] for axis in shares),
             unit="share of descriptor pairs",
         )
     )
     return rows
+
+
+def published_obstacles(
+    frame: pl.DataFrame, measure: str = "likelihood_bias_published", value: str = "perplexity"
+) -> pl.DataFrame:
+    """Return why the published Likelihood Bias is not given for some axes.
+
+    Parameters
+    ----------
+    frame
+        The responses: axis, template, descriptor, the column `value`, and `axis_size` where only some of the
+        descriptors of an axis were asked about.
+    measure
+        Name of the published measure.
+    value
+        The column that is compared.
+
+    Returns
+    -------
+    polars.DataFrame
+        `measure`, `axis` and `reason`, one row for each axis without a number. An axis has none where no template has
+        two descriptors with LEAST_ANSWERS responses each (the published tests then find nothing whatever the model
+        did, which is not a share of 0), and where a sample holds fewer than LEAST_COMPARED of its descriptors (the
+        share of one pair is 0 or 1).
+    """
+    cells = frame.group_by("axis", "template", "descriptor").agg(pl.col(value).is_finite().sum().alias("n"))
+    enough = cells.filter(pl.col("n") >= LEAST_ANSWERS).group_by("axis", "template").len()
+    tested = set(enough.filter(pl.col("len") > 1)["axis"])
+    sizes = axis_sizes(frame)
+    asked = dict(frame.group_by("axis").agg(pl.col("descriptor").n_unique()).sort("axis").iter_rows())
+    most = dict(cells.group_by("axis").agg(pl.col("n").max()).iter_rows())
+    rows = []
+    for axis, number in asked.items():
+        if number < 2:
+            continue
+        if axis not in tested:
+            reason = (
+                f"each descriptor has at most {most[axis]} response{'s' * (most[axis] != 1)} in a template, and a "
+                f"Mann-Whitney test needs at least {LEAST_ANSWERS} for p < 0.05. Raise --limit or leave it out."
+            )
+        elif number < min(LEAST_COMPARED, sizes.get(str(axis), number)):
+            pairs = number * (number - 1) // 2
+            reason = (
+                f"the sample has {number} of {sizes[str(axis)]} descriptors, {pairs} pair{'s' * (pairs != 1)}. At "
+                f"least {LEAST_COMPARED} descriptors are needed. Raise --limit or leave it out."
+            )
+        else:
+            continue
+        rows.append((measure, str(axis), reason))
+    return pl.DataFrame(rows, schema=["measure", "axis", "reason"], orient="row")
 
 
 def valence_rows(

@@ -122,7 +122,7 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
     found = score_differences(frame, score=column, reference=reference, **how, **shared)
     rows = score_rows(found, what)
     rows += failure_rows(
-        frame.with_columns(negative=pl.col(column), refused=pl.lit(False)), {**how, **shared}
+        frame.with_columns(negative=pl.col(column), refused=pl.lit(False)), {**how, **shared}, ROLE
     )
 
     def means(part: pl.DataFrame, held: list[str]) -> pl.DataFrame:

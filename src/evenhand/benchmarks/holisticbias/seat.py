@@ -1,11 +1,19 @@
 """holisticbias-seat: the published pseudo-log-likelihoods, "[NP] is a person." and "[NPs] are people."."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import crossed_by_noun, published_rows, several_descriptors, with_axis_size
+from evenhand.benchmarks.analysis import (
+    LEAST_COMPARED,
+    crossed_by_noun,
+    published_obstacles,
+    published_rows,
+    several_descriptors,
+    with_axis_size,
+)
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import published_pseudo_log_likelihood_bias
 from evenhand.prompts import PromptSet
@@ -60,7 +68,11 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         return Analysis([])
     published = published_pseudo_log_likelihood_bias(frame)
     rows = published_rows(published, frame, measure=MEASURE, value="log_likelihood")
-    return Analysis(rows, {"published_templates": published.by_axis_and_template})
+    details = {
+        "published_templates": published.by_axis_and_template,
+        "published_obstacles": published_obstacles(frame, MEASURE, "log_likelihood"),
+    }
+    return Analysis(rows, details)
 
 
 BENCHMARK = Benchmark(
@@ -88,6 +100,6 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=_analyse,
     required_columns=("axis", "template", "descriptor"),
-    limited=crossed_by_noun,
+    limited=partial(crossed_by_noun, least_descriptors=LEAST_COMPARED),
     datasets=("holisticbias",),
 )

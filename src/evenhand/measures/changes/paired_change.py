@@ -63,8 +63,9 @@ def paired_change(
     Returns CHANGE: one row over all, one for each axis, one for each group. p flips the signs of whole clusters, and
     the interval holds just the changes that the same flips do not reject (up to 60 clusters that moved; with more,
     Student's t, likewise for both), so that p is at most 1 - level where and only where the interval leaves 0 out.
-    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide.
-    `minimum_detectable` is the change found with 80 % power. Where so few clusters could reject nothing, `obstacle`
+    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide,
+    and so do both limits of numbers of which none moved. `minimum_detectable` is the change found with 80 % power; of
+    numbers of which none moved it is the end of the interval. Where so few clusters could reject nothing, `obstacle`
     says so and p is null.
     Raises DataError for absent columns or no pair at all, UsageError for a level outside 0..1.
     Source: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller 2024,
@@ -136,14 +137,19 @@ def _row(
         share = bool(numbers.min() >= 0 and numbers.max() <= 1)
     low, high, p = _tested(change, sizes, level, seed)
     error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
+    detectable = None
     if share:
         low, high = _widened(change, sizes, estimate, (low, high), level)
-    detectable = _smallest(change, sizes, estimate, error, level, share) if row["obstacle"] is None else None
+    elif not change.any():
+        detectable = _hidden(known, len(change), level)
+        low, high = -(detectable or 0.0), detectable or 0.0
+    if detectable is None and row["obstacle"] is None:
+        detectable = _smallest(change, sizes, estimate, error, level, share)
     return row | {
         "low": low,
         "high": high,
         "p": p if row["obstacle"] is None else None,
-        "minimum_detectable": detectable,
+        "minimum_detectable": detectable if row["obstacle"] is None else None,
     }
 
 
@@ -235,6 +241,16 @@ def _widened(
         if estimate <= 0 or alike:
             low = min(low, estimate - reach)
     return max(low, -1.0), min(high, 1.0)
+
+
+def _hidden(known: pl.DataFrame, clusters: int, level: float) -> float | None:
+    """Return by how much a mean may change though no number of any cluster did; None where all numbers are the same.
+
+    So many clusters without a change leave open that a share of them changes (Clopper-Pearson at 0), each by no more
+    than the range of the numbers.
+    """
+    numbers = known["before"].to_numpy()
+    return float(np.ptp(numbers)) * (1 - ((1 - level) / 2) ** (1 / clusters)) or None
 
 
 def _smallest(

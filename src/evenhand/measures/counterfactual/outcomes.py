@@ -16,7 +16,7 @@ from evenhand.measures.counterfactual.grammar import Outcome, outcomes_of_texts
 from evenhand.measures.counterfactual.overlap import Embedding
 from evenhand.measures.counterfactual.readings import readings, refusals
 from evenhand.measures.counterfactual.similarity import SimilarityGap, response_similarity, units_column
-from evenhand.schema import DataError, Measurement, UsageError, checked, measurement_rows
+from evenhand.schema import DataError, Measurement, UsageError, checked, is_lost_to_setup, measurement_rows
 
 BASE = "base"
 MOST_CATEGORIES = 6
@@ -199,9 +199,13 @@ def _categories(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> It
 
 
 def _missing(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
-    """Who is left without an answer that can be read, where anybody is and not all are."""
+    """Who is left without an answer that can be read, where anybody is and not all are.
+
+    Answers that a limit of the run's setup prevented (`OWN_LIMITS`) do not count: they do not depend on the model.
+    """
     absent = pl.col("value").is_null() & pl.col("category").is_null()
-    varied = _varied(read.with_columns(value=absent.cast(pl.Float64)), "value")
+    counted = read.filter(~absent | ~is_lost_to_setup(read.columns))
+    varied = _varied(counted.with_columns(value=absent.cast(pl.Float64)), "value")
     if varied.height:
         yield Compared(outcome.name, "missing", _rates(varied, how), POINTS)
 

@@ -98,7 +98,10 @@ def _difference(name: str, what: str, construct: str, harm: str, critique: str, 
 _NEGATIVE = "How unequally a model's text treats the groups of an axis."
 _LEFT_OUT = "Who is left without an answer, or without a judgement of it."
 _REFUSED = "Whom the model, or its service, refuses to write about."
-_MIXED = "It mixes refusals with failures of model and classifier; refusals have rows of their own."
+_MIXED = (
+    "It mixes refusals with failures of model and classifier; refusals have rows of their own. Rows lost to a length "
+    "limit, the memory or a quota of the run are not compared."
+)
 _LIST = "Refusals in words are found by a list of English phrases, which misses evasions."
 
 CARDS = (

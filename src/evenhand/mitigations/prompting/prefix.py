@@ -12,6 +12,7 @@ from evenhand.models import (
     Likelihoods,
     Texts,
     generate_keyed,
+    room_for,
 )
 from evenhand.schema import Card, Unsupported, UsageError, check_fields
 
@@ -94,6 +95,10 @@ class Prefixed(Mitigated):
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Each text behind the instruction and its own context; the instruction is never scored."""
         return super().log_likelihoods(Texts.of(texts).behind(self.front))
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt and what is put in front of it."""
+        return room_for(self.model, [self.front + prompt for prompt in prompts])
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations of instruction and prompt together, drawn as those of the prompt by itself."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.prompting import Prefixed
-from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
+from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts, room_for
 from evenhand.models.writing import (
     CombinationRule,
     SteerableModel,
@@ -28,6 +28,13 @@ class Steered(Mitigated):
         super().__init__(model, mitigation)
         self.base, front = _base(model, mitigation.name)
         self.steering = Steering(tuple(contexts), rule, front)
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt and the longest context in front of it."""
+        fronts = [self.steering.front + context for context in ("", *self.steering.contexts)]
+        rooms = [room_for(self.base, [front + prompt for prompt in prompts]) for front in fronts]
+        known = [room for room in rooms if room is not None]
+        return [min(each) for each in zip(*known, strict=True)] if known else None
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations by the combined distributions (see SteerableModel.generate_steered)."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage, told_lineage
-from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts, generate_keyed
+from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts, generate_keyed, room_for
 from evenhand.models.huggingface import CausalModel, EncoderDecoderModel
 from evenhand.schema import Card, ModelError, Unsupported
 
@@ -32,6 +32,10 @@ class Replaced(Mitigated):
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Of the trained model."""
         return self.trained.log_likelihoods(texts)
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Of the trained model."""
+        return room_for(self.trained, prompts)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Of the trained model."""

@@ -16,6 +16,7 @@ from evenhand.models import (
     Likelihoods,
     Texts,
     generate_keyed,
+    room_for,
 )
 from evenhand.schema import Card, DataError, Unsupported, as_json, is_file, parse_json, write_json
 
@@ -232,6 +233,10 @@ class Triggered(Mitigated):
             [context or text for context, text in zip(batch.all_contexts, batch.texts, strict=True)]
         )
         return super().log_likelihoods(batch.behind(self.front))
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt and what is put in front of it."""
+        return room_for(self.model, [self.front + prompt for prompt in prompts])
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations of trigger and prompt together, drawn as those of the prompt by itself.

@@ -301,15 +301,21 @@ class CausalModel:
         keyed = encoded if keys is None else encoded.keyed(keys)
         return continue_prompts(self.writer, keyed, decoding, steering)
 
-    def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`)."""
+        from evenhand.models.writing import room_within
+
+        return room_within(self.longest, self._prompts(prompts))
+
+    def _prompts(self, texts: Sequence[str], decoding: Decoding | None = None) -> "Prompts":
         from evenhand.models.writing import encode_prompts
 
         chat = bool(self.options.chat)
         return encode_prompts(
             self.tokenizer,
             texts,
-            longest=self.longest,
-            behind=decoding.max_new_tokens,
+            longest=None if decoding is None else self.longest,
+            behind=0 if decoding is None else decoding.max_new_tokens,
             put_as=chat_prompts(self.tokenizer, texts, self.options.system) if chat else None,
         )
 

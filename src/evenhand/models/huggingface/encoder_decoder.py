@@ -257,14 +257,20 @@ class EncoderDecoderModel:
         keyed = encoded if keys is None else encoded.keyed(keys)
         return continue_prompts(self.writer, keyed, decoding, steering)
 
-    def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens the decoder can write for each prompt that the encoder has room for, else 0."""
+        if self.longest is None:
+            return None
+        return [self.longest if len(ids) <= self.longest else 0 for ids in self._prompts(prompts).ids]
+
+    def _prompts(self, texts: Sequence[str], decoding: Decoding | None = None) -> "Prompts":
         from evenhand.models.writing import encode_prompts
 
         return encode_prompts(
             self.tokenizer,
             texts,
-            longest=self.longest,
-            behind=self._behind(decoding),
+            longest=None if decoding is None else self.longest,
+            behind=0 if decoding is None else self._behind(decoding),
             keep_end=True,
         )
 

@@ -11,6 +11,7 @@ from .inputs import (
     encode_steered as encode_steered,
     end_tokens as end_tokens,
     prompts_of_ids as prompts_of_ids,
+    room_within as room_within,
     tokens_around as tokens_around,
 )
 from .kept_states import (

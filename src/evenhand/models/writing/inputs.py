@@ -72,6 +72,24 @@ def encode_prompts(
     return Prompts(texts, ids, errors, details)
 
 
+def room_within(longest: int | None, encoded: Prompts) -> list[int] | None:
+    """Return how many tokens fit behind each prompt within a context, or None if the context is not limited.
+
+    Parameters
+    ----------
+    longest
+        Positions that the model has.
+    encoded
+        The prompts, encoded without a limit.
+
+    Examples
+    --------
+    >>> room_within(8, Prompts(["a", "b"], [[5, 6], [1] * 9], [None, None], [None, None]))
+    [6, -1]
+    """
+    return None if longest is None else [longest - len(ids) for ids in encoded.ids]
+
+
 def prompts_of_ids(
     ids: Sequence[Sequence[int]],
     keys: Sequence[str],

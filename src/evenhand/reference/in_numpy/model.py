@@ -20,7 +20,7 @@ from evenhand.models.scoring import (
     packed_segments,
     score_start_apart,
 )
-from evenhand.models.writing import encode_prompts, prompts_of_ids, tokens_around
+from evenhand.models.writing import encode_prompts, prompts_of_ids, room_within, tokens_around
 from evenhand.reference.in_numpy.network import Network, log_normaliser
 from evenhand.reference.in_numpy.tokenizer import AGAIN, SmallTokenizer
 from evenhand.reference.in_numpy.writing import write
@@ -174,6 +174,12 @@ class NumpyModel:
         for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
             unfit[slice(*owned_edges(tree, segments[i]))] = True
         return scores[tree.score_of], unfit[tree.score_of]
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`)."""
+        chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
+        encoded = encode_prompts(self.tokenizer, prompts, longest=None, behind=0, put_as=chat)
+        return room_within(self.longest, encoded)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt `decoding.samples` times (see TextGenerator.generate).

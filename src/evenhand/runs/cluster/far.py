@@ -20,6 +20,7 @@ from evenhand.models import (
     Texts,
     concatenate,
     reads_start_apart,
+    room_for,
 )
 from evenhand.models.dialogue import joined, unanswered
 from evenhand.runs.cluster.pool import Pool
@@ -107,6 +108,10 @@ class FarWriter(FarModel):
         """As many as all copies say together; None: any number."""
         each = self.facts["conversations_at_once"]
         return None if each is None else each * self.pool.number
+
+    def room_for(self, prompts: Sequence[str]) -> list[int] | None:
+        """Return how many tokens fit behind each prompt, as one of the workers counts them."""
+        return cast(list[int] | None, self.pool.there(self.recipe, room_for, prompts))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt (see TextGenerator.generate); a text of which workers die is an error row."""

@@ -27,6 +27,12 @@ from .glance import (
     cost as cost,
     quality as quality,
 )
+from .length_limits import (
+    LengthLoss as LengthLoss,
+    describe_losses as describe_losses,
+    find_length_losses as find_length_losses,
+    refuse_losses as refuse_losses,
+)
 from .options import (
     NAMED_ANEW as NAMED_ANEW,
     AskingOptions as AskingOptions,

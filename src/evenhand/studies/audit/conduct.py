@@ -41,6 +41,7 @@ from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError, as_js
 from evenhand.studies.audit.asked_prompts import asked_about_groups
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.decoding import described
+from evenhand.studies.audit.length_limits import describe_losses, find_length_losses, refuse_losses
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions, read_config
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, named_chain, records
@@ -110,8 +111,8 @@ def preview(
         for wanted in selection.labellings
     ]
     facts["not_judged"] = list(selection.unjudged)
-    facts["asked_whole"] = told_whole(selection)
-    facts["as_dialogue"] = told_as_dialogue(selection)
+    facts["asked_whole"], facts["as_dialogue"] = told_whole(selection), told_as_dialogue(selection)
+    facts["length_limits"] = describe_losses(find_length_losses(selection, model))
     return facts
 
 
@@ -157,6 +158,7 @@ def conduct_audit(
     selection = select(config, model, loaded=loaded)
     if check is not None:
         check(_axes_of(selection))
+    losses = find_length_losses(selection, model)
     plan = selection.plan(model)
     path = output or default_path(
         folder_name(config.model, config.mitigate), config.suite or "-".join(config.benchmarks) or "quick"
@@ -170,6 +172,7 @@ def conduct_audit(
                 directory.manifest.arguments_given |= as_json(given)
                 directory.save()
     else:
+        refuse_losses(losses, config.error_threshold, config.beside)
         directory = RunDirectory.create(
             path,
             model=model,
@@ -183,8 +186,9 @@ def conduct_audit(
         directory.save()
     if progress is not None:
         noted = (note for b in selection.benchmarks for note in selection.prompts[b.name].notes)
-        for told in (*noted, *told_whole(selection), *told_as_dialogue(selection), *told_beams(selection)):
-            progress.note(told)
+        told = (*noted, *told_whole(selection), *told_as_dialogue(selection), *told_beams(selection))
+        for note in (*told, *describe_losses(losses)):
+            progress.note(note)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
             plan,
@@ -194,7 +198,7 @@ def conduct_audit(
             progress=progress,
             retry_errors=config.retry_errors,
         )
-        note_session(directory, _notes(selection))
+        note_session(directory, [*_notes(selection), *describe_losses(losses)])
         labelled = None
         if selection.labellings:
             labelled = label(

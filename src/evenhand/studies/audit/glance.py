@@ -64,20 +64,24 @@ class Described:
     interval: str
     unit: str
     n: str
+    tested: bool = False
+    """Whether it is the published test of one axis, of which there are several."""
 
     @property
     def told(self) -> str:
         """In a few words, for the head of a folded section."""
-        return f"{self.value}{f' ({self.interval})' if self.interval else ''}"
+        axis = f"{self.label.rpartition(', ')[2]} " if self.tested else ""
+        return f"{axis}{self.value}{f' ({self.interval})' if self.interval else ''} {self.unit}".rstrip()
 
 
 def described(view: ReportView, benchmark: str) -> list[Described]:
     """What was measured beside the verdicts, such as published scores, in the order of the measures.
 
     A measure with rows over all axes gives each of them (by part, where it has parts alone); one with rows of axes the
-    range of these.
+    range of these, or, where a published test of each axis is known, a row of each with its p.
     """
     judged = set(view.judged(benchmark))
+    tests = _detail(view, benchmark, "published_tests")
     found = []
     for measure in view.measures(benchmark):
         rows = view.rows(benchmark, measure)
@@ -85,9 +89,47 @@ def described(view: ReportView, benchmark: str) -> list[Described]:
         rows = rows.filter(pl.col("estimate").is_finite())
         if measure in judged or rows.is_empty():
             continue
+        if tests is not None and (mine := tests.filter(measure=measure)).height:
+            found += [_tested(row, rows["unit"][0]) for row in mine.sort("axis").to_dicts()]
+            continue
         whole = rows.filter(pl.col("axis").is_null())
         found += [_described(row) for row in whole.to_dicts()] if whole.height else [_range(rows)]
     return found
+
+
+def numbers_not_given(view: ReportView, benchmark: str) -> list[str]:
+    """Return a sentence for each reason why published numbers of axes are not given.
+
+    The detail table `published_obstacles` of the benchmark holds them: measure, axis and reason.
+    """
+    table = _detail(view, benchmark, "published_obstacles")
+    if table is None:
+        return []
+    sentences = []
+    for (measure, reason), part in table.group_by("measure", "reason", maintain_order=True):
+        axes = wording.listing([wording.label(axis) for axis in part["axis"]])
+        name = wording.label(str(measure))
+        sentences.append(f"{name}{',' * (',' in name)} is not given for {axes}: {reason}")
+    return sentences
+
+
+def _detail(view: ReportView, benchmark: str, name: str) -> pl.DataFrame | None:
+    return next((one.detail(name) for one in view.benchmarks if one.name == benchmark), None)
+
+
+def _tested(row: Mapping[str, Any], unit: str) -> Described:
+    """The published test of one axis: its statistic, and its p behind the unit."""
+    places = places_of([row["t"]], unit)
+    p = wording.probability(row["p"])
+    return Described(
+        measure=row["measure"],
+        label=f"{wording.label(row['measure'])}, {wording.label(row['axis'])}",
+        value=wording.number(row["t"], places),
+        interval="",
+        unit=f"{unit}, p {p}" if p.startswith("<") else f"{unit}, p = {p}",
+        n=f"{row['n']:,}",
+        tested=True,
+    )
 
 
 def _described(row: Mapping[str, Any]) -> Described:
@@ -98,9 +140,15 @@ def _described(row: Mapping[str, Any]) -> Described:
         label=wording.label(row["measure"]) + part,
         value=wording.number(row["estimate"], places),
         interval=wording.interval(row["low"], row["high"], places),
-        unit=row["unit"] or "",
+        unit=f"{row['unit'] or ''}{_pairs(row)}",
         n=f"{row['n']:,}",
     )
+
+
+def _pairs(row: Mapping[str, Any]) -> str:
+    """How many pairs of descriptors a share of them is of."""
+    counted = row["unit"] == "share of descriptor pairs" and row["n_units"]
+    return f" ({row['n_units']:,} pairs)" if counted else ""
 
 
 def _range(rows: pl.DataFrame) -> Described:

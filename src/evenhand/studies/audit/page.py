@@ -27,6 +27,7 @@ from evenhand.studies.audit.glance import (
     could_name,
     described,
     glance,
+    numbers_not_given,
     pooled,
     repeated,
     uncalibrated,
@@ -88,6 +89,8 @@ class BenchmarkSection:
     unmeasured_groups: int
     written: WrittenSection | None
     namable: bool
+    not_given: list[str]
+    """Why published numbers of some axes are not given."""
 
 
 def render_html(view: ReportView) -> str:
@@ -126,16 +129,16 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
     name = benchmark.name
     judged = view.judged(name)
     measures = []
-    beside = {found.measure: found.told for found in described(view, name)}
+    beside: dict[str, str] = {}
+    for found in described(view, name):
+        earlier = f"{beside[found.measure]}; " if found.tested and found.measure in beside else ""
+        beside[found.measure] = earlier + found.told
     for measure in view.measures(name):
         forest = figures.measure_forest(view, benchmark, measure)
         if forest is not None:
             card = view.measure_cards.get(measure)
-            measures.append(
-                MeasureSection(
-                    measure, wording.label(measure), card, forest, measure in judged, beside.get(measure, "")
-                )
-            )
+            is_judged, told = measure in judged, beside.get(measure, "")
+            measures.append(MeasureSection(measure, wording.label(measure), card, forest, is_judged, told))
     summary = verdict_summary.summarise(view, name)
     verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
     kinds, errors = _errors(benchmark)
@@ -171,6 +174,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         unmeasured_groups=blank.drop_nulls("group").select("axis", "group").n_unique(),
         written=written,
         namable=could_name(view, name),
+        not_given=numbers_not_given(view, name),
     )
 
 

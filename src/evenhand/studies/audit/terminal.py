@@ -20,7 +20,7 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, described, pooled, repeated, uncalibrated
+from evenhand.studies.audit import glance
 from evenhand.studies.audit.written_terminal import render_how, render_quality, render_rates, untold
 from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
@@ -55,14 +55,16 @@ def render_audit(view: ReportView, console: Console) -> None:
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
     chance = (
-        verdict_summary.expected_false(view) if any(repeated(b) == "audits" for b in view.benchmarks) else ""
+        verdict_summary.expected_false(view)
+        if any(glance.repeated(b) == "audits" for b in view.benchmarks)
+        else ""
     )
-    told = (wording.settings_not_used(view.model), alike_groups(view), chance, uncalibrated(view))
+    told = (wording.settings_not_used(view.model), alike_groups(view), chance, glance.uncalibrated(view))
     if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
             out.line(note, "dim")
-    if sentence := pooled(view):
+    if sentence := glance.pooled(view):
         out.gap()
         out.line(sentence)
     out.paths(view.paths)
@@ -97,7 +99,7 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     out.pairs([(name, text) for name, text in rows if text])
     for asked in plan.get("asked_about") or []:
         _asked_about(asked, out)
-    for kind in ("notes", "asked_whole", "as_dialogue"):
+    for kind in ("notes", "asked_whole", "as_dialogue", "length_limits"):
         for told in plan.get(kind) or []:
             out.line(told)
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
@@ -253,9 +255,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             for verdict, sentence in verdict_summary.headlines(view, benchmark.name)
         )
         if summary.measured:
-            audits, pairs = repeated(benchmark), len(summary.pairs)
+            audits, pairs = glance.repeated(benchmark), len(summary.pairs)
             out.line(verdict_summary.promise(benchmark.n_axes, view.alpha, audits, pairs), "dim")
-        for measure, sentence in [] if gathered else calibrations(view, benchmark.name):
+        for measure, sentence in [] if gathered else glance.calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     first = [] if written is not None else view.measures(benchmark.name)[:1]
     shown = view.judged(benchmark.name) or first
@@ -331,15 +333,16 @@ def _finds(smallest: float | None) -> str:
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     """Numbers without a verdict, the published ones among them; those that have a figure of the page for all axes."""
-    rows = described(view, benchmark.name)
-    if not rows:
-        return
-    out.gap()
-    out.line("Beside the verdicts (described, not judged)", "bold")
-    table = out.table(("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"))
-    for row in rows:
-        out.row(table, row.label, row.value, row.interval, row.unit)
-    out.show(table)
+    rows, reasons = glance.described(view, benchmark.name), glance.numbers_not_given(view, benchmark.name)
+    if rows or reasons:
+        out.gap()
+        out.line("Beside the verdicts (described, not judged)", "bold")
+        table = out.table(("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"))
+        for row in rows:
+            out.row(table, row.label, row.value, row.interval, row.unit)
+        out.show(table)
+        for reason in reasons:
+            out.line(reason, "dim")
 
 
 def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Printer) -> None:

@@ -16,7 +16,7 @@ from evenhand.reports import (
     places_of,
     wording,
 )
-from evenhand.schema import Card
+from evenhand.schema import Card, ResponseError
 from evenhand.studies.audit import rate_figures
 from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, GroupScores, StyleMap, style_maps
 from evenhand.studies.audit.self_chats import ChatTables, chat_tables
@@ -37,6 +37,27 @@ UNEQUALLY = ("missing_difference", "refusal_difference")
 CHARACTERS = 600
 STEPS = {"written": "not written"}
 FAILING_SHOWN = 10
+
+
+def length_note(failures: pl.DataFrame) -> str:
+    """Return what to change where responses were lost to a length limit, "" where none were.
+
+    Parameters
+    ----------
+    failures
+        Responses without a number, with the column `error` (see `WrittenView.failures`).
+
+    Examples
+    --------
+    >>> length_note(pl.DataFrame({"error": ["refused"]}))
+    ''
+    """
+    if not (failures["error"] == str(ResponseError.TOO_LONG)).any():
+        return ""
+    return (
+        '"Too long" is a length limit of this run, not a finding about the model: these rows enter no comparison of '
+        "groups. Give a smaller --max-new-tokens, or use a model or classifier that takes longer texts."
+    )
 
 
 @dataclass(frozen=True)
@@ -78,7 +99,8 @@ class Lost:
     """Continuations that were not written or not judged.
 
     kinds: what went wrong, in words. axes: name, counts by kind, in all, of how many. groups: single groups that lost
-    more: (measure, axis, group, estimate, interval, others, q). compared: whether any test was made.
+    more: (measure, axis, group, estimate, interval, others, q). compared: whether any test was made. length_note: what
+    to change where responses were too long.
     """
 
     kinds: list[str]
@@ -86,6 +108,7 @@ class Lost:
     groups: list[tuple[str, ...]]
     more: int
     compared: bool
+    length_note: str = ""
 
 
 @dataclass(frozen=True)
@@ -265,4 +288,5 @@ def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> L
         groups=shown,
         more=len(rows) - len(shown),
         compared=compared,
+        length_note=length_note(written.failures),
     )

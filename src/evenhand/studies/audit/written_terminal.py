@@ -5,6 +5,7 @@ import polars as pl
 from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, smallest_effect, wording
 from evenhand.studies.audit import glance, rate_figures
 from evenhand.studies.audit.self_chats import chat_tables
+from evenhand.studies.audit.written import length_note
 
 GROUPS_SHOWN = 8
 LOST_SHOWN = 8
@@ -216,3 +217,5 @@ def _lost(written: WrittenView, benchmark: BenchmarkView, out: Printer) -> None:
             f"{step}: {wording.label(row['error'])}",
         )
     out.show(table)
+    if note := length_note(written.failures):
+        out.line(note, "dim")

@@ -28,6 +28,8 @@ from evenhand.studies.audit import (
     Selection,
     ToleranceOptions,
     conduct_audit,
+    find_length_losses,
+    refuse_losses,
     roles_of,
     select,
     told_alike,
@@ -131,6 +133,9 @@ def study_before_after(
     recipes = [load_benchmark(name) for name in wanted_benchmarks(config)]
     config = config.model_copy(update={"dialogue": told_alike(config.dialogue, (base, after_model), recipes)})
     prepared = _prepare(config, base, after_model, loaded or {})
+    if not RECORD.is_in(path):
+        for selection, asked in zip(prepared.selections, (base, after_model), strict=True):
+            refuse_losses(find_length_losses(selection, asked), config.error_threshold, config.beside)
     begin(path, config, given or {})
     audited_roles = _without_model_role(config) if prepared.extra else config.classifiers
     apart = {"mitigate": (), "classifiers": audited_roles, "timing_runs": 0}

@@ -6,7 +6,18 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports import BETTER, CHANGED, HIGHER, LOWER, NOT_MEASURABLE, WORSE, known, label
+from evenhand.reports import (
+    BETTER,
+    CHANGED,
+    HIGHER,
+    LOWER,
+    NOT_MEASURABLE,
+    WORSE,
+    decimals,
+    known,
+    label,
+    number,
+)
 from evenhand.runs import RunDirectory
 from evenhand.stats import Harmful
 from evenhand.studies.audit import open_run
@@ -105,10 +116,23 @@ def _levels(report: ComparisonReport, changes: pl.DataFrame, model: str | None) 
         part = _part(row, benchmark, outcome, factor)
         higher = row["verdict"] == HIGHER and row["direction"] != BETTER
         verdict = FOUND if higher else _verdict(row["verdict"], found=NOT_FOUND)
-        evidence.append(
-            Evidence(LEVEL, benchmark, row["axis"], verdict, row["note"] or "", unit, (part,), model, outcome)
-        )
+        told = _risen(row, factor, unit, part) if higher else row["note"] or ""
+        evidence.append(Evidence(LEVEL, benchmark, row["axis"], verdict, told, unit, (part,), model, outcome))
     return evidence
+
+
+def _risen(row: Mapping[str, Any], factor: float, unit: str, part: Part) -> str:
+    """Return how the level of an outcome rose, such as "responses became more negative for all groups together".
+
+    row: of CHANGES, in whose unit factor 1 leaves numbers. part: the row as a part, which knows the harmful side.
+    """
+    sides = [factor * row["before"], factor * row["after"]]
+    places = decimals([*sides, 10.0] if unit == POINTS else sides)
+    sign = "%" if unit == POINTS else ""
+    before, after = (f"{number(side, places)}{sign}" for side in sides)
+    negative = unit == POINTS and part.harmful == "above"
+    what = "responses became more negative" if negative else f"{label(row['outcome'])} became higher"
+    return f"{what} for all groups together: {before} to {after}"
 
 
 def _refusals(texts: pl.DataFrame, model: str | None) -> list[Evidence]:

@@ -32,6 +32,11 @@ class Part:
     units: int | None = None
 
     @property
+    def shrinkage(self) -> int:
+        """The power of a relative effect size that the needed number of units grows with: 1 where nothing moved."""
+        return 1 if self.estimate == 0 and self.smallest == self.high else 2
+
+    @property
     def shown(self) -> float:
         """How far from no harm the interval lies whole; 0 where it reaches it.
 
@@ -87,7 +92,8 @@ class Evidence:
     def units_needed(self, size: float) -> tuple[int, int] | None:
         """Prompts of the group that needs most to see an effect of this size, and those it has; None if unknown.
 
-        Smallest effects shrink about as the root of the number grows.
+        Smallest effects shrink about as the root of the number grows; where nothing moved (the smallest effect is the
+        end of an interval around 0), about as the number itself.
 
         >>> part = Part("women", False, 0.0, -9.0, 9.0, smallest=20.0, units=30)
         >>> Evidence(STANDING, "regard", "gender", NOT_FOUND, "", "points", (part,)).units_needed(10.0)
@@ -96,7 +102,7 @@ class Evidence:
         if self.smallest is None:
             return None
         pairs = [
-            (ceil(part.units * (part.smallest / size) ** 2), part.units)  # type: ignore[operator]
+            (ceil(part.units * (part.smallest / size) ** part.shrinkage), part.units)  # type: ignore[operator]
             for part in self.parts
             if part.units
         ]

@@ -11,11 +11,12 @@ from evenhand.schema import GateFailed, UsageError, checked_kinds
 from evenhand.studies.gate.audits import audit_evidence
 from evenhand.studies.gate.comparisons import comparison_evidence
 from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, Case, asked_about, cases_of
-from evenhand.studies.gate.evidence import Evidence
+from evenhand.studies.gate.evidence import FOUND, LEVEL, Evidence
 from evenhand.studies.gate.grammar import (
     AUDIT,
     BY_ITSELF,
     COMPARISON,
+    LEVEL as OVER_ALL,
     PROTOCOL,
     Condition,
     Power,
@@ -43,11 +44,13 @@ CASES = {
 class GateOutcome:
     """What the conditions came to.
 
-    cases: one for each condition and axis. notes: what no condition, and no power, was asked of.
+    cases: one for each condition and axis. notes: what no condition, and no power, was asked of. levels: how levels
+    over all groups rose, which a condition on differences between groups does not fail by.
     """
 
     cases: tuple[Case, ...]
     notes: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -86,7 +89,8 @@ class GateOutcome:
             conditions = listing(list(dict.fromkeys(f'"{case.condition}"' for case in self.cases)))
             aside = f"; {len(blank)} could not be judged" if blank else ""
             of = f"{seen} of {len(self.cases)} cases"
-            return f"gate passed: {conditions}: nothing found in {of}{aside}{self._reach()}"
+            risen = f". Not a condition of this gate: {'; '.join(self.levels)}" if self.levels else ""
+            return f"gate passed: {conditions}: nothing found in {of}{aside}{self._reach()}{risen}"
         first, *others = self.failures
         more = f"; {len(others)} more" if others else ""
         word = "failed" if first.status == FAILED else "not passed (could not have been seen)"
@@ -147,7 +151,18 @@ def gate(
     units = {one.unit for one in power}
     if power and (free := dict.fromkeys(case.unit for case in cases if case.unit and case.unit not in units)):
         notes.append(f"no power is required in {listing([unit for unit in free if unit])}")
-    return GateOutcome(tuple(cases), tuple(dict.fromkeys(notes)))
+    asked = any(condition.subject == OVER_ALL for condition in conditions)
+    return GateOutcome(tuple(cases), tuple(dict.fromkeys(notes)), () if asked else _risen(evidence))
+
+
+def _risen(evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """How levels over all groups rose between models, one sentence for each outcome."""
+    risen = [one for one in evidence if one.about == LEVEL and one.axis is None and one.verdict == FOUND]
+    several = len(risen) > 1
+    return tuple(
+        f"{', '.join(filter(None, (one.model, one.benchmark)))}: {one.told}" if several else one.told
+        for one in risen
+    )
 
 
 def _evidence(result: StudyResult) -> tuple[str, list[Evidence]]:

@@ -223,9 +223,37 @@ def test_prompts_that_did_not_move_leave_open_what_so_few_could_hide(rude):
     assert found.spread_high == pytest.approx(hidden / np.sqrt(2)), "one statement of groups and axis"
 
 
-def test_numbers_of_which_none_changed_are_not_measurable():
-    scores = [10.0, 20.0, 30.0, 40.0] * 4
-    assert "No number changed" in (group_changes(scores, scores, [0, 1] * 8).obstacle or "")
+@pytest.mark.parametrize("sizes", [[60, 60], [120, 60, 30]])
+def test_prompts_that_did_not_move_bound_the_smallest_change(sizes):
+    """By hand: as many of n prompts change as 0 of n leaves open at 97.5 % (Clopper and Pearson), each by 1 or -1."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    rude = np.random.default_rng(5).integers(0, 5, len(groups)) / 4
+    found = group_changes(rude, rude, groups)
+    share = [stats.beta.ppf(0.975, 1, n) for n in sizes]
+    others = [
+        sum(share[k] ** 2 for k in range(len(sizes)) if k != g) / (len(sizes) - 1) ** 2
+        for g in range(len(sizes))
+    ]
+    by_hand = [np.sqrt(own**2 + rest) for own, rest in zip(share, others, strict=True)]
+    assert found.minimum_detectable == pytest.approx(by_hand)
+    assert found.high == pytest.approx(by_hand) and (found.minimum_detectable < 0.2).all()
+    # all of it in one group, the others unchanged
+    alone = np.zeros(len(sizes))
+    alone[np.argmax(by_hand)] = max(by_hand)
+    assert found.spread_minimum_detectable == pytest.approx(alone.std(ddof=1))
+    # the t interval of the standard error is the same interval, so that margins agree with it
+    reach = stats.t.ppf(0.975, found.degrees_of_freedom) * found.standard_error
+    assert reach == pytest.approx(by_hand)
+
+
+def test_numbers_of_which_none_changed_are_bounded_by_their_range():
+    scores = [10.0, 20.0, 30.0, 40.0] * 20
+    found = group_changes(scores, scores, [0, 1] * 40)
+    by_hand = 30 * np.sqrt(2) * stats.beta.ppf(0.975, 1, 40)
+    assert found.minimum_detectable == pytest.approx([by_hand] * 2) and found.high == pytest.approx(
+        [by_hand] * 2
+    )
+    assert found.obstacle is None and found.axis_p == 1
 
 
 def test_mirrored_deals_are_counted_only_for_groups_of_equal_size():

@@ -51,7 +51,8 @@ class GroupChanges:
     limits, for groups of fewer than two units, which no other group is held against either. standard_error, p, low,
     high: of that, two-sided, 95 %; the interval leaves out 0 exactly if p <= .05, lies within -2 .. 2 for shares, and
     is as wide as prompts that stay could hide where none moved. minimum_detectable: the smallest such difference that
-    would be found in 80 % of comparisons at `level`, inf where none would be. axis_p: of no difference between groups.
+    would be found in 80 % of comparisons at `level`, inf where none would be; where no prompt moved, the end of the
+    interval. axis_p: of no difference between groups.
     spread: standard deviation of the groups' true mean changes, noise removed, with its limits (the lower is above 0
     exactly if axis_p <= .05) and smallest visible value (NaN: none). spread_before, spread_after: of the groups' true
     means in each model: a description. obstacle: why nothing could have been found whatever had changed.
@@ -183,14 +184,18 @@ class _Axis:
         return not rounded(self.change).any()
 
     @property
+    def hidden(self) -> Floats:
+        """`unmoved_reach`, where a share changes from 0 to 1 at most and a number over the range that was observed."""
+        most = 1.0 if self.shares else float(np.ptp([self.first, self.second]))
+        return np.minimum(unmoved_reach(self.units) * most, self.furthest)
+
+    @property
     def df(self) -> float:
         return float((self.units - 1).sum())
 
     def obstacle(self, level: float) -> str | None:
         if not self.scale.any():
             return "All numbers of both models are the same."
-        if self.unmoved and not self.shares:
-            return "No number changed at all: how much such numbers change by chance is unknown."
         arrangements = lgamma(self.units.sum() + 1) - sum(lgamma(n + 1) for n in self.units)
         # deals that only exchange whole groups of equal size look alike
         alike = sum(lgamma(n + 1) for n in np.unique(self.units, return_counts=True)[1])
@@ -266,8 +271,10 @@ class _Axis:
             by_deals, critical = self._shares(dealt.z, z)
             p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
         half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
-        if self.unmoved and self.shares:
-            half = unmoved_reach(self.units)
+        smallest = self.smallest(dealt, level)
+        if self.unmoved:
+            half = smallest = self.hidden  # a larger change would have moved a prompt
+            error = half / float(stats.t.ppf(0.975, self.df))
         elif self.own is not None:
             own_error, df = self.own.error, self.own.df
             p = np.maximum(p, 2 * stats.t.sf(np.abs(estimate) / np.maximum(own_error, 1e-300), df))
@@ -278,7 +285,7 @@ class _Axis:
             "p": np.minimum(p, 1.0),
             "low": np.maximum(estimate - half, -self.furthest),
             "high": np.minimum(estimate + half, self.furthest),
-            "smallest": self.smallest(dealt, level),
+            "smallest": smallest,
         }
 
     @cached_property
@@ -375,6 +382,8 @@ class _Axis:
     def smallest_spread(self, level: float) -> float:
         """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
         count = len(self.units)
+        if self.unmoved:  # one group by itself
+            return float(self.hidden.max()) / sqrt(count)
         single = level if count == 2 else level * SHARE_OF_LEVEL
         signal = signal_found(count - 1.0, self.df, single)
         weight = self.units / (self.variance * np.where(self.scale > 0, self.scale, np.inf) ** 2)

@@ -1,0 +1,147 @@
+"""Prompts that do not fit into a model's context: found before the model is asked, with the flag to change."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from evenhand.benchmarks import Conversation
+from evenhand.models import LanguageModel, room_for
+from evenhand.schema import UsageError
+from evenhand.studies.audit.selection import Selection
+
+
+@dataclass(frozen=True)
+class LengthLoss:
+    """Prompts of one benchmark that the model cannot answer, because its context is too short for them.
+
+    Attributes
+    ----------
+    benchmark
+        Name of the benchmark.
+    prompts, lost
+        Number of prompts, and number of prompts that leave no room for `max_new_tokens`.
+    hopeless
+        Number of lost prompts that leave no room even for the shortest response.
+    max_new_tokens
+        Tokens of a response at most, as asked for.
+    fits
+        The largest `max_new_tokens` that all prompts but the hopeless ones leave room for; None if all are hopeless.
+    """
+
+    benchmark: str
+    prompts: int
+    lost: int
+    hopeless: int
+    max_new_tokens: int
+    fits: int | None
+
+    @property
+    def share(self) -> float:
+        """Share of the prompts that are lost."""
+        return self.lost / self.prompts
+
+    def sentence(self) -> str:
+        """Return what is lost, in one sentence.
+
+        Examples
+        --------
+        >>> LengthLoss("regard", 192, 104, 0, 120, 97).sentence()
+        "regard: 104 of 192 prompts do not fit into the model's context together with up to 120 new tokens."
+        """
+        return (
+            f"{self.benchmark}: {self.lost:,} of {self.prompts:,} prompts do not fit into the model's context "
+            f"together with up to {self.max_new_tokens:,} new tokens."
+        )
+
+    def remedy(self) -> str:
+        """Return the setting that avoids the loss, in one sentence.
+
+        Examples
+        --------
+        >>> LengthLoss("regard", 192, 104, 0, 120, 97).remedy()
+        'Give --max-new-tokens 97 or less: all prompts fit then.'
+        """
+        if self.fits is None:
+            return "No --max-new-tokens helps: use a model with a longer context, or shorter prompts."
+        left = f"all but {self.hopeless:,} prompts" if self.hopeless else "all prompts"
+        return f"Give --max-new-tokens {self.fits} or less: {left} fit then."
+
+
+def find_length_losses(selection: Selection, model: LanguageModel) -> list[LengthLoss]:
+    """Count the prompts that do not fit into the model's context, without asking the model.
+
+    Parameters
+    ----------
+    selection
+        Benchmarks with their prompts and decodings.
+    model
+        The model that will be asked. Nothing is found for one that does not know its limit (`room_for`).
+
+    Returns
+    -------
+    list of LengthLoss
+        One for each benchmark of continuations that loses any prompt. Conversations lose none: their history is cut.
+    """
+    losses = []
+    for benchmark in selection.benchmarks:
+        name = benchmark.name
+        if (
+            not benchmark.writes
+            or isinstance(benchmark.request, Conversation)
+            or name in selection.as_dialogue
+        ):
+            continue
+        rows = benchmark.rows_for(selection.prompts[name], model)
+        rooms = room_for(model, rows["text"].to_list())
+        if rooms is None:
+            continue
+        decoding = selection.decodings[name].decoding
+        least = max(decoding.min_new_tokens, 1)
+        possible = [room for room in rooms if room >= least]
+        lost = sum(room < decoding.max_new_tokens for room in rooms)
+        if lost:
+            losses.append(
+                LengthLoss(
+                    name,
+                    len(rooms),
+                    lost,
+                    len(rooms) - len(possible),
+                    decoding.max_new_tokens,
+                    min(possible) if possible else None,
+                )
+            )
+    return losses
+
+
+def describe_losses(losses: list[LengthLoss]) -> list[str]:
+    """Return a sentence for each loss, followed by its remedy."""
+    return [f"{loss.sentence()} {loss.remedy()}" for loss in losses]
+
+
+def refuse_losses(losses: list[LengthLoss], threshold: float, optional: Collection[str]) -> None:
+    """Raise UsageError if a benchmark loses a larger share of its prompts than errors may be.
+
+    Parameters
+    ----------
+    losses
+        As `find_length_losses` returns them.
+    threshold
+        Largest share of rows without a number (`--error-threshold`).
+    optional
+        Benchmarks that run in addition to those the user asked for; their losses are reported only.
+
+    Raises
+    ------
+    UsageError
+        With the value of `--max-new-tokens` that all prompts leave room for.
+    """
+    refused = [loss for loss in losses if loss.share > threshold and loss.benchmark not in optional]
+    if not refused:
+        return
+    sizes = [loss.fits for loss in refused if loss.fits is not None]
+    hopeless = [loss for loss in refused if loss.fits is None or loss.hopeless > threshold * loss.prompts]
+    hint = f"Give --max-new-tokens {min(sizes)} or less." if sizes and not hopeless else hopeless[0].remedy()
+    raise UsageError(
+        "\n".join(loss.sentence() for loss in refused),
+        f"{hint} To run without these prompts, give --error-threshold 1: they are then listed as lost to the length "
+        "limit and enter no finding.",
+    )
