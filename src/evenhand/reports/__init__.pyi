@@ -4,7 +4,11 @@ from . import (
     wording as wording,
 )
 from .alike import alike_groups as alike_groups
-from .amounts import places_of as places_of, smallest_effect as smallest_effect
+from .amounts import (
+    places_of as places_of,
+    short_count as short_count,
+    smallest_effect as smallest_effect,
+)
 from .charts import (
     axis_svg as axis_svg,
     diverging_class as diverging_class,

@@ -37,3 +37,16 @@ def places_of(values: Iterable[float | None], unit: str | None) -> int:
     return (
         min(places, 3) if unit and unit.startswith("percent") else places
     )  # a thousandth of a point is none
+
+
+def short_count(value: int | None) -> str:
+    """Return a count in at most four characters, or nothing for None.
+
+    >>> short_count(123_456), short_count(None)
+    ('123k', '')
+    """
+    if value is None:
+        return ""
+    if value < 10_000:
+        return f"{value}"
+    return f"{value / 1e3:.0f}k" if value < 999_500 else f"{value / 1e6:.1f}M"

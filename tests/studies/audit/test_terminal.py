@@ -174,7 +174,7 @@ def test_generation_settings_of_the_model_that_were_not_used_are_named_once():
 
 def test_factors_of_descriptors_say_which_way_and_that_they_are_no_verdict(text):
     plain = " ".join(text.split())
-    assert "times, token for token, beside the others" in plain
+    assert "times per token, compared with the others" in plain
     assert re.search(r"\d\.\d\d times (less|more) +\d\.\d\d to \d", plain)
     assert "×" not in text.split("Descriptors least")[1].split("Descriptors met")[0]
     assert "it is no verdict" in plain

@@ -15,6 +15,7 @@ from evenhand.reports import (
     ReportView,
     alike_groups,
     places_of,
+    short_count,
     smallest_effect,
     verdict_summary,
     wording,
@@ -267,7 +268,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors least and most likely (times, token for token, beside the others)",
+            "Least and most likely descriptors (times per token, compared with the others)",
         ),
         ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
     ):
@@ -311,7 +312,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
             wording.probability(row["q"]),
             f"{wording.SYMBOLS.get(verdict, '')} {verdict}".strip(),
             *([_finds(row["minimum_detectable"])] if smallest else []),
-            _short(row["n"]),
+            short_count(row["n"]),
             _rate(row["n_missing"], row["n"]),
             style=STYLES.get(verdict, "") if verdict != NOT_DETECTED else "",
         )
@@ -385,15 +386,6 @@ def _missing(errors: pl.DataFrame, out: Printer) -> None:
 
 def _count(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
-
-
-def _short(value: int | None) -> str:
-    """A count in at most four characters."""
-    if value is None:
-        return ""
-    return (
-        f"{value}" if value < 10_000 else f"{value / 1e3:.0f}k" if value < 999_500 else f"{value / 1e6:.1f}M"
-    )
 
 
 def _rate(missing: int | None, present: int | None) -> str:
