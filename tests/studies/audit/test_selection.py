@@ -10,7 +10,7 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card, DataError, ResumeRefused, Unsupported
-from evenhand.studies.audit.asked_prompts import as_asked
+from evenhand.studies.audit.asked.prompts import as_asked
 from evenhand.studies.audit.classifiers import ClassifierShelf
 from evenhand.studies.audit.conduct import told_whole
 from evenhand.studies.audit.options import AuditConfig

@@ -54,7 +54,7 @@ def test_the_worst_groups_are_the_largest_certain_effects(text):
     view = make_view()
     frame = view.benchmarks[0].details["descriptors"].filter(pl.col("q") <= view.alpha)
     worst = frame.sort(pl.col("log_ratio").abs(), descending=True).head(5)["descriptor"].to_list()
-    block = text[text.index("Descriptors least and most likely") :].splitlines()[2:7]
+    block = text[text.index("Least and most likely descriptors") :].splitlines()[2:7]
     assert all(name in line for name, line in zip(worst, block, strict=True))
 
 
@@ -63,7 +63,7 @@ def test_uncertain_effects_are_not_listed():
     benchmark = view.benchmarks[0]
     details = {n: f.with_columns(q=pl.lit(0.5)) for n, f in benchmark.details.items() if "q" in f.columns}
     calm = replace(view, benchmarks=(replace(benchmark, details=details),))
-    assert "Descriptors least and most likely" not in printed(render_audit, calm)
+    assert "Least and most likely descriptors" not in printed(render_audit, calm)
 
 
 def test_piped_output_has_no_control_codes_and_a_terminal_has_colour(text):
@@ -176,5 +176,5 @@ def test_factors_of_descriptors_say_which_way_and_that_they_are_no_verdict(text)
     plain = " ".join(text.split())
     assert "times per token, compared with the others" in plain
     assert re.search(r"\d\.\d\d times (less|more) +\d\.\d\d to \d", plain)
-    assert "×" not in text.split("Descriptors least")[1].split("Descriptors met")[0]
+    assert "×" not in text.split("Least and most likely")[1].split("Descriptors met")[0]
     assert "it is no verdict" in plain

@@ -1,3 +1,6 @@
+from .asked.talking import (
+    told_alike as told_alike,
+)
 from .classifiers import (
     MODEL_ROLE as MODEL_ROLE,
     ClassifierShelf as ClassifierShelf,
@@ -61,9 +64,6 @@ from .selection import (
     select as select,
     wanted_benchmarks as wanted_benchmarks,
     with_classifiers as with_classifiers,
-)
-from .talking import (
-    told_alike as told_alike,
 )
 from .terminal import (
     render_card as render_card,

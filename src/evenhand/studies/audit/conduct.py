@@ -38,7 +38,7 @@ from evenhand.runs import (
 from evenhand.runs.cluster import Pool
 from evenhand.runs.remote import is_store_address
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError, as_json
-from evenhand.studies.audit.asked_prompts import asked_about_groups
+from evenhand.studies.audit.asked.prompts import asked_about_groups
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.length_limits import describe_losses, find_length_losses, refuse_losses
@@ -102,12 +102,8 @@ def preview(
         for name, chosen in selection.decodings.items()
     }
     facts["judges"] = [
-        {
-            "benchmark": wanted.benchmark,
-            "role": wanted.role,
-            "classifier": wanted.classifier,
-            "texts": facts["continuations"][wanted.benchmark]["continuations"],
-        }
+        {name: getattr(wanted, name) for name in ("benchmark", "role", "classifier")}
+        | {"texts": facts["continuations"][wanted.benchmark]["continuations"]}
         for wanted in selection.labellings
     ]
     facts["not_judged"] = list(selection.unjudged)

@@ -18,7 +18,8 @@ from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generat
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
-from evenhand.studies.audit.asked_prompts import as_asked, own_prompts
+from evenhand.studies.audit.asked.prompts import as_asked, own_prompts
+from evenhand.studies.audit.asked.talking import asked_for_replies, speaker_of
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
     ClassifierShelf,
@@ -28,7 +29,6 @@ from evenhand.studies.audit.classifiers import (
 )
 from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding, choose_reply_decoding
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
-from evenhand.studies.audit.talking import asked_for_replies, speaker_of
 from evenhand.studies.chain import check_answers
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.placing import pool_of

@@ -1,7 +1,6 @@
 """Did some groups of an axis change differently from the others? Scaled deals of what prompts changed by.
 
-Groups whose answers vary more also change by more at random, so that changes of prompts cannot simply be dealt anew
-between groups: what a prompt's change lies off its group's mean is put on one scale first, dealt, and put back.
+Groups whose responses vary more also change by more at random. So residuals of changes are put on one scale and dealt.
 """
 
 from dataclasses import dataclass
@@ -32,11 +31,9 @@ from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
-"""Deals at first (LEAST_DEALS at stricter levels, for the smallest effects); at most; and how many as extreme as the
-data settle that nothing is there."""
-LEAST_DEALS, DEALT_AT_ONCE = 999, 4_000_000
-MOST_DEALT = 40_000_000
-"""Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
+"""Deals at first (LEAST_DEALS at stricter levels) and at most, and how many as extreme settle that nothing differs."""
+LEAST_DEALS, DEALT_AT_ONCE, MOST_DEALT = 999, 4_000_000, 40_000_000
+"""Smallest number of deals; numbers dealt at once and in all, beyond which LEAST_DEALS must do."""
 LEAST_WITHIN = 0.05
 """Share of the scatter that every deal has within groups at least: with groups of two, some have none."""
 SHARE_OF_LEVEL = 0.037 / 0.05

@@ -17,7 +17,7 @@ from evenhand.runs import self_chats
 from evenhand.runs.progress import Lines
 from evenhand.schema import DataError, Interrupted, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit import AuditConfig, audit, preview, render_plan, rescore, resume
-from evenhand.studies.audit.talking import speaker_of
+from evenhand.studies.audit.asked.talking import speaker_of
 from evenhand.studies.before_after import before_after
 from evenhand.studies.compare import compare
 from tests.helpers import self_chats as house
