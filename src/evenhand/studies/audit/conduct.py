@@ -38,7 +38,7 @@ from evenhand.runs import (
 from evenhand.runs.cluster import Pool
 from evenhand.runs.remote import is_store_address
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError, as_json
-from evenhand.studies.audit.asked.prompts import asked_about_groups
+from evenhand.studies.audit.asked import asked_about_groups
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.length_limits import describe_losses, find_length_losses, refuse_losses

@@ -7,7 +7,7 @@ from evenhand.benchmarks import Conversation, Generation, SelfChatDecoding
 from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
 from evenhand.runs.cluster import where_it_is
 from evenhand.schema import UsageError
-from evenhand.studies.audit.asked.talking import weights_behind
+from evenhand.studies.audit.asked import weights_behind
 from evenhand.studies.audit.options import AskingOptions
 
 OTHERS = "llama"

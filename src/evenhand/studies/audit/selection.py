@@ -18,8 +18,7 @@ from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generat
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
-from evenhand.studies.audit.asked.prompts import as_asked, own_prompts
-from evenhand.studies.audit.asked.talking import asked_for_replies, speaker_of
+from evenhand.studies.audit.asked import as_asked, asked_for_replies, own_prompts, speaker_of
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
     ClassifierShelf,
