@@ -83,10 +83,13 @@ def counterfactuals(
     )
 
 
-def read_texts(path: Path, column: str = "text") -> pl.DataFrame:
-    """A user's texts as a table with that column. Raises DataError (see TEXTS_FORMAT)."""
+def read_texts(path: Path, column: str = "text", *, told: list[str] | None = None) -> pl.DataFrame:
+    """Return a user's texts as a table with that column. told: as `read_table` takes it.
+
+    Raises DataError (see TEXTS_FORMAT).
+    """
     if path.suffix.lower() != ".txt":
-        return read_table(path, TEXTS_FORMAT)
+        return read_table(path, TEXTS_FORMAT, told=told)
     lines = read_lines(path, TEXTS_FORMAT)
     if not lines:
         raise DataError(f"{path} is empty.", TEXTS_FORMAT)

@@ -58,16 +58,21 @@ class AskedPrompts:
     """base, axis, reason, base_text."""
     n_base: int
     """How many prompts the user has."""
+    notes: tuple[str, ...] = ()
+    """What had to be guessed to read the file, in sentences."""
 
     def told(self) -> list[str]:
-        """What is left out, a sentence for each axis and reason, with a prompt as an example."""
+        """Return the notes on the file, and a sentence on what is left out for each axis and reason."""
         counted = self.left_out.group_by("axis", "reason", maintain_order=True).agg(
             "base", pl.col("base_text").first()
         )
         return [
-            f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} not asked, because "
-            f"{reason} ({bases[0]}: {_short(text)}{_more(bases[1:])})."
-            for axis, reason, bases, text in counted.rows()
+            *self.notes,
+            *(
+                f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} not asked, "
+                f"because {reason} ({bases[0]}: {_short(text)}{_more(bases[1:])})."
+                for axis, reason, bases, text in counted.rows()
+            ),
         ]
 
 
