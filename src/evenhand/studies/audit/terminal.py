@@ -57,7 +57,13 @@ def render_audit(view: ReportView, console: Console) -> None:
     chance = (
         verdict_summary.expected_false(view) if any(repeated(b) == "audits" for b in view.benchmarks) else ""
     )
-    told = (wording.settings_not_used(view.model), alike_groups(view), chance, uncalibrated(view))
+    told = (
+        wording.longer_than_allowed(view.model),
+        wording.settings_not_used(view.model),
+        alike_groups(view),
+        chance,
+        uncalibrated(view),
+    )
     if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
