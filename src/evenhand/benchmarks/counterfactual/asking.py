@@ -42,7 +42,7 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
         )
     guesses: list[str] = []
     asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
-    frame = asked.frame
+    frame = asked.frame.drop("contradiction")  # for who reviews; nothing is asked or measured by it
     card = Card(
         name=path.stem,
         summary=f"{frame['base'].n_unique():,} prompts of the user's own, asked about {axes_of(frame)}",

@@ -16,7 +16,7 @@ LONGEST = 50_000
 """Characters of a prompt: more is no prompt, but a file read with the wrong quotes."""
 CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 TAKEN = (
-    *("base", "axis", "group", "original", "names", "unit", "changes", "base_text", "keep"),
+    *("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "keep"),
     *("sample", "continuation", "finish", "error", "request_id"),
 )
 REVIEWED = {"base", "axis", "group", "original", "text"}

@@ -101,6 +101,7 @@ def read_review(path: Path | str) -> AskedPrompts:
         )
     absent = [name for name in MADE if name not in frame.columns]
     frame = frame.with_columns(pl.lit("").alias(name) for name in absent)
+    frame = frame.with_columns(contradiction=pl.lit(""))  # whoever keeps a row has decided about it
     unit = pl.when(pl.col("unit").str.strip_chars() != "").then("unit").otherwise("base")
     frame = frame.with_columns(unit.alias("unit"))
     own = pl.col("base_text").is_in([""]) | (pl.col("text") == pl.col("base_text"))
