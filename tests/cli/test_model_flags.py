@@ -35,6 +35,7 @@ FLAGS: dict[str, tuple[str, Any, Any]] = {
     "batch_tokens": ("--batch-tokens", 77, 77),
     "chat": ("--chat", None, True),
     "system": ("--system", "Be brief.", "Be brief."),
+    "allow_longer": ("--allow-longer", "cut", "cut"),
 }
 """By field: its flag, what is written behind it, and what it becomes."""
 RULE = Decoding(max_new_tokens=4)
@@ -96,6 +97,7 @@ def test_every_flag_reaches_the_model(
     arguments = ["some/model" if word == "MODEL" else word for word in VERBS[verb]]
     refuses_chat = verb == "search-trigger"
     fields = [field for field in FLAGS if not (refuses_chat and field in ("chat", "system"))]
+    fields.remove("allow_longer")  # stands in the address of a served model, which takes none of the others
     for field in fields:
         flag, value, _ = FLAGS[field]
         arguments += [flag] if value is None else [flag, str(value)]
@@ -106,6 +108,20 @@ def test_every_flag_reaches_the_model(
         field: FLAGS[field][2] for field in fields if field not in ("chat", "system")
     }
     assert options == (None if refuses_chat else CausalOptions(chat=True, system="Be brief."))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_allow_longer_reaches_served_models_in_their_address(
+    evenhand: Callable[..., Any], prompts: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    def load(name: str, **options: Any) -> Any:
+        raise ModelError(f"Seen {name}.")
+
+    monkeypatch.setattr("evenhand.models.load_model", load)
+    arguments = ["http://h/v1#m" if word == "MODEL" else word for word in VERBS[verb]]
+    evenhand(verb, *arguments, "--allow-longer", "cut").refused(1, "Seen http://h/v1#m?allow_longer=cut.")
+    arguments = ["some/model" if word == "MODEL" else word for word in VERBS[verb]]
+    evenhand(verb, *arguments, "--allow-longer", "cut").refused(2, "--allow-longer is for served models")
 
 
 def test_a_trigger_does_not_stand_inside_a_template(evenhand: Callable[..., Any], prompts: Path) -> None:

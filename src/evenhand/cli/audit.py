@@ -90,6 +90,7 @@ def audit(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    allow_longer: flags.AllowLonger = None,
     on: flags.On = None,
     workers: flags.Workers = None,
     trust_addresses: flags.TrustAddresses = False,

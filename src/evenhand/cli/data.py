@@ -305,9 +305,12 @@ def build_review(file: Path | None, axes: list[str], output: Path) -> None:
             "counterfactuals are built of your own prompts, on axes that you name.",
             "evenhand data build counterfactuals MINE.csv --axis gender --axis name -o REVIEW.csv",
         )
-    asked = asked_about(read_own(file), [word for axis in axes for word in axis.split(",") if word.strip()])
+    guesses: list[str] = []
+    asked = asked_about(
+        read_own(file, guesses), [word for axis in axes for word in axis.split(",") if word.strip()]
+    )
     write_review(output, asked)
-    for sentence in asked.told():
+    for sentence in [*guesses, *asked.told()]:
         say(sentence, err=True)
     say(
         f"{asked.frame.height:,} texts about {asked.frame.n_unique(['axis', 'group'])} groups, made of "

@@ -37,6 +37,9 @@ def measure(
     encoding: str | None = typer.Option(None, help="Of a CSV, such as utf-8, utf-16, cp1252."),
     decimal: str | None = typer.Option(None, help="The decimal mark, . or a comma, where both are possible."),
     sheet: str | None = typer.Option(None, help="Of a workbook that has several."),
+    missing: list[str] = typer.Option(
+        [], "--missing", help='A value that counts as missing in every column ("k.A.", -99); repeatable.'
+    ),
     seed: int = typer.Option(0, min=0, help="Of the nulls and the bootstrap."),
     margin: float = typer.Option(
         0.5, min=0, help="From which difference two descriptors count as told apart, nats per sentence."
@@ -80,6 +83,7 @@ def measure(
         encoding=encoding,
         decimal=decimal,
         sheet=sheet,
+        missing=missing,
         seed=seed,
         margin=margin,
         alpha=alpha,

@@ -21,6 +21,14 @@ Chat = Annotated[
     ),
 ]
 System = Annotated[str | None, typer.Option(help="With --chat: the system message.")]
+AllowLonger = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-longer",
+        help="Accept responses of a served model beyond the limit on tokens, which many products ignore: cut (shorten "
+        "them to it) or whole (keep them). Default: each is a row without a number.",
+    ),
+]
 On = Annotated[
     str | None,
     typer.Option(

@@ -18,7 +18,9 @@ Masking = Literal["token", "word", "blank"]
 StartToken = Literal["first", "tokenizer"]
 BLANK = "BLANK"
 """Stands in a context where the masking "blank" fills in the text."""
-Finish = Literal["end", "stop", "length"]
+Finish = Literal["end", "stop", "length", "cut", "longer"]
+"""Why a continuation ended: its end token, a stop string, the limit on tokens; a served model that ignored the limit
+was "cut" to it or kept "longer" (`--allow-longer`)."""
 
 
 @dataclass(frozen=True)
@@ -263,7 +265,7 @@ class Generations:
     texts: list[str | None]  # (rows,); the continuation alone, cut in front of a stop string
     offsets: NDArray[np.int64]  # (rows + 1,)
     token_ids: NDArray[np.int32]  # (total,); with the end token, where one was written
-    finish: list[Finish | None]  # (rows,); the end token, a stop string, or max_new_tokens
+    finish: list[Finish | None]  # (rows,); the end token, a stop string, max_new_tokens, ...
     log_likelihood: NDArray[np.float64]  # (rows,); nats, of the tokens under the model itself, unfiltered
     errors: list[ResponseError | None]
     details: list[str | None]  # the message behind a code

@@ -235,6 +235,31 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def longer_than_allowed(model: Mapping[str, Any]) -> str:
+    """Return a sentence on responses beyond the limit on tokens, which `--allow-longer` accepted; else "".
+
+    model: `LanguageModel.describe()`, with `longer_responses` (policy, cut, longer, responses).
+
+    >>> longer_than_allowed({"longer_responses": {"policy": "cut", "cut": 3, "longer": 0, "responses": 40}})
+    'The server ignored the limit on tokens in 3 of 40 responses; they were cut to it (--allow-longer cut).'
+    """
+    counts = model.get("longer_responses")
+    if not isinstance(counts, Mapping):
+        return ""
+    number = counts["cut"] + counts["longer"]
+    if not number:
+        return f"No response exceeded the limit on tokens (--allow-longer {counts['policy']} would have accepted it)."
+    done = (
+        "they were cut to it"
+        if counts["policy"] == "cut"
+        else "they were kept whole, so response lengths differ from those of models that keep to the limit"
+    )
+    return (
+        f"The server ignored the limit on tokens in {number:,} of {counts['responses']:,} responses; {done} "
+        f"(--allow-longer {counts['policy']})."
+    )
+
+
 def settings_not_used(model: Mapping[str, Any]) -> str:
     """Which generation settings of its own a model was not decoded by; empty where it has none, or wrote nothing.
 

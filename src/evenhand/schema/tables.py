@@ -28,7 +28,7 @@ RESPONSES: dict[str, PolarsDataType] = {
     "token_ids": pl.List(pl.Int32),  # null unless the request keeps tokens
     "token_log_likelihoods": pl.List(pl.Float32),
     "token_starts": pl.List(pl.UInt32),  # character offsets in the prompt text
-    "finish": pl.String,  # why a continuation ended: end, stop or length; null where a text was scored
+    "finish": pl.String,  # why a continuation ended: end, stop, length, cut, longer; null where a text was scored
     "error": pl.String,  # a ResponseError code, null if the row is good
     "detail": pl.String,  # the message behind the code
 }

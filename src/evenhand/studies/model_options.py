@@ -1,7 +1,7 @@
 """Which model a study asks and how it is loaded: the same options, with the same meaning, in every study."""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import field_validator
 
@@ -42,6 +42,8 @@ class ModelOptions(Options):
     """Put each prompt as a user's message into the tokenizer's chat template, and let the assistant write."""
     system: str | None = None
     """With chat: the system message in front of the user's."""
+    allow_longer: Literal["cut", "whole"] | None = None
+    """What becomes of responses of a served model beyond the limit on tokens; None makes each an error row."""
     batch_tokens: Count | None = None
     """Tokens a batch; None chooses by device. Changes no number."""
 
@@ -55,8 +57,8 @@ class ModelOptions(Options):
 def load_named_model(options: ModelOptions) -> LanguageModel:
     """The model that options name, with its device, precision, batch size and chat template.
 
-    Raises UsageError for a system message without chat and for a served model told to chat by option, ModelError
-    or UsageError as `evenhand.models.load_model` does.
+    Raises UsageError for a system message without chat, for a served model told to chat by option and for allow_longer
+    of a model that is not served, ModelError or UsageError as `evenhand.models.load_model` does.
     """
     from evenhand.models import load_model
 
@@ -67,7 +69,7 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
             f"called {RUNS!r} is given as the folder of a copy.)",
         )
     model = load_model(
-        options.model,
+        _name_to_load(options),
         device=options.device,
         dtype=options.dtype,
         revision=options.revision,
@@ -78,6 +80,20 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
     if not is_a(model, LanguageModel):
         raise ModelError(f"{options.model} did not load as a language model.", "Its loader must return one.")
     return model
+
+
+def _name_to_load(options: ModelOptions) -> str:
+    """The model's name, with what is allowed of a served model in its address."""
+    if options.allow_longer is None:
+        return options.model
+    from evenhand.models.served import is_address, with_option
+
+    if not is_address(options.model):
+        raise UsageError(
+            f"--allow-longer is for served models, and {options.model} writes no more tokens than the limit.",
+            "Leave --allow-longer out.",
+        )
+    return with_option(options.model, "allow_longer", options.allow_longer)
 
 
 def check_chat(options: ModelOptions) -> None:

@@ -126,7 +126,7 @@ def test_other_files_and_templates_are_refused(pairings: Path, tmp_path: Path) -
     with pytest.raises(DataError, match="template robbie shows single texts"):
         build_study([pairings], "robbie")
     table = tmp_path / "texts.csv"
-    table.write_text("text\nhello\n")
+    table.write_text("words\nhello\n")
     with pytest.raises(DataError, match="no pairs and no self-chats"):
         build_study([table], "acute")
     three = write(tmp_path / "m.jsonl", {"dialog": [[{"id": name, "text": "hi"} for name in "xyz"]]})

@@ -17,7 +17,7 @@ def table():
 
 def test_rows_and_columns_stay_and_every_change_is_listed(table):
     made = eh.counterfactuals(table, "gender", target="male")
-    assert made.columns == ["id", "text", "counterfactual", "changes"]
+    assert made.columns == ["id", "text", "counterfactual", "changes", "contradiction"]
     assert made["counterfactual"].to_list() == ["He took his hat.", "It rained.", None, "Two men left."]
     assert made["changes"].list.len().to_list() == [2, 0, 0, 1]
     assert made["text"].to_list() == TEXTS

@@ -75,7 +75,7 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         ("a.csv", "", r"a\.csv is empty"),
         ("a.csv", "text,axis\n", r"a\.csv holds no rows"),
         ("a.csv", "text,axis\nx,y,z,u\n", r"a\.csv, row 1: it has 4 values, and the heading has 2 columns"),
-        ("a.csv", b"text\n\xff\xfe\n", r"a\.csv, line 2: byte 0xff is no UTF-8"),
+        ("a.csv", b"text\nx\n\x81\n", r"a\.csv, line 3: byte 0x81 is neither UTF-8 nor Windows-1252"),
         ("a.jsonl", '{"text": "x"}\n\n{"text": \n', r"a\.jsonl, line 3: not valid JSON"),
         ("a.jsonl", '{"text": "x"}\n["y"]\n', r"a\.jsonl, line 2: expected an object"),
         ("a.csv", "text,axis,axis\nx,y,z\n", r"a\.csv, line 1: the column 'axis' stands there 2 times"),

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -91,11 +92,23 @@ def test_a_threshold_makes_a_rate_of_a_number() -> None:
         (["41.000", "43.000"], ".", 42.0),
         (["41.000", "43.000"], ",", 42_000.0),
         (["2,5", "NA"], None, 2.5),
+        (["$74,500", "$68,000"], None, 71_250.0),
+        (["$1,250.50", "$749.50"], None, 1_000.0),
+        (["38.100,00 €", "1.900,00 €"], None, 20_000.0),
+        (["€41.000", "43.000 EUR"], None, 42_000.0),
+        (["12 %", "7,5 %"], None, 9.75),
+        (["CHF 1'234'567.50", "CHF 432.50"], None, 617_500.0),
+        (["38.100,-", "1.900,-"], None, 20_000.0),
+        (["1 234,5", "\u22120,5"], None, 617.0),
+        (["₹12,34,567", "₹5,433"], None, 620_000.0),
+        (["$2", "4"], None, 3.0),
+        (["$74,500", "$3.125"], ".", 37_251.5625),
     ],
 )
 def test_numbers_as_people_write_them(tmp_path: Path, values, decimal, mean) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("who;pay\n" + "".join(f"{who};{value}\n" for who in "ab" for value in values * 4))
+    rows = "".join(f"{who};{value}\n" for who in "ab" for value in values * 4)
+    path.write_text(f"who;pay\n{rows}", encoding="utf-8")
     found = eh.measure(path, columns={"who": "group", "pay": "score"}, decimal=decimal)
     assert found.tables()["score_groups"]["mean"].to_list() == pytest.approx([mean, mean])
 
@@ -109,6 +122,87 @@ def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path, delimiter) -> N
     ) as caught:
         eh.measure(path, columns={"who": "group", "pay": "score"})
     assert "--decimal" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        (["12 %", "0.3"], r"row 2: 'pay' is '0\.3', and in row 1 it is '12 %': the units differ"),
+        (["3", "$5", "€5"], r"row 3: 'pay' is '€5', and in row 2 it is '\$5': the units differ"),
+        (["$74,500", "$3.125"], r"row 1: 'pay' is '\$74,500', which may be 74500 or 74\.500"),
+        (["1.234.5", "3"], r"row 1: 'pay' is '1\.234\.5', which is not a number"),
+        (["$", "$3"], r"row 1: 'pay' is '\$', which is not a number"),
+    ],
+)
+def test_columns_of_several_units_or_readings_are_refused(values, part) -> None:
+    with pytest.raises(DataError, match=part):
+        eh.measure(
+            {"who": ["a", "b", "a"][: len(values)], "pay": values}, columns={"who": "group", "pay": "score"}
+        )
+
+
+def test_what_units_were_read_as_is_printed() -> None:
+    pay = ["$74,500", "$68,000", "61000", "$70,250"] * 5
+    found = eh.measure({"who": ["a", "b"] * 10, "pay": pay}, columns={"who": "group", "pay": "score"})
+    assert "Column pay is read as amounts of money ($); 5 of 20 values have no currency." in found.told
+
+
+def test_declared_values_are_missing_in_every_column(tmp_path: Path) -> None:
+    who, pay = ["f", "m", "k.A."] * 20, ["3", "K.A. ", "5", "-99"] * 15
+    columns = {"who": "group", "pay": "score"}
+    with pytest.raises(DataError, match=r"row 2: 'pay' is 'K\.A\.'") as caught:
+        eh.measure({"who": who, "pay": pay}, columns=columns)
+    assert "--missing 'K.A.'" in str(caught.value)
+    found = eh.measure({"who": who, "pay": pay}, columns=columns, missing=["k.A.", "-99"])
+    groups = found.tables()["score_groups"].sort("group")
+    numbers = {"3": 3.0, "5": 5.0}
+    for group, mean in zip("fm", groups["mean"], strict=True):
+        known = [numbers[p] for w, p in zip(who, pay, strict=True) if w == group and p in numbers]
+        assert mean == pytest.approx(np.mean(known))
+    assert "35 cells are read as missing, 'k.A.' (who 20, pay 15)." in found.told
+    assert "20 of 60 rows name no who and are left out there." in found.told
+    coded = eh.measure({"who": who[:20], "pay": [3.0, -99.0] * 10}, columns=columns, missing="-99")
+    assert set(coded.tables()["score_groups"]["mean"]) == {3.0}
+    with pytest.raises(UsageError, match="no cell of The table is 'n/b'"):
+        eh.measure({"who": who, "pay": pay}, columns=columns, missing="n/b")
+    with pytest.raises(UsageError, match="an empty cell counts as missing anyway"):
+        eh.measure({"who": who, "pay": pay}, columns=columns, missing=" ")
+
+
+def test_one_declared_cell_does_not_refuse_a_workbook(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    rows = [[who, pay] for pay in (41_000.5, 43_000, 45_000) for who in ("f", "m")]
+    path = write_workbook(tmp_path / "pay.xlsx", [["who", "pay"], *rows, ["f", "k.A."]])
+    columns = {"who": "group", "pay": "score"}
+    with pytest.raises(DataError, match=r"row 7: 'pay' is 'k\.A\.', which is not a number"):
+        eh.measure(path, columns=columns)
+    found = eh.measure(path, columns=columns, missing="k.A.")
+    assert found.tables()["score_groups"]["mean"].to_list() == pytest.approx([129_000.5 / 3] * 2)
+
+
+def write_workbook(path: Path, rows: list[list[str | float]]) -> Path:
+    """Write the least that is a workbook: one sheet with texts and numbers in its cells."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006/relationships"
+    cells = "".join(
+        "<row>" + "".join(f"<c><v>{v}</v></c>" if isinstance(v, int | float) else
+                          f'<c t="inlineStr"><is><t>{v}</t></is></c>' for v in row) + "</row>"
+        for row in rows
+    )  # fmt: skip
+    parts = {
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="A" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}"><Relationship Id="r1" '
+        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="r1" Type="{office}/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
 
 
 @pytest.mark.parametrize(

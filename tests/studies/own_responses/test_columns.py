@@ -51,6 +51,38 @@ def test_of_several_columns_that_could_be_groups_none_is_guessed() -> None:
     )
 
 
+def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
+    frame = pl.DataFrame({
+        "Geschlecht": ["Frau", "Mann"] * 30, "parent": ["yes", "no", "no"] * 20, "class": ["low", "middle"] * 30,
+        "Land": [f"Land {i % 30}" for i in range(60)], "Note": [str(i % 6) for i in range(60)],
+        "person": [f"p{i}" for i in range(60)],
+    })  # fmt: skip
+    few = ("Geschlecht", "parent", "class", "Land")
+    with pytest.raises(DataError) as caught:
+        columns_of(frame, {"Note": "score"}, "mine.csv", judged_now=False, scored=False)
+    hint = str(caught.value.hint)
+    assert all(f"--column {name}=group" in hint for name in few)
+    assert "person=group" not in hint and "parent (yes, no): negative or group" in hint
+    stated = {"Note": "score", "Geschlecht": "group", "person": "unit"}
+    told = columns_of(frame, stated, "mine.csv", judged_now=False, scored=False).told
+    assert told[-1] == (
+        "Not used: parent, class, Land. parent, class and Land have few values and may be further axes: "
+        "--column parent=group --column class=group --column Land=group"
+    )
+    with pytest.raises(DataError, match="2 columns may say whom the answers are about: gender, parent"):
+        columns_of(
+            frame.select("parent", "Note", gender="Geschlecht"), {"Note": "score"}, "mine.csv",
+            judged_now=False, scored=False,
+        )  # fmt: skip
+
+
+def test_a_column_taken_by_its_name_is_still_offered_as_a_group() -> None:
+    frame = pl.DataFrame({"who": ["a", "b"] * 30, "class": ["low", "middle"] * 30})
+    with pytest.raises(DataError) as caught:
+        columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
+    assert "class (low, middle): label, by its name, or group or question" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize(
     ("stated", "judged_now", "part"),
     [

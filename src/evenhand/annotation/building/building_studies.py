@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from evenhand.annotation.building.built import Built, Chat, Notes, Pairing, Said, Shown, Wanted
 from evenhand.annotation.building.drawing import cell, drawn, fit, once, text_identifier
+from evenhand.annotation.building.file_pairs import PAIR_FORMAT, kind_of_table, models_in, pairs_in
 from evenhand.annotation.building.file_texts import TEXT_FORMAT, texts_in
 from evenhand.annotation.building.opened_runs import model_names, runs_of, talks
 from evenhand.annotation.building.pairing import paired_chats, paired_texts
@@ -52,9 +53,9 @@ def build_study(
     """A whole study of what models wrote, with notes on what was left out and why, to be told before anybody judges.
 
     sources: folders of runs (for `acute` two of them, or a before/after study), a folder of `evenhand data build
-    redditbias`, a file of texts (CSV, JSON Lines, Parquet), ParlAI's pairs or self-chats. template: one of
-    `definition.TEMPLATES`. benchmark: of runs, the one whose texts are taken; all by default. limit: items, drawn
-    evenly over models and groups; of pairs, for each two models. name: of the study.
+    redditbias`, a file of texts or of pairs (CSV, JSON Lines, Parquet, a workbook), ParlAI's pairs or self-chats.
+    template: one of `definition.TEMPLATES`. benchmark: of runs, the one whose texts are taken; all by default. limit:
+    items, drawn evenly over models and groups; of pairs, for each two models. name: of the study.
     Of `acute`: pairing: "same" (answers to one prompt, conversations from one opener; the only way of single answers)
     or "drawn" (conversations of each model at random with replacement; the default of conversations). speaker: whose
     lines of a conversation are judged, A (who opens) or B. drop_unsafe: leave out what a classifier of toxicity or
@@ -169,6 +170,7 @@ def _pairs(
     onboarding: list[Item] = []
     chats: list[list[Chat]] = []
     runs: list[RunDirectory] = []
+    tables: list[Path] = []
     for path in paths:
         its = runs_of(path)
         if its is not None:
@@ -176,38 +178,43 @@ def _pairs(
             continue
         if is_folder(path):
             raise DataError(f"{path} holds no run.", "Give the folder that `evenhand audit` printed.")
-        kind = kind_of(path, expected=True)
+        kind = kind_of(path, expected=True) or kind_of_table(path)
         if kind == "pairs":
             pairs = read_pairs(path, notes, questions)
             items += pairs.items
             onboarding += pairs.onboarding
         elif kind == "chats":
             chats.append(read_chats(path, wanted, notes))
+        elif kind == "own pairs":
+            items += pairs_in(path, wanted, notes)
+        elif kind == "own responses":
+            tables.append(path)
         else:
             raise DataError(
-                f"{path} holds no pairs and no self-chats of ParlAI.",
-                "Pairs come of two runs (--from RUN --from RUN), or of ParlAI's files; single texts are for the "
-                "templates robbie, regard and labels.",
+                f"{path} holds no pairs and no self-chats of ParlAI, and is no table of pairs.",
+                "Pairs come of two runs (--from RUN --from RUN), of ParlAI's files, or of a table of your own. "
+                f"{PAIR_FORMAT} Single texts are for the templates robbie, regard and labels.",
             )
+    own_models = models_in(tables, wanted, notes)
     names = model_names(runs)
     if runs and (chats or all(talks(run, wanted) for run in runs)):
         chats += [chats_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
         runs = []
-    if len(chats) + len(runs) == 1:
+    if len(chats) + len(runs) + len(own_models) == 1:
         raise UsageError(
             f"{paths[-1] if len(paths) > 1 else paths[0]} alone makes no pairs: they are of two models.",
-            "Name two: --from RUN --from RUN",
+            "Name two: --from RUN --from RUN" if not own_models else PAIR_FORMAT,
         )
     if chats:
         items += paired_chats(chats, wanted, notes)
-    elif runs:
+    elif runs or own_models:
         if wanted.pairing == "drawn":
             raise UsageError(
                 "Single answers are paired by their prompt, not drawn.",
                 "Leave the pairing out, or give conversations.",
             )
         both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
-        items += paired_texts([fit(texts, wanted, notes) for texts in both], wanted, notes)
+        items += paired_texts([*(fit(texts, wanted, notes) for texts in both), *own_models], wanted, notes)
     if not items:
         raise DataError("There are pairs of onboarding alone.", "Add what is to be judged: --from FILE")
     return items, onboarding

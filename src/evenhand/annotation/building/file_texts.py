@@ -44,7 +44,7 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
         notes.add(f"{path.name}: the analysis can split by {', '.join(about)}.")
     groups = (
         [
-            {name: _plain(value) for name, value in row.items()}
+            {name: plain_value(value) for name, value in row.items()}
             for row in frame.select(about).iter_rows(named=True)
         ]
         if about
@@ -58,7 +58,8 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     ]
 
 
-def _plain(value: Any) -> Value:
+def plain_value(value: Any) -> Value:
+    """Return a cell as what an item can hold: a text, a number, true, false or None."""
     if value is None or isinstance(value, str | bool):
         return value
     return float(value) if isinstance(value, int | float) else str(value)

@@ -37,7 +37,7 @@ def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> 
         notes.count(
             same, f"answers are the same {_between(first, second)} and left out: there is nothing to choose"
         )
-        found += _limited([_text_pair(*pair) for pair in differ], wanted, notes)
+        found += drawn_pairs([_text_pair(*pair) for pair in differ], wanted, notes)
     return _some(found, "No prompt was answered by two models in different words.")
 
 
@@ -68,7 +68,7 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
         differ = [pair for pair in both if pair[0].turns != pair[1].turns]
         same = len(both) - len(differ)
         notes.count(same, f"conversations are the same {_between(first, second)} and left out")
-        found += _limited([_chat_pair(*pair) for pair in differ], wanted, notes)
+        found += drawn_pairs([_chat_pair(*pair) for pair in differ], wanted, notes)
     return _some(found, "No two conversations can be paired.")
 
 
@@ -131,7 +131,8 @@ def _between(first: Sequence[Said | Chat], second: Sequence[Said | Chat]) -> str
     return f"between {first[0].model if first else 'one'} and {second[0].model if second else 'the other'}"
 
 
-def _limited(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
+def drawn_pairs(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
+    """Return each pair once, at most as many as wanted, spread evenly over their groups."""
     single = _once(items, notes)
     return drawn(single, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
 

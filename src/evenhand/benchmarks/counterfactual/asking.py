@@ -40,15 +40,18 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
         raise UsageError(
             f"--counterfactual {REVIEWED} takes the axes of the file.", "Name no others beside it."
         )
-    asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path), axes)
-    frame = asked.frame
+    guesses: list[str] = []
+    asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
+    frame = asked.frame.drop("contradiction")  # for who reviews; nothing is asked or measured by it
     card = Card(
         name=path.stem,
         summary=f"{frame['base'].n_unique():,} prompts of the user's own, asked about {axes_of(frame)}",
         source=str(path),
         details=f"{frame.height:,} texts.",
     )
-    return PromptSet(frame, card, own=f"Your prompts {path.name}", notes=(*asked.told(), *seldom(frame)))
+    return PromptSet(
+        frame, card, own=f"Your prompts {path.name}", notes=(*guesses, *asked.told(), *seldom(frame))
+    )
 
 
 def axes_of(frame: pl.DataFrame) -> str:

@@ -75,6 +75,7 @@ def check_consistency(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    allow_longer: flags.AllowLonger = None,
     trust_addresses: flags.TrustAddresses = False,
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."

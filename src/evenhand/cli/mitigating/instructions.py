@@ -54,6 +54,7 @@ def search_instruction(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    allow_longer: flags.AllowLonger = None,
     trust_addresses: flags.TrustAddresses = False,
     output: Path | None = typer.Option(
         None, "--output", "-o", help="The search's folder. Default: a new one in runs/."

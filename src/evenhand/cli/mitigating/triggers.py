@@ -65,6 +65,7 @@ def search_trigger(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    allow_longer: flags.AllowLonger = None,
 ) -> None:
     """Search a trigger by gradients, choose among rounds by what the model writes, test it on prompts set aside.
 

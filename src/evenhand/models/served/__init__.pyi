@@ -6,4 +6,5 @@ from .options import (
     api_key as api_key,
     is_address as is_address,
     split_address as split_address,
+    with_option as with_option,
 )

@@ -120,7 +120,7 @@ class HttpModel:
                 )
             if answer.error is not None and (answer.status is None or answer.status >= 300):
                 raise ServiceUnavailable(f"{address} does not answer a greeting: {answer.detail}.", WHEN_BACK)
-            written = read_written(answer, greeting)
+            written = read_written(answer, greeting, self.options.allow_longer)
             if written.error in (None, ResponseError.REFUSED):
                 return answer
         told = f"{address} does not answer a greeting as a model does, asked {GREETINGS} times: {written.detail}."
@@ -276,20 +276,25 @@ class HttpModel:
         ]
         nothing = ServedText(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
         settled: dict[str, Answer] = {}
+        longer = self.options.allow_longer
+
+        def good(_: int, answer: Answer) -> bool:
+            return is_written(answer, decoding, longer)
+
         try:
-            answers = self.served.ask_all(
-                self.path, bodies, stored_as, lambda _, answer: is_written(answer, decoding), settled
-            )
+            answers = self.served.ask_all(self.path, bodies, stored_as, good, settled)
         except EvenhandError as error:
             known = {row: settled[key] for row, key in zip(sent, stored_as, strict=True) if key in settled}
             places = sorted({i for i, _ in known} - {i for i, _ in set(sent) - known.keys()})
-            read = {row: read_written(answer, decoding) for row, answer in known.items()}
+            read = {row: read_written(answer, decoding, longer) for row, answer in known.items()}
             whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
             written = [read[i, sample] for _, i, sample in whole]
             before = _generations([(new, sample) for new, _, sample in whole], written)
             error.before = AnsweredBefore(self, places, before)
             raise
-        read = {row: read_written(answer, decoding) for row, answer in zip(sent, answers, strict=True)}
+        read = {
+            row: read_written(answer, decoding, longer) for row, answer in zip(sent, answers, strict=True)
+        }
         return _generations(rows, [read.get(row, nothing) for row in rows])
 
     def _asked_as(self, **known: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from evenhand.models.served.lengths import check_allow_longer
 from evenhand.schema import (
     Number,
     TextOrNone,
@@ -40,6 +41,9 @@ class HttpOptions:
     something. By default that token is scored only if the server puts a token of its own in front."""
     limit: str = "max_tokens"
     """Field that limits the tokens written; "max_completion_tokens" for OpenAI's newer chat models."""
+    allow_longer: str = ""
+    """What becomes of answers longer than the limit, from servers that ignore it: "cut" shortens them to it, "whole"
+    keeps them; "" makes each an error row."""
     concurrency: int = 8
     """Requests side by side."""
     attempts: int = 6
@@ -61,6 +65,7 @@ class HttpOptions:
             raise UsageError("A system message goes with chat only.", "Add chat=1, or leave `system` out.")
         if self.start and self.chat:
             raise UsageError("A text to start from goes with scoring, which a chat does not offer.")
+        check_allow_longer(self.allow_longer)
 
     def conventions(self) -> dict[str, Any]:
         """The part that changes what the model says, for the fingerprint."""
@@ -72,6 +77,7 @@ class HttpOptions:
             "logprobs": self.logprobs,
             "start": self.start,
             "limit": self.limit,
+            **({"allow_longer": self.allow_longer} if self.allow_longer else {}),
         }
 
 
@@ -82,6 +88,16 @@ def is_address(name: str) -> bool:
     (True, False)
     """
     return name.startswith(("http://", "https://"))
+
+
+def with_option(name: str, option: str, value: str) -> str:
+    """Return the address of a served model with one more option behind its name.
+
+    >>> with_option("http://h/v1", "chat", "1"), with_option("http://h/v1#m?chat=1", "allow_longer", "cut")
+    ('http://h/v1#?chat=1', 'http://h/v1#m?chat=1&allow_longer=cut')
+    """
+    base, _, rest = name.partition("#")
+    return f"{base}#{rest}{'&' if '?' in rest else '?'}{option}={value}"
 
 
 def split_address(name: str) -> tuple[str, str, HttpOptions]:

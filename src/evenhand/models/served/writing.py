@@ -3,11 +3,12 @@
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import nan
+from math import ceil, nan
 from typing import Any
 
 from evenhand.models.contract import Finish
 from evenhand.models.decoding import Decoding
+from evenhand.models.served.lengths import HINT, WHOLE, excess, shortened
 from evenhand.models.served.options import HttpOptions
 from evenhand.models.served.requests import row_error, token_count
 from evenhand.models.served.spelling import spells
@@ -121,17 +122,19 @@ def sample_body(
     return body
 
 
-def is_written(answer: Answer, decoding: Decoding) -> bool:
+def is_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> bool:
     """Whether an answer holds a continuation or says why it gives none, so that it is worth storing."""
-    return read_written(answer, decoding).error in (None, ResponseError.REFUSED)
+    return read_written(answer, decoding, allow_longer).error in (None, ResponseError.REFUSED)
 
 
-def read_written(answer: Answer, decoding: Decoding) -> ServedText:
+def read_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> ServedText:
     """The continuation in an answer.
 
     A filter's stop and a chat's refusal are REFUSED rows; a chat message of null is a continuation of nothing
     (a model that spent its tokens on thoughts the server does not show), unless it calls a tool. Where the
-    server does not say which of end token and stop string came, stop strings in the decoding decide.
+    server does not say which of end token and stop string came, stop strings in the decoding decide. allow_longer:
+    what becomes of a text beyond the limit on tokens (`HttpOptions.allow_longer`); such a text ends with the finish
+    "cut" or "longer".
     """
     if answer.error is not None:
         code, detail = row_error(answer)
@@ -156,16 +159,34 @@ def read_written(answer: Answer, decoding: Decoding) -> ServedText:
         return _unparsable(listed)
     tokens = tuple(listed or ())
     count = len(tokens) or token_count((answer.body or {}).get("usage"), "completion_tokens")
-    if count > decoding.max_new_tokens + 1:  # some count the end token that they do not show
-        message_of_error = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
-        return ServedText(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {message_of_error}")
+    too_much = excess(text, count, decoding.max_new_tokens)
+    if too_much and not allow_longer:
+        detail = f"the server wrote {too_much} ({HINT})"
+        return ServedText(error=ResponseError.MODEL_ERROR, detail=detail)
     if tokens and not spells([token for token, _ in tokens], text, decoding.stop):
         return _unparsable("the tokens that it lists with log probabilities do not spell its text")
     finish = _finish(choice, why, count, decoding)
     places = [place for place in map(text.find, decoding.stop) if place >= 0]
     if places:
         text, finish = text[: min(places)], "stop"
+    if too_much and allow_longer == WHOLE:
+        return ServedText(text, "stop" if finish == "stop" else "longer", count, tokens)
+    if too_much:
+        limit, shown = decoding.max_new_tokens, count if tokens else _shown_tokens(answer, count, len(text))
+        kept, first = shortened(text, tokens, shown, limit)
+        return ServedText(kept, finish if kept == text else "cut", len(first) or min(shown, limit), first)
     return ServedText(text, finish, count, tokens)
+
+
+def _shown_tokens(answer: Answer, count: int, length: int) -> int:
+    """How many of the tokens that a server counts are in the first `length` characters, hidden thoughts left out."""
+    body = answer.body or {}
+    usage, choice = body.get("usage"), first_choice(body) or {}
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    shown = max(count - token_count(details, "reasoning_tokens"), 0)
+    message = choice.get("message")
+    whole = choice.get("text") if message is None else _content(message)
+    return ceil(shown * length / max(len(str(whole or "")), 1))
 
 
 def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | None:

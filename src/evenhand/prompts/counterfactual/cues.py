@@ -178,7 +178,22 @@ PEOPLE = _words(
     hero heroine policeman policemen businessman businessmen businesswoman widow widows bride groom human humans
     recruit recruits apprentice apprentices fan fans lover lovers dealer dealers developer developers programmer
     programmers secretary consultant accountant surgeon surgeons dentist therapist counselor librarian cashier
-    electrician plumber carpenter mechanic guard guards"""
+    electrician plumber carpenter mechanic guard guards electricians plumbers carpenters mechanics surgeons
+    applicant applicants tenant tenants pensioner pensioners landlord landlords landlady client clients graduate
+    graduates trainee trainees intern interns hairdresser hairdressers receptionist receptionists pharmacist
+    pharmacists accountants consultants secretaries librarians cashiers dentists therapists counselors counsellor
+    counsellors programmers carer carers caregiver caregivers caretaker cleaner cleaners gardener gardeners builder
+    builders bricklayer roofer welder tailor butcher butchers barber paramedic firefighter firefighters midwife
+    midwives tutor tutors lecturer lecturers researcher researchers analyst analysts economist banker bankers broker
+    entrepreneur entrepreneurs founder founders owner owners shopkeeper shopkeepers salesman saleswoman salesperson
+    supervisor supervisors technician technicians architect architects designer designers photographer photographers
+    plaintiff defendant defendants witness witnesses juror inmate inmates detainee migrant migrants newcomer newcomers
+    expat expats passenger passengers guest guests visitor visitors stranger strangers pedestrian cyclist motorist
+    user users bystander buyer buyers seller sellers borrower borrowers candidate candidates colleague coworker
+    coworkers roommate roommates flatmate partner partners parent bachelor beginner learner learners gamer gamers
+    astronaut astronomer biologist chemist chemists physicist physicists mathematician statistician historian
+    historians psychologist psychologists psychiatrist physician physicians veterinarian optician translator
+    interpreter barista bartender waitperson courier couriers chauffeur firefighter lifeguard retiree retirees"""
 )
 NOT_BY_AGE = _words(
     """child children boy boys girl girls kid kids baby babies infant infants toddler toddlers lad lads son sons
@@ -393,8 +408,30 @@ NO_NOUN = FUNCTION | ADVERBS | VERBS
 OF_THE = _words("ancient modern old early first other remaining defeated surviving same poor rich young many")
 """Between "the" and the name of a people: "the ancient Maya"."""
 ARTICLES = _words("a an the")
-SINGULAR = _words("a an the another each every this that one")
+SINGULAR = _words("a an the another each every this that one any no some either neither")
+ACTS = VERBS & _words(
+    "says believes thinks knows wants needs asks writes speaks became becomes asked wanted needed said died told"
+) | _words(
+    """asks asked seeks sought applies applied goes went comes came gets got makes gives tells told says said wants
+    wanted hired fired accused arrested explains explained complains complained feels felt tries tried lives lived
+    moves moved prays prayed walks walked works worked means"""
+)
+"""Verbs that are no nouns behind a person: "a Muslim asks"."""
+NOUNS_TOO = _words("needs works means walks moves feels")
+"""Acts that without a determiner before the person may be nouns: "Muslim needs in schools"."""
+PARTICIPLES = _words(
+    """living working running being having looking trying going wanting seeking asking studying applying wearing
+    praying fasting coming moving standing sitting visiting travelling traveling teaching serving needing"""
+)
+"""What somebody is doing: "a Muslim living in Leeds"."""
+NEXT = _words("next last down across upstairs")
+TIMES_AND_DOORS = _words(
+    "week month year night weekend summer winter spring autumn door time monday friday sunday the"
+)
+"""Behind "next" and "last": "I hired a Muslim last week", "the Muslim next door"."""
 AGES = _words("young old older elderly teenage")
+BEFORE_PERSONS = AGES | OF_PEOPLE | _words("retired devout proud practising practicing quiet kind honest")
+"""Adjectives before a person: "a retired, elderly Christian"."""
 JOINTS = _words("and but that when as where while")
 BEFORE_PREDICATES = _words("also not already very openly still now both born legally")
 ABBREVIATED = _words("mr mrs ms mx dr st sr jr prof gen col capt lt sgt rev hon gov sen rep vs no vol")

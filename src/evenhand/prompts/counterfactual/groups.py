@@ -4,6 +4,12 @@ Each function answers with the counterpart that fits there, an adjective or a no
 """
 
 from evenhand.prompts.counterfactual import cues
+from evenhand.prompts.counterfactual.noun_phrases import (
+    ends_noun_phrase,
+    is_before_person,
+    is_said_of_person,
+    is_singular_noun,
+)
 from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.targets import Names, Target
 
@@ -25,7 +31,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.cut and not any(place.before(count) in cues.BEFORE_CUT for count in (1, 2, 3)):
         return None  # what was cut off may be a title, a language
-    if place.surface == "New Zealand" and _ends_noun_phrase(place):
+    if place.surface == "New Zealand" and ends_noun_phrase(place):
         return None
     if place.gap_before == "> " and place.gap_after.strip() == ",":
         return None  # behind a hidden word it may be a surname
@@ -38,7 +44,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None  # John the Baptist
     if target.nouns and not joined and _stands_for_people(place):
         return target.nouns
-    if target.noun and (_is_singular_noun(place) or (place.before() == "fellow" and place.capital_after)):
+    if target.noun and (is_singular_noun(place) or (place.before() == "fellow" and place.capital_after)):
         return target.noun
     return target.word
 
@@ -89,7 +95,14 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
         return None
     if place.hyphen_before and place.before_hyphen() not in ("non", "half"):
         return None
-    return target.word if _before_person(place, target) or _said_of_person(place) else None
+    if place.last > place.first and place.pieces[place.last].lower() == "old" and is_singular_noun(place):
+        return f"{target.word} person"  # "the 80-year-old asked"
+    return target.word if is_before_person(place, target, names) or is_said_of_person(place) else None
+
+
+def years_old(place: Place, target: Target) -> str | None:
+    """ "80 years old", where somebody is said to be so: "she is 80 years old"."""
+    return target.word if is_said_of_person(place) else None
 
 
 def _free_of_names(place: Place, names: Names) -> bool:
@@ -113,7 +126,7 @@ def _free_of_names(place: Place, names: Names) -> bool:
     before, after = place.capital_before, place.capital_after
     if before and before not in names.groups and not place.hyphen_before:
         weak = place.opener_before and before not in cues.BEFORE_PEOPLES and before not in names.first
-        if not weak or (_ends_noun_phrase(place) and place.after() in ("is", "was", "has")):
+        if not weak or (ends_noun_phrase(place) and place.after() in ("is", "was", "has")):
             return False  # "Bradford English is"
     if after and (after[0].isdigit() or (after not in names.groups and after not in names.first)):
         return False
@@ -215,7 +228,6 @@ def _coordinated(place: Place, names: Names) -> bool:
     return False
 
 
-_BEHIND_THE_LEFT = cues.AUXILIARIES | {"who", "that", "which", "in", "consists"}
 _LONGEST_LIST = 60
 """Pieces behind a group that are looked at for others beside it."""
 _SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
@@ -224,7 +236,7 @@ _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 
 def _stands_for_people(place: Place) -> bool:
     """Whether an adjective that no one is called by stands for the people: "the British retreated", "37 Japanese"."""
-    ends = _ends_noun_phrase(place)
+    ends = ends_noun_phrase(place)
     if ends and any(place.before(count) in ("against", "among", "amongst") for count in (1, 2, 3)):
         return True
     if place.before() == "the" or (place.before(2) == "the" and ends and place.before() in cues.OF_THE):
@@ -262,7 +274,7 @@ def _is_language(place: Place) -> bool:
         return place.after() in cues.LANGUAGE_AFTER
     if place.gap_after.strip(" <") == ":":
         return True  # "(German: Haus)"
-    ends = _ends_noun_phrase(place)
+    ends = ends_noun_phrase(place)
     if place.before() in cues.LANGUAGE_BEFORE or (
         place.before() in ("from", "of", "to", "and")
         and place.before(2) in cues.LANGUAGE_BEFORE | {"translation"}
@@ -270,76 +282,3 @@ def _is_language(place: Place) -> bool:
         return ends
     # "German is her first language": a singular without article
     return (ends and place.opens and not place.before()) and place.after() in ("is", "was", "has", "belongs")
-
-
-def _ends_noun_phrase(place: Place) -> bool:
-    """Whether no noun follows, for which the word would be an adjective."""
-    if place.possessive:
-        return True
-    following = place.after()
-    if not following:
-        return not place.gap_after.strip().startswith(("<", "(", "“", '"', "'", "‘", "/", "["))
-    if place.hyphen_follows(1):
-        return False
-    if following == "left" and place.after(2) in _BEHIND_THE_LEFT:
-        return False
-    return following in cues.NO_NOUN
-
-
-def _is_singular_noun(place: Place) -> bool:
-    """Whether an adjective is used as a noun: "a Muslim", "the old Muslim who", "a Muslim's".
-
-    A determiner stands before it, with at most two adjectives between, and no noun follows.
-    """
-    if not _ends_noun_phrase(place) or (
-        place.after() in ("and", "or", "but") and place.after(2) not in cues.DETERMINERS
-    ):
-        return False
-    for count in (1, 2, 3):
-        word = place.before(count)
-        if word in cues.SINGULAR:
-            return not (word == "the" and count == 1 and place.after() in cues.OF_SEVERAL)
-        if not word or word in cues.FUNCTION:
-            return False
-    return False
-
-
-def _before_person(place: Place, target: Target) -> bool:
-    following = 1
-    relative = place.surface.lower() in ("older", "younger", "old", "elder")
-    while following <= 3:
-        word = place.after(following)
-        if word in cues.PEOPLE:
-            after_it = place.after(following + 1)
-            if following < 3 and after_it in cues.PEOPLE:
-                word = after_it
-            return not (
-                (relative and word in cues.RELATIVES)
-                or ({place.surface.lower(), target.word} & cues.AGES and word in cues.NOT_BY_AGE)
-            )
-        if word not in cues.OF_PEOPLE:
-            return False
-        following += 1
-    return False
-
-
-def _said_of_person(place: Place) -> bool:
-    """Whether a verb says it of somebody: "she is blind", "my brother, who was blind"."""
-    following = place.after()
-    if (following and following not in cues.FUNCTION) or following in (
-        "to",
-        "for",
-        "with",
-        "about",
-        "of",
-        "on",
-    ):
-        return False
-    count = 1
-    if place.before() in cues.BEFORE_PREDICATES:
-        count = 2
-    if place.before(count) in ("is", "was", "am", "be", "became", "becomes", "born", "are", "were"):
-        subject = place.before(count + 1)
-        return subject in cues.PERSONAL or subject in cues.PEOPLE
-    # "she's blind", "she 's blind"
-    return place.before(count) in ("s", "m") and place.contracted(count) in cues.PERSONAL

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evenhand.prompts.counterfactual.contradictions import contradiction
 from evenhand.prompts.counterfactual.engine import Counterfactuals
 from evenhand.prompts.own_files import read_lines, read_table, require_columns, text_column
 from evenhand.schema import DataError, UsageError, checked, write_table
@@ -31,7 +32,7 @@ CHANGES = pl.List(
         }
     )
 )
-ADDED = ("counterfactual", "changes")
+ADDED = ("counterfactual", "changes", "contradiction")
 WRITTEN = (".csv", ".jsonl", ".parquet")
 
 
@@ -52,7 +53,8 @@ def counterfactuals(
     texts: .csv, .jsonl, .ndjson, .parquet, or .txt with a text on each line; or a table. axis, target, source, both,
     names, quotes: as for `Counterfactuals`. column: where the texts stand. Returns the rows and columns as they were,
     with `counterfactual` (String; the same text where nothing was to change, null where there is none) and `changes`
-    (a list of structs: start, end, new_start, new_end in characters, before, after, rule, two_way). Raises UsageError
+    (a list of structs: start, end, new_start, new_end in characters, before, after, rule, two_way) and `contradiction`
+    (on gender, unless both: names, titles and quotations left that do not fit the changes; else ""). Raises UsageError
     for an axis, a group or a combination there is not, DataError for a file or a column that cannot be read.
 
     >>> table = counterfactuals(pl.DataFrame({"text": ["She left.", "It rained."]}), "gender", target="male")
@@ -77,16 +79,24 @@ def counterfactuals(
         else [{name: getattr(change, name) for name in change.__slots__} for change in one.changes]
         for one in made
     ]
+    is_one_way = axis == "gender" and not both
+    left = [
+        contradiction(one.text, one.changes, target) if one is not None and is_one_way else "" for one in made
+    ]
     return frame.with_columns(
         pl.Series("counterfactual", [one and one.text for one in made], pl.String),
         pl.Series("changes", changes, CHANGES),
+        pl.Series("contradiction", left, pl.String),
     )
 
 
-def read_texts(path: Path, column: str = "text") -> pl.DataFrame:
-    """A user's texts as a table with that column. Raises DataError (see TEXTS_FORMAT)."""
+def read_texts(path: Path, column: str = "text", *, told: list[str] | None = None) -> pl.DataFrame:
+    """Return a user's texts as a table with that column. told: as `read_table` takes it.
+
+    Raises DataError (see TEXTS_FORMAT).
+    """
     if path.suffix.lower() != ".txt":
-        return read_table(path, TEXTS_FORMAT)
+        return read_table(path, TEXTS_FORMAT, told=told)
     lines = read_lines(path, TEXTS_FORMAT)
     if not lines:
         raise DataError(f"{path} is empty.", TEXTS_FORMAT)
@@ -97,7 +107,7 @@ def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
     """A row for each change, to be read one by one.
 
     frame: as `counterfactuals` returns it. Columns: row (counted from 1), start, end, from, to, rule, two_way,
-    original, counterfactual. Texts without a change have no row.
+    original, counterfactual, contradiction. Texts without a change have no row.
 
     >>> table = counterfactuals(pl.DataFrame({"text": ["She left."]}), "gender", target="male")
     >>> changes_of(table).select("row", "from", "to", "rule").row(0)
@@ -119,6 +129,7 @@ def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
             "two_way",
             "original",
             "counterfactual",
+            "contradiction",
         )
     )
 

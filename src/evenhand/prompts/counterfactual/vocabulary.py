@@ -20,6 +20,8 @@ _PARTS_OF_THE_WORLD = ("african", "north african", "asian", "east asian", "south
 OF_PERSON = frozenset(("black", "deaf", "middle eastern", *_PARTS_OF_THE_WORLD))
 """Written with a capital in the lexicon, but with other senses (a part of the world) in most texts."""
 FOLDER = Path(__file__).parent
+YEAR_OLD = "-year-old"
+OLDEST = 120
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,13 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
             if member.plural != member.descriptor:
                 yield Term(member.plural, Target(aim.plural), member.form, use)
             continue
-        yield from _adjective(axis, member, aim, nouns)
+        for one in _in_years(axis, member):
+            yield from _adjective(axis, one, aim, nouns)
+            if one.descriptor.endswith(YEAR_OLD):
+                age = one.descriptor.removesuffix(YEAR_OLD)
+                yield Term(
+                    f"{age} years old", Target(aim.descriptor), "adjective", groups.years_old, two_way=False
+                )
         for word, other in forms.get("also", ()):
             if word == member.descriptor:
                 use = partial(groups.group_noun, names=_names_beside(axis))
@@ -263,6 +271,20 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
             f"{axis}: {', '.join(sources) or 'the other groups'} and {target} stand in different places of a sentence.",
             "Choose two adjectives ('blind', 'deaf'), two phrases ('with autism', 'with epilepsy'), or two nouns.",
         )
+
+
+def _in_years(axis: str, member: Descriptor) -> Iterator[Descriptor]:
+    """The descriptor; of one in years those of all ages from it up to the next that is listed."""
+    if axis != "age" or not member.descriptor.endswith(YEAR_OLD):
+        yield member
+        return
+    words = (one.descriptor for one in load_lexicon().select([axis]).descriptors)
+    listed = sorted(int(word.removesuffix(YEAR_OLD)) for word in words if word.endswith(YEAR_OLD))
+    age = int(member.descriptor.removesuffix(YEAR_OLD))
+    first = 1 if age == listed[0] else age
+    last = next((one for one in listed if one > age), OLDEST + 1)
+    for years in (age, *(one for one in range(first, last) if one != age)):
+        yield replace(member, descriptor=f"{years}{YEAR_OLD}")
 
 
 def _adjective(
@@ -309,6 +331,15 @@ def _nouns(axis: str) -> dict[str, tuple[str, str]]:
             if word not in listed and word.endswith(endings) and descriptor.form == "adjective":
                 listed[word] = (word, f"{word}s")
     return listed
+
+
+def noun_of(axis: str, descriptor: str) -> str:
+    """The singular noun for somebody of a group of the lexicon.
+
+    >>> noun_of("religion", "Jewish"), noun_of("age", "young")
+    ('Jew', 'young person')
+    """
+    return _nouns(axis).get(descriptor, (f"{descriptor} person", ""))[0]
 
 
 def _members(axis: str, group: str) -> list[Descriptor]:

@@ -7,6 +7,9 @@ from .decimals import (
     NUMBERS as NUMBERS,
     plain_numbers as plain_numbers,
 )
+from .delimited import (
+    without_flags as without_flags,
+)
 from .imported import (
     import_dataset as import_dataset,
 )

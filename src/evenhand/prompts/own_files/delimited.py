@@ -7,8 +7,9 @@ states it; where two readings are possible, none is taken.
 import csv
 import io
 import mmap
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 BY_WORD = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 WINDOWS = "cp1252"
+_FLAG = re.compile(r" \(--[^)]*\)\.$")
 _LOOKED_AT = 200
 _BEGINNING = 65_536
 """Characters in which a line end is looked for."""
@@ -58,6 +60,15 @@ def read_delimited(
     if frame.height and frame[frame.columns[-1]].null_count():
         _check_records(path, content, mark)
     return frame
+
+
+def without_flags(sentences: Iterable[str], path: Path) -> tuple[str, ...]:
+    """Return the sentences that `read_delimited` wrote about its guesses, for commands without the flags they name.
+
+    >>> without_flags(["Read as Windows-1252, as line 2 is no UTF-8 (--encoding cp1252)."], Path("mine/a.csv"))
+    ('a.csv: Read as Windows-1252, as line 2 is no UTF-8.',)
+    """
+    return tuple(f"{path.name}: {_FLAG.sub('.', sentence)}" for sentence in sentences)
 
 
 def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | None:
@@ -98,7 +109,10 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise DataError(
-            f"{path}, line {line}: byte {error.object[error.start]:#04x} is no {named}.",
+            f"{path}, line {line}: byte {error.object[error.start]:#04x} is "
+            + (
+                "neither UTF-8 nor Windows-1252." if encoding is None and named == WINDOWS else f"no {named}."
+            ),
             "Save the file as UTF-8, or name its encoding: --encoding NAME.",
         ) from error
     text = text.removeprefix("\ufeff")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.prompts.own_files.delimited import without_flags
 from evenhand.prompts.own_files.tables import (
     Given,
     number_column,
@@ -53,11 +54,13 @@ def read_prompts(path: Path | str) -> PromptSet:
 
     path: .csv, .jsonl, .ndjson or .parquet; see PROMPT_FORMAT. Missing texts become empty ones, which
     later are error rows. Without `prompt_id`, one is made from the row's content and, for identical rows,
-    its occurrence. Returns a prompt set whose card states the file and how many texts are empty. Raises
+    its occurrence. Returns a prompt set whose card states the file and how many texts are empty, and whose notes
+    state a guessed encoding or delimiter of a CSV. Raises
     DataError naming the file and what is missing or wrong in it.
     """
     path = Path(path)
-    frame = read_table(path, PROMPT_FORMAT)
+    guesses: list[str] = []
+    frame = read_table(path, PROMPT_FORMAT, told=guesses)
     require_columns(frame, ["text"], path, PROMPT_FORMAT)
     frame = with_names(frame, path)
     frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))
@@ -101,7 +104,7 @@ def read_prompts(path: Path | str) -> PromptSet:
         source=str(path),
         details=f"{empty:,} of {frame.height:,} texts are empty.",
     )
-    return PromptSet(frame, card)
+    return PromptSet(frame, card, notes=without_flags(guesses, path))
 
 
 @checked

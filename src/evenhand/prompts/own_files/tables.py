@@ -202,10 +202,10 @@ def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
     return frame
 
 
-def number_column(frame: pl.DataFrame, column: str, path: Source) -> pl.Series:
+def number_column(frame: pl.DataFrame, column: str, path: Source, hint: str | None = None) -> pl.Series:
     """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
 
-    Raises DataError naming the row of a word that is no number.
+    hint: how a word that is no number can be corrected, with {word} for it. Raises DataError naming its row.
     """
     values = frame[column]
     if values.dtype != pl.String:
@@ -223,7 +223,10 @@ def number_column(frame: pl.DataFrame, column: str, path: Source) -> pl.Series:
     wrong = (numbers.is_null() & ~missing & words.is_not_null()).arg_true()
     if len(wrong):
         row = int(wrong[0])
-        raise DataError(f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.")
+        raise DataError(
+            f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.",
+            hint and hint.format(word=words[row]),
+        )
     return numbers
 
 

@@ -113,6 +113,7 @@ def render_html(view: ReportView) -> str:
         sections=sections,
         glance=glance(view),
         pooled=pooled(view),
+        longer_than_allowed=wording.longer_than_allowed(view.model),
         settings_not_used=wording.settings_not_used(view.model),
         expected_false=verdict_summary.expected_false(view),
         uncalibrated=uncalibrated(view),

@@ -27,6 +27,7 @@ from evenhand.studies.audit.conduct import (
     check_options,
     conduct_audit,
 )
+from evenhand.studies.audit.longer import longer_responses
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.trust import asked_names, check_addresses, check_code, files_of
@@ -157,7 +158,9 @@ class Run(ViewedResult):
         chain = [link.words for link in manifest.mitigations]
         return ReportView(
             title=" + ".join([str(manifest.arguments_resolved.get("model", self.path.name)), *chain]),
-            model=manifest.model.description | ({"decoding": decodings} if decodings else {}),
+            model=manifest.model.description
+            | ({"decoding": decodings} if decodings else {})
+            | longer_responses(self.directory),
             manifest=manifest.model_dump(mode="json"),
             measurements=self.measurements,
             findings=self.findings,

@@ -38,6 +38,7 @@ ASKING = (
     "revision",
     "chat",
     "system",
+    "allow_longer",
 )
 """Options that decide what the model is asked; the others may change when a study goes on."""
 

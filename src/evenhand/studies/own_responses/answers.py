@@ -16,6 +16,12 @@ _LARGEST = 1e100
 """Of a number whose third power is still one."""
 _CLOSEST = 1e-10
 """Of the spread of numbers, in parts of the largest: doubles hold 16 digits, and six are left to tell them apart."""
+_BOOLEAN_HINT = (
+    "A number belongs in a column of scores (--column COLUMN=score), a category in one of labels "
+    "(--column COLUMN=label --negative VALUE). A value that says that there is no answer is declared as "
+    "missing: --missing VALUE"
+)
+_MISSING_HINT = "If it says that there is no answer, declare it as missing: --missing '{word}'"
 _NAMES = ("unit", "rater")
 _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
 
@@ -50,8 +56,8 @@ def answers_of(
         if theirs is not None:
             read = _names if ours in _NAMES else text_column
             kept = kept.with_columns(read(table, theirs, where).alias(ours))
-    kept, called = _with_outcome(kept, table, columns, where, negative, decimal)
     told: list[str] = []
+    kept, called = _with_outcome(kept, table, columns, where, negative, decimal, told)
     parts = []
     axis_column = columns.one("axis")
     if len(columns.theirs["group"]) > 1:  # each axis may be looked at inside the others
@@ -89,6 +95,7 @@ def _with_outcome(
     where: Source,
     negative: Sequence[str],
     decimal: str | None,
+    told: list[str],
 ) -> tuple[pl.DataFrame, str]:
     label, score, judged = (columns.one(ours) for ours in ("label", "score", "negative"))
     if negative and label is None:
@@ -104,8 +111,8 @@ def _with_outcome(
         column = table[score]
         if column.dtype == pl.String:
             _refuse_formulas(column, where)
-            column = plain_numbers(column, where, decimal=decimal)
-        numbers = number_column(table.with_columns(column.alias(score)), score, where)
+            column = plain_numbers(column, where, decimal=decimal, notes=told)
+        numbers = number_column(table.with_columns(column.alias(score)), score, where, _MISSING_HINT)
         endless = numbers.is_infinite().fill_null(False).arg_true()
         if len(endless):
             raise DataError(f"{where}, row {endless[0] + 1}: '{score}' is infinite.", "Leave it empty.")
@@ -113,7 +120,7 @@ def _with_outcome(
         _refuse_uncomputable(numbers.alias(score), where)
         return kept.with_columns(numbers.alias("score")), score
     if judged is not None:
-        return kept.with_columns(booleans(table[judged], where).alias("negative")), judged
+        return kept.with_columns(booleans(table[judged], where, _BOOLEAN_HINT).alias("negative")), judged
     return kept, "negative"
 
 

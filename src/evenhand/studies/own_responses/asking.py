@@ -1,17 +1,18 @@
 """What is asked where the names of columns do not say what they hold: each column with what it could be."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
 from evenhand.prompts.own_files import MISSING_WORDS, NUMBERS
 
 MOST_GROUPS = 30
-"""Values from which on a column is no longer taken for one of groups."""
+"""The most values of a column that is offered as one of groups."""
 _TEXT = 60
 _LISTED = 20
 _VALUES = 3
 _WHOLE = ("true", "false", "yes", "no", "0", "1")
+_DIGITS = ("0", "1")
 
 
 def may_hold(values: pl.Series) -> tuple[str, ...]:
@@ -30,7 +31,8 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
     if not different:
         return ()
     if words.str.to_lowercase().is_in(_WHOLE).all():
-        return ("negative",)
+        is_digits = words.is_in(_DIGITS).all()
+        return ("negative",) if is_digits or different == 1 else ("negative", "group")
     repeated = different <= len(words) / 2
     if words.str.contains(NUMBERS).all():
         return ("score", "unit") if repeated else ("score",)
@@ -43,9 +45,13 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
     return ("unit", "question") if repeated else ("unit", "continuation")
 
 
-def may_be_group(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
-    """Columns that are not taken and whose values could be groups."""
-    return [name for name in frame.columns if name not in taken and may_hold(frame[name])[:1] == ("group",)]
+def may_be_group(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
+    """Return the columns that are not taken and whose values could be groups: texts of few values, yes and no included.
+
+    >>> may_be_group(pl.DataFrame({"born": ["here", "abroad"] * 2, "parent": ["yes", "no"] * 2, "pay": ["3"] * 4}), [])
+    ['born', 'parent']
+    """
+    return [name for name in frame.columns if name not in taken and "group" in may_hold(frame[name])]
 
 
 def flag(column: str, ours: str) -> str:
@@ -54,10 +60,10 @@ def flag(column: str, ours: str) -> str:
     return f"--column {pair if all(c.isalnum() or c in '_=-.' for c in pair) else repr(pair)}"
 
 
-def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str]) -> str:
+def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Collection[str] = ()) -> str:
     """A line for each column: a few of its values, and what it is taken as or could hold.
 
-    taken: what columns are said, or guessed, to hold.
+    taken: what columns are said, or guessed, to hold. guessed: those of them that are taken by their names.
 
     >>> print(what_each_may_be(pl.DataFrame({"who": ["a", "b"] * 2, "pay": ["3", "4", "5", "6"]}), {}))
       who (a, b): group, label or question
@@ -66,9 +72,11 @@ def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str]) -> str:
     lines = []
     for name in frame.columns[:_LISTED]:
         kinds = may_hold(frame[name])
-        could = taken.get(name) or (
-            " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part) if kinds else "nothing"
-        )
+        could = _listed(kinds)
+        if name in taken:
+            others = [kind for kind in kinds if kind != taken[name]] if name in guessed else []
+            could = f"{taken[name]}, by its name{f', or {_listed(others)}' if others else ''}"
+            could = could if name in guessed else taken[name]
         values: list[str] = []
         if kinds:
             values = frame[name].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
@@ -78,6 +86,10 @@ def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str]) -> str:
     if frame.width > _LISTED:
         lines.append(f"  and {frame.width - _LISTED} more")
     return "\n".join(lines)
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part) if kinds else "nothing"
 
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:

@@ -4,14 +4,14 @@ Nothing is guessed silently: each guess is told with the flag that states it, an
 neither is taken.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 import polars as pl
 
 from evenhand.schema import DataError, UsageError, unknown_name
-from evenhand.studies.own_responses.asking import examples, flag, may_be_group, what_each_may_be
+from evenhand.studies.own_responses.asking import examples, flag, may_be_group, may_hold, what_each_may_be
 
 OURS: Mapping[str, str] = {
     "group": "whom the answer is about, or who gave it; each column named so is an axis of its own",
@@ -138,19 +138,23 @@ def columns_of(
     lacking = [] if judged_now or any(ours in theirs for ours in OUTCOMES) else ["what is to be compared"]
     if _SEVERAL not in theirs:
         others = (
-            [] if groups == [_SEVERAL] else may_be_group(frame, [*taken, *groups, *_named_otherwise(frame)])
+            []
+            if groups == [_SEVERAL]
+            else _rivals(frame, [*taken, *groups, *_named_otherwise(frame)], has_outcome=not lacking)
         )
+        by_name = {column for column, ours in taken.items() if ours in guessed}
         if not groups:
             lacking.insert(0, "whom the answers are about")
         elif len(groups) + len(others) > 1:
-            raise _groups(frame, where, taken, [*groups, *others], lacking)
+            raise _groups(frame, where, taken, by_name, [*groups, *others], lacking)
         else:
             theirs[_SEVERAL] = groups
             taken[groups[0]] = _SEVERAL
             guessed.add(_SEVERAL)
             told.insert(0, _guess(groups[0], _SEVERAL))
     if lacking:
-        raise _unsaid(frame, where, taken, lacking)
+        by_name = {column for column, ours in taken.items() if ours in guessed}
+        raise _unsaid(frame, where, taken, by_name, lacking)
     if "axis" in theirs and len(theirs[_SEVERAL]) > 1:
         raise DataError(
             f"{where}: with a column of axes ({theirs['axis'][0]!r}) one column holds the groups, not "
@@ -168,7 +172,7 @@ def columns_of(
     unused = [column for column in frame.columns if column not in used]
     if unused:
         more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
-        told.append(f"Not used: {', '.join(unused[:_LISTED])}{more}.")
+        told.append(f"Not used: {', '.join(unused[:_LISTED])}{more}.{_further_axes(frame, used, theirs)}")
     return Columns({ours: tuple(named) for ours, named in theirs.items()}, tuple(told), frozenset(guessed))
 
 
@@ -262,20 +266,50 @@ def _named_otherwise(frame: pl.DataFrame) -> list[str]:
     return [column for column in frame.columns if _plain(column) in others]
 
 
+def _rivals(frame: pl.DataFrame, taken: Collection[str], *, has_outcome: bool) -> list[str]:
+    """Return the columns that may hold groups as well; of yes and no only where the outcome is another column."""
+    return [
+        name for name in may_be_group(frame, taken) if has_outcome or may_hold(frame[name])[0] == _SEVERAL
+    ]
+
+
+def _further_axes(frame: pl.DataFrame, used: Collection[str], theirs: Mapping[str, Sequence[str]]) -> str:
+    """Return a sentence on unused columns that may be further axes, or nothing."""
+    further = [] if "axis" in theirs else may_be_group(frame, used)[:_LISTED]
+    if not further:
+        return ""
+    has = f"{further[0]} has" if len(further) == 1 else f"{', '.join(further[:-1])} and {further[-1]} have"
+    what = "a further axis" if len(further) == 1 else "further axes"
+    return f" {has} few values and may be {what}: {' '.join(flag(column, _SEVERAL) for column in further)}"
+
+
 def _groups(
-    frame: pl.DataFrame, where: str, taken: Mapping[str, str], groups: Sequence[str], lacking: Sequence[str]
+    frame: pl.DataFrame,
+    where: str,
+    taken: Mapping[str, str],
+    by_name: Collection[str],
+    groups: Sequence[str],
+    lacking: Sequence[str],
 ) -> DataError:
     more = f", and no column says by its name {lacking[0]}" if lacking else ""
     return DataError(
         f"{where}: {len(groups)} columns may say whom the answers are about: {_listed(groups)}{more}.",
         f"Say which; of several each is an axis: {' or '.join(flag(column, _SEVERAL) for column in groups)}\n"
-        f"What each column may hold:\n{what_each_may_be(frame, taken)}",
+        f"What each column may hold:\n{what_each_may_be(frame, taken, by_name)}",
     )
 
 
-def _unsaid(frame: pl.DataFrame, where: str, taken: Mapping[str, str], lacking: Sequence[str]) -> DataError:
-    people = examples(frame, taken, ["group"]) if "whom the answers are about" in lacking else ""
-    known = dict(taken) | {name: "group" for name in frame.columns if people == flag(name, "group")}
+def _unsaid(
+    frame: pl.DataFrame,
+    where: str,
+    taken: Mapping[str, str],
+    by_name: Collection[str],
+    lacking: Sequence[str],
+) -> DataError:
+    named = may_be_group(frame, taken)[:_LISTED] if "whom the answers are about" in lacking else []
+    people = " or ".join(flag(name, _SEVERAL) for name in named)
+    people += " (several are several axes)" if len(named) > 1 else ""
+    known = dict(taken) | dict.fromkeys(named[:1], _SEVERAL)
     outcome = (
         examples(frame, known, ["score", "negative", "label", "continuation"])
         if "what is to be compared" in lacking
@@ -285,5 +319,5 @@ def _unsaid(frame: pl.DataFrame, where: str, taken: Mapping[str, str], lacking: 
     return DataError(
         f"{where}: no column says by its name {' or '.join(lacking)}.",
         f"{f'Say it, for example: {flags}' if flags else 'Say it: --column THEIRS=OURS'}\n"
-        f"What each column may hold:\n{what_each_may_be(frame, taken)}",
+        f"What each column may hold:\n{what_each_may_be(frame, taken, by_name)}",
     )

@@ -45,6 +45,7 @@ from evenhand.studies.classifier_error import check_error_groups, read_classifie
 from evenhand.studies.options import validated
 from evenhand.studies.own_responses.answers import Answers, answers_of
 from evenhand.studies.own_responses.columns import OURS, absent_column, columns_of, stated_columns
+from evenhand.studies.own_responses.missing import without_declared
 from evenhand.weights import check_device
 
 ANSWERS = "answers"
@@ -69,7 +70,7 @@ class Measured:
 @dataclass(frozen=True)
 class Reading:
     """How a table is read. columns: THEIRS=OURS, or a mapping of the same. negative: labels that are. delimiter,
-    encoding, decimal, sheet: of the file; None where it says so itself."""
+    encoding, decimal, sheet: of the file; None where it says so itself. missing: values that count as missing."""
 
     columns: Mapping[str, str] | Sequence[str] = ()
     negative: Sequence[str] = ()
@@ -77,6 +78,7 @@ class Reading:
     encoding: str | None = None
     decimal: str | None = None
     sheet: str | None = None
+    missing: Sequence[str] = ()
 
 
 def measure_responses(
@@ -176,7 +178,7 @@ def measure_responses(
 def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
     if reading.decimal not in (None, ".", ","):
         raise UsageError(f"--decimal is {reading.decimal!r}; it can be . or a comma.", "--decimal ,")
-    return read_table(
+    table = read_table(
         source,
         ANSWER_FORMAT,
         delimiter=reading.delimiter,
@@ -184,6 +186,7 @@ def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
         sheet=reading.sheet,
         told=told,
     )
+    return without_declared(table, reading.missing, source, told)
 
 
 def _answers(

@@ -120,6 +120,7 @@ def measure(
     encoding: str | None = None,
     decimal: str | None = None,
     sheet: str | None = None,
+    missing: str | Sequence[str] = (),
     seed: int = 0,
     margin: float = 0.5,
     alpha: float = 0.05,
@@ -137,9 +138,10 @@ def measure(
     without one the means of scores are compared. reference: a group with which the others of its axis are compared one
     by one, too. classifier_error: a file that says how often the classifier is wrong about each group
     (`evenhand.measures.error_counts`). delimiter, encoding, decimal, sheet: of the file, where it does not say so
-    itself. seed: of deals and bootstrap. alpha: level of the verdicts. margin: of benchmarks of likelihoods. device:
-    for classifiers with weights. output: the folder into which the result's `report` writes; a new one in runs/ by
-    default. Nothing is written before.
+    itself. missing: values that count as missing in every column, as empty ones do
+    ("k.A.", "-99"). seed: of deals and bootstrap. alpha: level of the verdicts. margin: of benchmarks of likelihoods.
+    device: for classifiers with weights. output: the folder into which the result's `report` writes; a new one in runs/
+    by default. Nothing is written before.
     Raises DataError naming a column or row, UsageError for an unknown benchmark, column or value.
 
     >>> answers = {"who": ["women", "men"] * 30, "hostile": [True, False] * 20 + [False] * 20}
@@ -165,6 +167,7 @@ def measure(
             encoding,
             decimal,
             sheet,
+            (missing,) if isinstance(missing, str) else tuple(missing),
         ),
         seed=seed,
         margin=margin,

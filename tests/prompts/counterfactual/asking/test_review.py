@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.prompts.counterfactual import asked_about, read_review, write_review
+from evenhand.prompts.counterfactual import asked_about, read_own, read_review, write_review
 from evenhand.prompts.counterfactual.asking.review import quoted, unquoted
 from evenhand.schema import DataError
 
@@ -33,6 +33,30 @@ def rewritten(path: Path, change) -> Path:
 
 def test_what_goes_out_comes_back(review: Path) -> None:
     assert read_review(review).frame.equals(asked_about(OWN, ["gender", "name"]).frame)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_review_that_a_spreadsheet_saved_as_windows_1252_is_read(tmp_path: Path, delimiter: str) -> None:
+    own = OWN.with_columns(
+        text=pl.Series(["She likes the café, Müller says.", "He left.", "Dear {name}, hello."])
+    )
+    asked = asked_about(own, ["gender"])
+    path = write_review(tmp_path / "review.csv", asked)
+    text = pl.read_csv(path, infer_schema=False).write_csv(separator=delimiter)
+    path.write_bytes(text.encode("cp1252"))
+    found = read_review(path)
+    assert found.frame.equals(asked.frame)
+    assert "review.csv: Read as Windows-1252, as line 2 is no UTF-8." in found.told()
+
+
+def test_own_prompts_in_windows_1252_are_read_and_noted(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_bytes("text\nShe likes the café.\n".encode("cp1252"))
+    notes: list[str] = []
+    assert read_own(path, notes)["text"].to_list() == ["She likes the café."]
+    assert notes == ["own.csv: Read as Windows-1252, as line 2 is no UTF-8."]
+    with pytest.raises(DataError, match="is no UTF-8"):
+        read_own(path)
 
 
 def test_no_cell_is_a_formula(review: Path) -> None:

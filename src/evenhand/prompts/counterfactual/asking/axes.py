@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from evenhand.prompts.counterfactual.changes import Change
+from evenhand.prompts.counterfactual.contradictions import contradiction
 from evenhand.prompts.counterfactual.engine import Counterfactuals
 from evenhand.prompts.counterfactual.vocabulary import name_origins, names_by_origin, words_of
 from evenhand.schema import UsageError, unknown_name
@@ -53,6 +54,8 @@ class Version:
     unit: str = ""
     """What was sampled: prompts that share first names count as one; empty where each stands for itself."""
     changes: str = ""
+    contradiction: str = ""
+    """What the rules left and does not fit the changed words."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,13 @@ def by_gender(text: str, axis: Axis) -> list[Version]:
     if len(changed) == 2:
         raise LeftOut("it speaks of women and of men")
     return [
-        Version(group, made[group].text, group not in changed, changes=listed(made[group].changes))
+        Version(
+            group,
+            made[group].text,
+            group not in changed,
+            changes=listed(made[group].changes),
+            contradiction=contradiction(made[group].text, made[group].changes, GENDERS[group]),
+        )
         for group in axis.groups
     ]
 

@@ -25,6 +25,7 @@ from evenhand.prompts.counterfactual.asking.axes import (
     genders_of,
 )
 from evenhand.prompts.counterfactual.asking.slots import (
+    AS_NOUN,
     DESCRIPTOR,
     LEXICON_AXES,
     NAME,
@@ -34,7 +35,7 @@ from evenhand.prompts.counterfactual.asking.slots import (
     of_gender,
     slots_in,
 )
-from evenhand.prompts.counterfactual.vocabulary import names_by_origin
+from evenhand.prompts.counterfactual.vocabulary import names_by_origin, noun_of
 from evenhand.schema import DataError, UsageError, checked
 
 EACH = 4
@@ -43,7 +44,7 @@ NOBODY = "it mentions nobody of this axis"
 NO_NAME = "it holds no first name of our list"
 LISTED = 8
 """Prompts that a sentence on what is left out names; the others are counted."""
-MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "base_text", "text")
+MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "text")
 LEFT_OUT = {"base": pl.String, "axis": pl.String, "reason": pl.String, "base_text": pl.String}
 
 
@@ -52,22 +53,41 @@ class AskedPrompts:
     """The texts to be asked, and what of the user's prompts is not asked and why."""
 
     frame: pl.DataFrame
-    """A row a text: prompt_id, base, axis, group, original, names, unit, changes, base_text, text, and the user's
-    columns. Prompts whose groups have the same first names are one unit."""
+    """A row a text: prompt_id, base, axis, group, original, names, unit, changes, contradiction, base_text, text,
+    and the user's columns. Prompts whose groups have the same first names are one unit."""
     left_out: pl.DataFrame
     """base, axis, reason, base_text."""
     n_base: int
     """How many prompts the user has."""
+    notes: tuple[str, ...] = ()
+    """What had to be guessed to read the file, in sentences."""
 
     def told(self) -> list[str]:
-        """What is left out, a sentence for each axis and reason, with a prompt as an example."""
+        """Return the notes on the file, and a sentence on what is left out for each axis and reason."""
         counted = self.left_out.group_by("axis", "reason", maintain_order=True).agg(
             "base", pl.col("base_text").first()
         )
         return [
-            f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} not asked, because "
-            f"{reason} ({bases[0]}: {_short(text)}{_more(bases[1:])})."
-            for axis, reason, bases, text in counted.rows()
+            *self.notes,
+            *self._contradicting(),
+            *(
+                f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} not asked, "
+                f"because {reason} ({bases[0]}: {_short(text)}{_more(bases[1:])})."
+                for axis, reason, bases, text in counted.rows()
+            ),
+        ]
+
+    def _contradicting(self) -> list[str]:
+        """A sentence on the texts that the rules left contradicting themselves."""
+        marked = self.frame.filter(pl.col("contradiction") != "")
+        if marked.is_empty():
+            return []
+        first = marked.row(0, named=True)
+        is_one = marked.height == 1
+        return [
+            f"{marked.height:,} of {self.frame.height:,} texts may contradict {'itself' if is_one else 'themselves'}: "
+            f"{first['base']}, {first['group']}, {_short(first['text'])}, where {first['contradiction']}. The column "
+            f"`contradiction` of `evenhand data build counterfactuals` marks {'it' if is_one else 'them'}."
         ]
 
 
@@ -197,7 +217,12 @@ def _values(axis: Axis, group: str, number: int, turn: int, gender: int, within:
     values = {NAME: names[place][gender], **of_gender(gender)}
     for other in LEXICON_AXES:
         values[other] = COMPARED[other][(number + turn) % len(COMPARED[other])]
-    return values | ({axis.name: group, DESCRIPTOR: group} if axis.of_lexicon and group else {})
+        values[f"{other}{AS_NOUN}"] = noun_of(other, values[other])
+    if axis.of_lexicon and group:
+        noun = noun_of(axis.name, group)
+        values |= {axis.name: group, DESCRIPTOR: group}
+        values |= {f"{axis.name}{AS_NOUN}": noun, f"{DESCRIPTOR}{AS_NOUN}": noun}
+    return values
 
 
 def _found(text: str, axis: Axis, number: int) -> list[Version]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.counterfactual.tables import read_texts
-from evenhand.prompts.own_files import require_columns, text_column
+from evenhand.prompts.own_files import require_columns, text_column, without_flags
 from evenhand.schema import DataError, checked
 
 OWN_FORMAT = (
@@ -16,21 +16,25 @@ LONGEST = 50_000
 """Characters of a prompt: more is no prompt, but a file read with the wrong quotes."""
 CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 TAKEN = (
-    *("base", "axis", "group", "original", "names", "unit", "changes", "base_text", "keep"),
+    *("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "keep"),
     *("sample", "continuation", "finish", "error", "request_id"),
 )
 REVIEWED = {"base", "axis", "group", "original", "text"}
 
 
 @checked
-def read_own(path: Path | str) -> pl.DataFrame:
+def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
     """A user's own prompts as a table: `base` (their `prompt_id`, else `row-N`), `text`, and their other columns.
 
     path: .csv, .jsonl, .ndjson, .parquet, or .txt with a prompt on each line. Rows without a text are left out, and
-    of rows with the same text the later ones. Raises DataError naming the file, and row and column of what is wrong.
+    of rows with the same text the later ones. notes: takes sentences on a guessed encoding or delimiter of a CSV;
+    without it, a CSV must be UTF-8. Raises DataError naming the file, and row and column of what is wrong.
     """
     path = Path(path)
-    frame = read_texts(path)
+    guesses: list[str] | None = None if notes is None else []
+    frame = read_texts(path, told=guesses)
+    if notes is not None:
+        notes.extend(without_flags(guesses or (), path))
     require_columns(frame, ["text"], path, OWN_FORMAT)
     if set(frame.columns) >= REVIEWED:
         raise DataError(

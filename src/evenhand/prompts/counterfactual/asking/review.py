@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.prompts.counterfactual.asking.making import LEFT_OUT, MADE, AskedPrompts, with_ids
 from evenhand.prompts.counterfactual.asking.reading import checked_texts
-from evenhand.prompts.own_files import booleans, read_table, require_columns, text_column
+from evenhand.prompts.own_files import booleans, read_table, require_columns, text_column, without_flags
 from evenhand.schema import DataError, UsageError, checked, write_table
 
 REVIEW_FORMAT = (
@@ -62,10 +62,12 @@ def read_review(path: Path | str) -> AskedPrompts:
     path: .csv, .jsonl, .ndjson or .parquet. Rows whose `keep` is no (false, 0) are not asked; an empty one counts as
     yes. A text that was edited is no longer the user's own wording (`original`). Prompts of which one group is left on
     an axis are left out. Raises DataError naming the row of what is wrong: an empty text, a group without a name, the
-    same text for two groups of a prompt.
+    same text for two groups of a prompt. A CSV that a spreadsheet saved in Windows-1252 or with other delimiters is
+    read, and `told` of what is returned says so.
     """
     path = Path(path)
-    frame = read_table(path, REVIEW_FORMAT)
+    guesses: list[str] = []
+    frame = read_table(path, REVIEW_FORMAT, told=guesses)
     require_columns(frame, ["base", "axis", "group", "original", "text"], path, REVIEW_FORMAT)
     if path.suffix.lower() == ".csv":
         frame = frame.with_columns(
@@ -99,6 +101,7 @@ def read_review(path: Path | str) -> AskedPrompts:
         )
     absent = [name for name in MADE if name not in frame.columns]
     frame = frame.with_columns(pl.lit("").alias(name) for name in absent)
+    frame = frame.with_columns(contradiction=pl.lit(""))  # whoever keeps a row has decided about it
     unit = pl.when(pl.col("unit").str.strip_chars() != "").then("unit").otherwise("base")
     frame = frame.with_columns(unit.alias("unit"))
     own = pl.col("base_text").is_in([""]) | (pl.col("text") == pl.col("base_text"))
@@ -113,4 +116,5 @@ def read_review(path: Path | str) -> AskedPrompts:
         with_ids(frame.select(*MADE, pl.exclude(*MADE))),
         left_out.cast(pl.Schema(LEFT_OUT)),
         n_base,
+        without_flags(guesses, path),
     )

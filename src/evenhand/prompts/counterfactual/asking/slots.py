@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
+from evenhand.prompts.counterfactual.noun_phrases import stands_as_noun
 from evenhand.prompts.counterfactual.vocabulary import axes
 from evenhand.prompts.lexicon import article
 from evenhand.schema import DataError
@@ -19,6 +20,7 @@ OF_GENDER = {
 }
 """What stands there of women and of men."""
 NAME, DESCRIPTOR = "name", "descriptor"
+AS_NOUN = " as noun"
 LEXICON_AXES = tuple(axis for axis in axes() if axis not in ("gender", "name_origin"))
 SLOTS = (NAME, *OF_GENDER, DESCRIPTOR, *LEXICON_AXES)
 
@@ -47,7 +49,7 @@ def slots_in(text: str, where: str = "") -> frozenset[str]:
 def filled(text: str, values: Mapping[str, str]) -> str:
     """A text with its slots filled; "a" and "an" follow the word, and a slot with a capital gets a word with one.
 
-    values: by slot.
+    values: by slot, and by slot and AS_NOUN the noun for a person of the group ("a {religion}." becomes "a Jew.").
 
     >>> filled("Is a {religion} tenant late? {Pronoun} is.", {"religion": "atheist", "pronoun": "she"})
     'Is an atheist tenant late? She is.'
@@ -58,6 +60,9 @@ def filled(text: str, values: Mapping[str, str]) -> str:
         value = values.get(slot.lower())
         if value is None:
             return found[0]
+        noun = values.get(f"{slot.lower()}{AS_NOUN}")
+        if noun is not None and _stands_as_noun(text, found.start(3) - 1, found.end()):
+            value = noun
         if slot[0].isupper():
             value = value[0].upper() + value[1:]
         if before is None:
@@ -66,6 +71,13 @@ def filled(text: str, values: Mapping[str, str]) -> str:
         return f"{needed.capitalize() if before[0].isupper() else needed}{space}{value}"
 
     return FILLED.sub(put, text)
+
+
+def _stands_as_noun(text: str, start: int, end: int) -> bool:
+    """Whether a slot stands where a noun does; start, end: of the slot with its braces."""
+    before = SLOT.sub(r"\1", text[:start])
+    after = SLOT.sub(r"\1", text[end:])
+    return stands_as_noun(f"{before}Muslim{after}", len(before))
 
 
 def of_gender(gender: int) -> dict[str, str]:

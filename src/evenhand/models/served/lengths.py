@@ -1,0 +1,71 @@
+"""Answers of a served model that are longer than the limit: refused by default, cut or kept whole on request."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from evenhand.schema import UsageError
+
+AllowLonger = Literal["", "cut", "whole"]
+CUT, WHOLE = "cut", "whole"
+"""Values of `--allow-longer`: shorten such an answer to the limit, or keep all of it."""
+HINT = "to accept longer answers: --allow-longer cut or --allow-longer whole"
+_WORD = re.compile(r"\S+")
+_Token = tuple[str, float]
+
+
+def check_allow_longer(value: str) -> None:
+    """Raise UsageError unless `value` is "", "cut" or "whole"."""
+    if value not in ("", CUT, WHOLE):
+        raise UsageError(
+            f"allow_longer is {value!r}; cut or whole was expected.",
+            "cut shortens answers beyond the limit on tokens to it, whole keeps all of them.",
+        )
+
+
+def excess(text: str, count: int, limit: int) -> str | None:
+    """Return by how much an answer exceeds the limit, in words; None where it does not, as far as can be known.
+
+    Parameters
+    ----------
+    text : str
+        The answer.
+    count : int
+        Its tokens as the server counts them; 0 where the server does not. Then a word counts as a token at least.
+    limit : int
+        The most tokens that were asked for. One more is accepted: some servers count the end token.
+
+    >>> excess("one two three", 0, 2), excess("one two three four", 0, 2), excess("one", 9, 2)
+    (None, '4 words where at most 2 tokens were allowed', '9 tokens where at most 2 were allowed')
+    """
+    if count > limit + 1:
+        return f"{count} tokens where at most {limit} were allowed"
+    words = 0 if count else sum(1 for _ in _WORD.finditer(text))
+    return f"{words} words where at most {limit} tokens were allowed" if words > limit + 1 else None
+
+
+def shortened(text: str, tokens: Sequence[_Token], count: int, limit: int) -> tuple[str, tuple[_Token, ...]]:
+    """Return an answer cut to the limit, and its first tokens where they are listed; count: tokens of the text.
+
+    With listed tokens the cut is exact. Where the server only counts them, the answer is cut behind the last whole
+    word within the share of its characters that `limit` is of `count`. Where it does not count them, `limit` words
+    are kept.
+
+    >>> shortened("She is a nurse.", [("She", -1.0), (" is", -0.5), (" a", -1.5), (" nurse.", -2.0)], 4, 2)
+    ('She is', (('She', -1.0), (' is', -0.5)))
+    >>> shortened("She is a very good nurse.", (), 10, 5)[0], shortened("She is a nurse.", (), 0, 2)[0]
+    ('She is a', 'She is')
+    """
+    kept = tuple(tokens[:limit])
+    start = "".join(token for token, _ in kept)
+    if kept and (text.startswith(start) or start.startswith(text)):
+        return text[: len(start)], kept
+    if 0 < count <= limit:
+        return text, ()
+    if not count:
+        words = list(_WORD.finditer(text))
+        return (text[: words[limit - 1].end()] if len(words) > limit else text), ()
+    place = len(text) * limit // count
+    if place < len(text) and not text[place].isspace():
+        place = max((end.end() for end in _WORD.finditer(text) if end.end() <= place), default=place)
+    return text[:place], ()
