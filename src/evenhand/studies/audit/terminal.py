@@ -60,17 +60,8 @@ def render_audit(view: ReportView, console: Console) -> None:
         if any(glance.repeated(b) == "audits" for b in view.benchmarks)
         else ""
     )
-<<<<<<< HEAD
-    told = (wording.settings_not_used(view.model), alike_groups(view), chance, glance.uncalibrated(view))
-=======
-    told = (
-        wording.longer_than_allowed(view.model),
-        wording.settings_not_used(view.model),
-        alike_groups(view),
-        chance,
-        uncalibrated(view),
-    )
->>>>>>> ownfiles
+    told = (wording.longer_than_allowed(view.model), wording.settings_not_used(view.model), alike_groups(view), chance,
+            glance.uncalibrated(view))  # fmt: skip
     if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
