@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from evenhand.schema import checked
 from evenhand.stats.arrays import Flags, Floats
 from evenhand.stats.multiplicity import benjamini_hochberg
 
@@ -49,6 +50,7 @@ class CommonLevel:
     exists: bool
 
 
+@checked
 def reference_contrasts(reference: Flags) -> Floats:
     """Return the contrasts of each group with the mean of the reference groups, itself left out (groups, groups).
 
@@ -66,6 +68,7 @@ def reference_contrasts(reference: Flags) -> Floats:
     return contrasts
 
 
+@checked
 def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
     """Find the groups of an axis that do not stand out, for an axis on which a difference was found.
 

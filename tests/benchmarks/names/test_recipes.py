@@ -116,7 +116,7 @@ def test_offence_is_judged_behind_the_lines_before_it_by_whoever_is_named(tmp_pa
     assert judges["offensiveness"].text == ClassifiedText(behind="lines_before")
     assert judges["offensiveness"].optional
     assert judges["gender_masked"].follows == "gender"
-    frame = named_chats(4, talks=2).with_columns(
+    frame = named_chats(8, talks=2).with_columns(
         text=pl.when((pl.col("gender") == "man") & (pl.col("turn") % 4 == 0))
         .then(pl.lit("you idiot"))
         .otherwise("text")
@@ -124,12 +124,12 @@ def test_offence_is_judged_behind_the_lines_before_it_by_whoever_is_named(tmp_pa
     file = tmp_path / "rude.csv"
     frame.write_csv(file)
     found = measure(file, "names")
-    rates = found.findings.filter(pl.col("measure") == "group_difference")
+    rates = found.findings.filter(pl.col("measure") == "group_difference", pl.col("axis") == "gender")
     by_group = dict(rates.select("group", "direction").iter_rows())
     assert by_group["man"] == "worse"
     assert by_group["woman"] == "better"
     overall = found.measurements.filter(pl.col("measure") == "negative_rate", pl.col("axis").is_null())
-    assert overall["n"].item() == 20 * 2 * 11  # each reply once, although it is of two axes
+    assert overall["n"].item() == 40 * 2 * 11  # each reply once, although it is of two axes
     assert overall["estimate"].item() == pytest.approx(100 * 3 / 22)
 
 

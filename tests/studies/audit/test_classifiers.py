@@ -162,7 +162,7 @@ def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_s
     )
     run = audit_with(options, model=silent, output=tmp_path / "run")
     assert run.above_threshold() == (
-        "75.0% of the answers to counterfactual have no judgement (empty texts, of which nothing can be said, count)"
+        "75.0% of the responses to counterfactual have no judgement (empty texts count)"
     )
     notes = " ".join(run.findings["note"].drop_nulls())
     assert "because the model wrote nothing (empty text). Ask it for longer answers" in notes

@@ -209,7 +209,7 @@ def published_obstacles(
                 f"each descriptor has at most {most[axis]} response{'s' * (most[axis] != 1)} in a template, and a "
                 f"Mann-Whitney test needs at least {LEAST_ANSWERS} for p < 0.05. Raise --limit or leave it out."
             )
-        elif number < min(LEAST_COMPARED, sizes.get(str(axis), number)):
+        elif number < min(LEAST_COMPARED, sizes.get(str(axis)) or number):
             pairs = number * (number - 1) // 2
             reason = (
                 f"the sample has {number} of {sizes[str(axis)]} descriptors, {pairs} pair{'s' * (pairs != 1)}. At "

@@ -83,7 +83,7 @@ def _axis(name: str, what: str, construct: str, harm: str, critique: str, detail
 def _difference(name: str, what: str, construct: str, harm: str, critique: str, details: str) -> MeasureInfo:
     return _judged(
         name,
-        f"A group's {what} minus the mean of the groups of its axis that do not stand out.",
+        f"A group's {what}, minus that of the groups that do not stand out.",
         construct,
         harm,
         critique

@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from evenhand.prompts.counterfactual import cues
+from evenhand.prompts.counterfactual import cues, name_cues
 from evenhand.prompts.counterfactual.place import HYPHEN, SPACE, WORDS, Place, subjects
 from evenhand.prompts.counterfactual.targets import Names, Target
 
@@ -82,7 +82,7 @@ def _does_something(place: Place) -> bool:
     if following in cues.ACTS or (following in cues.NEXT and second in cues.TIMES_AND_DOORS):
         return True
     at = place.last + 4
-    if following in cues.CALLING and at < len(place.pieces) and place.pieces[at][0].isupper():
+    if following in name_cues.CALLING and at < len(place.pieces) and place.pieces[at][0].isupper():
         return True
     if following in cues.PARTICIPLES or following == "born":
         return not second or second in cues.NO_NOUN

@@ -5,17 +5,15 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from evenhand.prompts.counterfactual.cues import (
-    ABBREVIATED,
     AMERICAN_INDIANS,
     FUNCTION,
     NATURE,
     NOT_PEOPLE_AFTER,
     SHIPS,
     SMALL,
-    SUFFIXES,
-    TITLES,
     WOMEN,
 )
+from evenhand.prompts.counterfactual.name_cues import ABBREVIATED, SUFFIXES, TITLES
 
 WORDS = re.compile(r"(\w+)")
 """Cuts a text so that words have odd numbers and what stands between them even ones."""

@@ -1,6 +1,6 @@
 """Which pronoun stands for "her" (him, his) and for "his" (her, hers): decided by the words around it."""
 
-from evenhand.prompts.counterfactual import cues
+from evenhand.prompts.counterfactual import cues, name_cues
 from evenhand.prompts.counterfactual.place import SPACE, Place
 
 _OR = ({"he", "she"}, {"him", "her"}, {"his", "her"}, {"his", "hers"}, {"himself", "herself"})
@@ -121,7 +121,7 @@ def her_is_possessive(place: Place) -> bool:
         return bool(later) and _opens_a_phrase(place, word)
     if previous == "took" and word in cues.SPANS_OF_TIME:
         return False
-    if previous in cues.CALLING and place.capital_after and place.case != "upper":
+    if previous in name_cues.CALLING and place.capital_after and place.case != "upper":
         return False
     if word in cues.NUMBERS:
         if second not in cues.SPANS_OF_TIME:

@@ -3,7 +3,7 @@
 Each function answers with the entry's counterpart that fits there, or None where the word is to stay.
 """
 
-from evenhand.prompts.counterfactual import cues
+from evenhand.prompts.counterfactual import cues, name_cues
 from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him, is_pronoun_of_person
 from evenhand.prompts.counterfactual.targets import Names, Target
@@ -27,7 +27,7 @@ def pronoun(place: Place, target: Target) -> str | None:
 
 def noun(place: Place, target: Target) -> str | None:
     """Nouns for persons, in lower case or opening a sentence; with capitals they are names of something."""
-    if (place.hyphen_after and place.after_hyphen() not in cues.MEN_AFTER_HYPHEN) or (
+    if (place.hyphen_after and place.after_hyphen() not in name_cues.MEN_AFTER_HYPHEN) or (
         place.hyphen_before and place.before_hyphen() not in cues.BEFORE_HYPHEN
     ):
         return None
@@ -45,7 +45,7 @@ def noun(place: Place, target: Target) -> str | None:
 
 def kin(place: Place, target: Target) -> str | None:
     """Words of kinship: as nouns, and as names of one's own relatives ("told Mom"); not in names ("Mother Teresa")."""
-    if place.hyphen_after and place.after_hyphen() not in ("in", *cues.MEN_AFTER_HYPHEN):
+    if place.hyphen_after and place.after_hyphen() not in ("in", *name_cues.MEN_AFTER_HYPHEN):
         return None
     if _names_both(place, target) or _is_fixed(place) or _in_title_or_firm(place):
         return None
@@ -102,7 +102,9 @@ def royal(place: Place, target: Target, names: Names) -> str | None:
 
 def honorific(place: Place, target: Target, names: Names) -> str | None:
     """Mr, Ms, Sir, ...: with a capital, before a name."""
-    if place.case == "lower" or (place.surface.lower() == "miss" and place.capital_after in cues.PAGEANTS):
+    if place.case == "lower" or (
+        place.surface.lower() == "miss" and place.capital_after in name_cues.PAGEANTS
+    ):
         return None
     if place.capital_before and place.capital_before not in cues.ROLES_BEFORE_NAMES:
         return None
@@ -116,7 +118,7 @@ def honorific(place: Place, target: Target, names: Names) -> str | None:
     if (
         place.before() in ("and", "or")
         and place.first > 4
-        and place.pieces[place.first - 4].lower() in cues.HONORIFICS
+        and place.pieces[place.first - 4].lower() in name_cues.HONORIFICS
     ):
         return None  # Mr. and Mrs.
     at = place.last + 2
@@ -174,11 +176,11 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None  # John the Baptist, Catherine the Great; titles
     if (
         place.before() in cues.ARTICLES
-        or (run and place.after_run in cues.CALLED_AFTER)
+        or (run and place.after_run in name_cues.CALLED_AFTER)
         or _is_attribute(place)
     ):
         return None  # the Jane Miller Foundation, a Michael reaction
-    if not cues.NOT_IN_NAMES.isdisjoint(run):
+    if not name_cues.NOT_IN_NAMES.isdisjoint(run):
         return None  # "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
@@ -200,18 +202,18 @@ def _replaced_whole(place: Place, names: Names) -> bool:
     open a surname of several words.
     """
     behind = place.name_behind
-    if f"{place.surface}_{place.after()}_{place.after(2)}".lower() in cues.NO_PERSON:
+    if f"{place.surface}_{place.after()}_{place.after(2)}".lower() in name_cues.NO_PERSON:
         return False
     if not behind:
         return True
-    if f"{place.surface}_{behind[0]}".lower() in cues.NO_PERSON:
+    if f"{place.surface}_{behind[0]}".lower() in name_cues.NO_PERSON:
         return False
     if len(behind) == 1:
         if '"' in place.pieces[place.last + 3] and behind[0] in names.replaced:
             return False  # Benjamin Paul "Ben" Okafor
-        return behind[0] not in cues.SECOND_HALVES or place.capital_before in names.replaced
+        return behind[0] not in name_cues.SECOND_HALVES or place.capital_before in names.replaced
     for word in behind[:-1]:
-        if word in cues.SURNAME_OPENERS:
+        if word in name_cues.SURNAME_OPENERS:
             break
         if word not in names.replaced and word != "unk" and len(word) > 1:
             return False
@@ -255,9 +257,11 @@ def _is_attribute(place: Place) -> bool:
 def _names_work(place: Place) -> bool:
     """Whether a work or a place seems to be called so: "the film Jane Miller", "seen in Jane Miller"."""
     before = place.before()
-    if before in cues.INTO_LIVES and place.pieces[place.first - 2][0].isupper() and place.name_behind:
+    if before in name_cues.INTO_LIVES and place.pieces[place.first - 2][0].isupper() and place.name_behind:
         return True
-    if before in cues.CALLED_BEFORE or (before in cues.CALLING and place.before(2) in cues.WORKS):
+    if before in name_cues.CALLED_BEFORE or (
+        before in name_cues.CALLING and place.before(2) in name_cues.WORKS
+    ):
         return True
     return before == "in" and not place.possessive and "s" not in place.capitals_after
 
@@ -299,9 +303,14 @@ def _names_both(place: Place, target: Target) -> bool:
 def _is_fixed(place: Place) -> bool:
     """Whether the word is part of a phrase that means no person: "sister ships", "founding fathers"."""
     word = place.surface.lower()
-    if word == "fathers" and place.before() in cues.FOUNDERS:
+    if word == "fathers" and place.before() in name_cues.FOUNDERS:
         return True
-    leading = {"lady": cues.LADIES, "ladies": cues.LADIES, "man": ("best", "leading"), "men": ("leading",)}
+    leading = {
+        "lady": name_cues.LADIES,
+        "ladies": name_cues.LADIES,
+        "man": ("best", "leading"),
+        "men": ("leading",),
+    }
     if place.before() in leading.get(word, ()):
         return True
     return place.after() in cues.FIXED_PHRASES.get(word, ())

@@ -19,9 +19,7 @@ CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
 _PARTS_OF_THE_WORLD = ("african", "north african", "asian", "east asian", "south asian", "southeast asian")
 OF_PERSON = frozenset(("black", "deaf", "middle eastern", *_PARTS_OF_THE_WORLD))
 """Written with a capital in the lexicon, but with other senses (a part of the world) in most texts."""
-FOLDER = Path(__file__).parent
-YEAR_OLD = "-year-old"
-OLDEST = 120
+FOLDER, YEAR_OLD, OLDEST = Path(__file__).parent, "-year-old", 120
 
 
 @dataclass(frozen=True)
@@ -254,11 +252,10 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
             continue
         for one in _in_years(axis, member):
             yield from _adjective(axis, one, aim, nouns)
-            if one.descriptor.endswith(YEAR_OLD):
-                age = one.descriptor.removesuffix(YEAR_OLD)
-                yield Term(
-                    f"{age} years old", Target(aim.descriptor), "adjective", groups.years_old, two_way=False
-                )
+            age, ends, _ = one.descriptor.partition(YEAR_OLD)
+            old, use = f"{age} years old", groups.years_old
+            if ends:
+                yield Term(old, Target(aim.descriptor), "adjective", use, two_way=False)
         for word, other in forms.get("also", ()):
             if word == member.descriptor:
                 use = partial(groups.group_noun, names=_names_beside(axis))

@@ -6,9 +6,11 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import lsmr
 
+from evenhand.schema import checked
 from evenhand.stats.arrays import Codes, Floats
 
 
+@checked
 def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
     """Return the values without the additive effects of all columns except two.
 

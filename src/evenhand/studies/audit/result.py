@@ -41,8 +41,7 @@ from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 class Run(ViewedResult):
     """A finished audit on disk.
 
-    outcome, labelled: of this session, if anything was asked or judged. left_out: benchmarks of the suite that were not
-    run, with the reason."""
+    outcome, labelled: of this session, if any. left_out: benchmarks that were not run, with the reason."""
 
     directory: RunDirectory
     outcome: AskOutcome | None = None
@@ -50,8 +49,7 @@ class Run(ViewedResult):
     labelled: LabelOutcome | None = None
     error_threshold: float = 0.05
     """Largest share of failed rows that still counts as a good run."""
-    address: str | None = None
-    """The URL of a run in object storage (s3://...); `path` is its local copy."""
+    address: str | None = None  # of a run in object storage (s3://...); `path` is its local copy
 
     @property
     def path(self) -> Path:
@@ -137,10 +135,8 @@ class Run(ViewedResult):
         unjudged = self.measurements.filter(pl.col("axis").is_null(), measure="missing_rate").sort("estimate")
         if unjudged.height and unjudged["estimate"][-1] > 100 * allowed:
             row = unjudged.row(-1, named=True)
-            return (
-                f"{row['estimate']:.1f}% of the answers to {row['benchmark']} have no judgement "
-                "(empty texts, of which nothing can be said, count)"
-            )
+            lost = f"{row['estimate']:.1f}% of the responses to {row['benchmark']} have no judgement"
+            return f"{lost} (empty texts count)"
         return None
 
     def agreement(self) -> AgreementStudy:
@@ -154,13 +150,14 @@ class Run(ViewedResult):
 
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
         """Everything a report shows."""
-        manifest, decodings = self.directory.manifest, self._decodings()
+        manifest = self.directory.manifest
+        told = longer_responses(self.directory) | (
+            {"decoding": known} if (known := self._decodings()) else {}
+        )
         chain = [link.words for link in manifest.mitigations]
         return ReportView(
             title=" + ".join([str(manifest.arguments_resolved.get("model", self.path.name)), *chain]),
-            model=manifest.model.description
-            | ({"decoding": decodings} if decodings else {})
-            | longer_responses(self.directory),
+            model=manifest.model.description | told,
             manifest=manifest.model_dump(mode="json"),
             measurements=self.measurements,
             findings=self.findings,

@@ -178,9 +178,7 @@ class Combined:
         truth: dict[Key, Truth] = {
             ("interaction", axis, None): Truth((100 if self.rates else 1) * (0.0 if none else effect), none)
         }
-        touched: frozenset[str | None] = frozenset(
-            {"first", "second", "third"} if none else {axis, "first", "second"}
-        )
+        touched: frozenset[str | None] = frozenset() if none else frozenset({axis, "first", "second"})
         return Sample((frame,), truth, touched, frozenset({"interaction"}) if none else frozenset())
 
     def _answers(self, rng: np.random.Generator, values: np.ndarray) -> pl.DataFrame:
