@@ -116,10 +116,9 @@ def test_offence_is_judged_behind_the_lines_before_it_by_whoever_is_named(tmp_pa
     assert judges["offensiveness"].text == ClassifiedText(behind="lines_before")
     assert judges["offensiveness"].optional
     assert judges["gender_masked"].follows == "gender"
-    frame = named_chats(8, talks=2).with_columns(
-        text=pl.when((pl.col("gender") == "man") & (pl.col("turn") % 4 == 0))
-        .then(pl.lit("you idiot"))
-        .otherwise("text")
+    is_rude = (pl.col("turn") % 4 == 0) & ((pl.col("gender") == "man") | (pl.col("turn") == 4))
+    frame = named_chats(4, talks=2).with_columns(
+        text=pl.when(is_rude).then(pl.lit("you idiot")).otherwise("text")
     )
     file = tmp_path / "rude.csv"
     frame.write_csv(file)
@@ -129,8 +128,8 @@ def test_offence_is_judged_behind_the_lines_before_it_by_whoever_is_named(tmp_pa
     assert by_group["man"] == "worse"
     assert by_group["woman"] == "better"
     overall = found.measurements.filter(pl.col("measure") == "negative_rate", pl.col("axis").is_null())
-    assert overall["n"].item() == 40 * 2 * 11  # each reply once, although it is of two axes
-    assert overall["estimate"].item() == pytest.approx(100 * 3 / 22)
+    assert overall["n"].item() == 20 * 2 * 11  # each reply once, although it is of two axes
+    assert overall["estimate"].item() == pytest.approx(100 * (6 + 2) / 2 / 22)
 
 
 def test_openers_are_given_and_count_as_nothing_that_is_missing(planted) -> None:
