@@ -29,7 +29,7 @@ def test_a_gate_that_fails_ends_with_4_after_everything_is_written(evenhand, run
     )  # fmt: skip
     assert ended.code == 4
     assert ended.err.count("\n") == 1 and ended.err.startswith(
-        "gate failed: regard, race ethnicity: worse beside the others than before"
+        "gate failed: regard, race ethnicity: worse than before relative to the other groups"
     )
     assert (tmp_path / "out" / "compare.html").is_file() and "# ❌" in (tmp_path / "gate.md").read_text()
     assert ET.parse(tmp_path / "out" / "gate.xml").getroot().get("failures") == "1"

@@ -201,7 +201,7 @@ def _beside(one: Evidence) -> str:
     if one.about != CHANGE:
         return ""
     of_groups = any(part.name != label(one.axis) for part in one.parts)
-    return " beside the others than before" if of_groups else " than before"
+    return " than before relative to the other groups" if of_groups else " than before"
 
 
 def _moved(one: Evidence, parts: Sequence[Part]) -> str:
