@@ -38,9 +38,13 @@ VOTES: Mapping[str, PolarsDataType] = {
     "judgements": String,  # JSON of what classifiers said of the text: {name: {"label", "score", "negative", "scores"}}
     "review": String,  # accepted, rejected; null: not reviewed
     "excluded": String,  # names of the study's rules that take the row out, with commas; null: it counts
+    "text_a": String,  # what was judged of a pair, a turn a line behind its speaker
+    "text_b": String,
 }
 """One answer of one person to one question about one item (about one turn of it, where turns are marked)."""
 
+ADDED_VOTES = frozenset({"text_a", "text_b"})
+"""Columns that exports of earlier versions lack; they are read as null."""
 ANNOTATIONS = "evenhand_annotations"
 """Key of the first line of an export in JSON Lines, whose value is its version; beside it stand `study` (the
 definition, without texts of items), `exported_at` and `evenhand`."""

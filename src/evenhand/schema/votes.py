@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from evenhand.schema.annotations import ANNOTATIONS, ANNOTATIONS_VERSION, VOTES
+from evenhand.schema.annotations import ADDED_VOTES, ANNOTATIONS, ANNOTATIONS_VERSION, VOTES
 from evenhand.schema.described_studies import check_described, impossible_answers
 from evenhand.schema.errors import DataError, UsageError
 from evenhand.schema.files import TableKind, atomic_write, is_file, parse_json, table_bytes
@@ -151,10 +151,11 @@ def _of_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
     try:
         file = Parquet(path)
         _check_columns(list(file.schema), str(path))
-        for name, kind in VOTES.items():
+        present = {name: kind for name, kind in VOTES.items() if name in file.schema}
+        for name, kind in present.items():
             if file.schema[name] != kind:
                 raise DataError(f"{path}: the column {name} holds {file.schema[name]}, not {kind}.", EXPECTED)
-        votes = file.read(list(VOTES))
+        votes = _whole(file.read(list(present)))
         header = file.metadata.get(ANNOTATIONS)
     except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
@@ -198,7 +199,7 @@ def _batches(path: Path, handle: Any, numbers: list[int]) -> Iterator[pl.DataFra
 def _typed(rows: list[dict[str, Any]], where: Where) -> pl.DataFrame:
     columns = {}
     for name, kind in VOTES.items():
-        values = [row[name] for row in rows]
+        values = [row.get(name) for row in rows]
         allowed = (*PYTHON[kind], type(None))
         if not set(map(type, values)) <= set(allowed):
             wrong = next(i for i, value in enumerate(values) if type(value) not in allowed)
@@ -224,6 +225,7 @@ def _of_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
     except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
     _check_columns(raw.columns, f"{path}, line 1")
+    raw = _whole(raw)
 
     def where(row: int) -> str:  # a text with line breaks takes several lines
         breaks = raw.head(row).select(pl.sum_horizontal(pl.all().str.count_matches("\n").sum())).item()
@@ -286,10 +288,16 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
 
 
 def _check_columns(found: Any, where: str) -> None:
-    if lacking := [name for name in VOTES if name not in found]:
+    if lacking := [name for name in VOTES if name not in found and name not in ADDED_VOTES]:
         raise DataError(f"{where}: there is no {', '.join(lacking[:6])}.", EXPECTED)
     if more := [str(name) for name in found if name not in VOTES]:
         raise DataError(f"{where}: {', '.join(more[:6])} is nothing that an answer has.", EXPECTED)
+
+
+def _whole(votes: pl.DataFrame) -> pl.DataFrame:
+    """Answers with the columns that earlier versions did not write, which are null then."""
+    absent = [name for name in VOTES if name not in votes.columns]
+    return votes.with_columns(pl.lit(None, VOTES[name]).alias(name) for name in absent).select(*VOTES)
 
 
 def _header(line: str | bytes, where: str) -> dict[str, Any]:

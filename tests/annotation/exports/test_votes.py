@@ -21,6 +21,9 @@ from evenhand.annotation.definition import (
 )
 from evenhand.annotation.exports import described, read_export, write_answers
 from evenhand.schema import VOTES, DataError, UsageError, is_annotations, write_votes
+from evenhand.schema.annotations import ANNOTATIONS
+from evenhand.schema.files import table_bytes
+from evenhand.schema.parquet import Parquet
 from tests.helpers.simulated_people import table, text_vote, vote
 
 KINDS = ["jsonl", "csv", "parquet"]
@@ -100,6 +103,26 @@ def test_whatever_people_wrote_comes_back(
     path = write_votes(tmp_path / f"votes.{kind}", votes, {"name": "x"})
     assert is_annotations(path)
     assert_frame_equal(read_export(path).votes, votes, check_exact=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exports_of_versions_without_the_texts_of_pairs_are_read(tmp_path: Path, kind: str) -> None:
+    path = write_votes(tmp_path / f"votes.{kind}", pl.DataFrame([vote()], schema=VOTES), described(STUDY))
+    if kind == "jsonl":
+        first, *lines = path.read_text().splitlines()
+        older = [
+            json.dumps({k: v for k, v in json.loads(line).items() if k[:5] != "text_"}) for line in lines
+        ]
+        path.write_text("\n".join([first, *older]) + "\n")
+    elif kind == "csv":
+        pl.read_csv(path, infer_schema=False).drop("text_a", "text_b").write_csv(path)
+    else:
+        metadata = {ANNOTATIONS: Parquet(path).metadata[ANNOTATIONS]}
+        older_votes = pl.read_parquet(path).drop("text_a", "text_b")
+        path.write_bytes(table_bytes(older_votes, metadata=metadata))
+    votes = read_export(path).votes
+    assert votes.columns == list(VOTES) and votes.height == 1
+    assert votes["text_a"].to_list() == votes["text_b"].to_list() == [None]
 
 
 @pytest.mark.parametrize("kind", KINDS)

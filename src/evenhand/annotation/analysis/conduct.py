@@ -1,7 +1,7 @@
 """Carrying an analysis out: which answers count, and everything they say."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 from evenhand.annotation.analysis.agreeing import agreement, beside_classifiers, reliability
 from evenhand.annotation.analysis.attrition import attrition
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY, AnalysisOptions
+from evenhand.annotation.analysis.person_groups import with_person_groups
 from evenhand.annotation.analysis.preferring import comparing, level_of, under_rules, win_rates_by
 from evenhand.annotation.analysis.rating import marks, ratings
 from evenhand.annotation.analysis.rules import RuleSet, rule_set
@@ -68,6 +69,7 @@ class Analysis:
 
 def analysed(export: Export, options: AnalysisOptions) -> Analysis:
     """Everything that an export's answers say; see `evenhand.annotation.analyse`."""
+    export = replace(export, votes=with_person_groups(export.votes, options.by))
     _check(export, options)
     rules = rule_set(options.rules, export.study)
     votes = rules.applied(export.votes)

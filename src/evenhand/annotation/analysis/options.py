@@ -15,7 +15,8 @@ class AnalysisOptions(Options):
     question: tuple[str, ...] = ()
     """Questions that are analysed; (): all."""
     by: str | None = None
-    """What preferences and ratings are split by: `groups.axis` for what items say of `axis`."""
+    """What preferences and ratings are split by: `groups.axis` for what items say of `axis`, `person.age` for what
+    annotators answered to the question `age` about themselves."""
     baseline: str | None = None
     """A model that stands second wherever it takes part: the one that others are held against."""
     rules: str = STUDY

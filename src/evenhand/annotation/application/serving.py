@@ -31,7 +31,7 @@ from evenhand.annotation.application.protection import (
     Signatures,
     WholeBodies,
 )
-from evenhand.annotation.store import Store
+from evenhand.annotation.store import Store, sole_server
 
 BUSY = Refused(
     503,
@@ -98,13 +98,32 @@ def invite_link(store: Store, address: str, invite: str) -> str:
     return f"{Address.read(address).origin}/i/{Signatures(store.secret).invite_token(invite)}"
 
 
-def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = False) -> None:
+def serve(
+    store: Store,
+    *,
+    address: str,
+    host: str,
+    port: int,
+    proxied: bool = False,
+    announce: Callable[[], None] | None = None,
+) -> None:
     """Serve until interrupted (uvicorn): one process, whose threads answer; forms under way are finished first.
 
-    Raises UsageError where the port is taken or the interface is not this machine's.
+    announce: called once the study is known to be served by nobody else and the port is ours. Raises UsageError where
+    another process serves the study, the port is taken or the interface is not this machine's.
     """
     app = application(store, address=address, proxied=proxied)
     listening = listen(host, port)
+    try:
+        with sole_server(store, address):
+            if announce is not None:
+                announce()
+            _run(app, listening, proxied=proxied)
+    finally:
+        listening.close()
+
+
+def _run(app: FastAPI, listening: socket.socket, *, proxied: bool) -> None:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -125,8 +144,6 @@ def serve(store: Store, *, address: str, host: str, port: int, proxied: bool = F
             server.run(sockets=[listening])
     except KeyboardInterrupt:
         pass  # how serving ends
-    finally:
-        listening.close()
 
 
 @contextmanager

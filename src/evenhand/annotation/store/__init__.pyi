@@ -18,6 +18,7 @@ from .rows import (
     Counted as Counted,
     counted as counted,
 )
+from .serving_lock import sole_server as sole_server
 from .steps import (
     AskConsent as AskConsent,
     AskSurvey as AskSurvey,

@@ -210,18 +210,30 @@ def _no_person() -> UsageError:
     return UsageError("There is no such person.", "They may have withdrawn; reload the list.")
 
 
-def review(store: Store, person: str, decision: Review | None, note: str, actor: str, now: datetime) -> None:
-    """Accept or reject a person's work, or take that back; rejected votes do not count, and their places open again.
+def review(
+    store: Store,
+    people: str | Sequence[str],
+    decision: Review | None,
+    note: str | None,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Accept or reject the work of a person or of several, or take that back, for all of them or for none.
 
-    When a rejection is taken back, votes count again where their place is still open.
+    Rejected votes do not count, and their places open again. When a rejection is taken back, votes count again where
+    their place is still open. note: None leaves notes as they are. Raises UsageError for somebody who is not there.
     """
+    several = sorted({people} if isinstance(people, str) else set(people))
 
     def write(connection: Connection) -> None:
-        before = visit(connection, store, person, now)
-        lock_study(before)
-        after = before.set(review=decision, note=note)
-        _count_or_not(before, after)
-        _record(connection, store, actor, f"review: {decision or 'none'}", _in_the_log(before), now)
+        # all rows of people before the study's, as everybody locks them: else two reviews could wait for each other
+        there = [visit(connection, store, person, now) for person in several]
+        for before in there:
+            lock_study(before)
+            noted = {} if note is None else {"note": note}
+            after = before.set(review=decision, **noted)
+            _count_or_not(before, after)
+            _record(connection, store, actor, f"review: {decision or 'none'}", _in_the_log(before), now)
 
     store.transactions.write(write)
 

@@ -3,7 +3,7 @@
 import hmac
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -21,6 +21,7 @@ from evenhand.annotation.store.tables import (
     persons,
     sessions,
     studies,
+    units,
 )
 from evenhand.schema import UsageError
 
@@ -93,6 +94,25 @@ def invites(store: Store) -> list[Invite]:
         Invite(row.token, row.uses, row.used, row.note, row.expires_at, row.revoked, row.used - row.there)
         for row in rows
     ]
+
+
+def named(store: Store, names: Sequence[str]) -> dict[str, str]:
+    """Return the pseudonym of each person who is named by it, or by the completion code of one of their units."""
+    known = persons.c.study_id == store.key
+    by_code = (
+        select(units.c.code, persons.c.pseudonym)
+        .join(persons, persons.c.id == units.c.person_id)
+        .where(known, units.c.code.in_(names))
+    )
+    by_name = select(persons.c.pseudonym).where(known, persons.c.pseudonym.in_(names))
+
+    def read(connection: Connection) -> dict[str, str]:
+        coded = {row.code: row.pseudonym for row in connection.execute(by_code)}
+        if not store.study.completion.per_unit_codes:
+            coded = {}
+        return coded | {name: name for name in connection.execute(by_name).scalars()}
+
+    return store.transactions.read(read)
 
 
 def revoke(store: Store, invite: str) -> None:

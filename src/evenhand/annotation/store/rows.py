@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Select, select
 
 from evenhand.annotation.definition import (
     Choice,
+    Conversation,
     FreeText,
     Item,
     Likert,
@@ -216,6 +217,15 @@ def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
     }
 
 
+def spoken(conversation: Conversation) -> str:
+    """Return a conversation as one text: a turn a line, each behind its speaker.
+
+    >>> spoken(Conversation(id="c", turns=({"speaker": "A", "text": "Hi."}, {"speaker": "B", "text": "Hello."})))
+    'A: Hi.\\nB: Hello.'
+    """
+    return "\n".join(f"{turn.speaker}: {turn.text}" for turn in conversation.turns)
+
+
 def _described(item: Item) -> dict[str, Any]:
     """The columns that say what an item is."""
     columns: dict[str, Any] = {
@@ -230,6 +240,7 @@ def _described(item: Item) -> dict[str, Any]:
     if item.pair:
         a, b = item.pair
         columns |= {"a": a.id, "b": b.id, "model_a": a.model, "model_b": b.model}
+        columns |= {"text_a": spoken(a), "text_b": spoken(b)}
     elif item.conversation:
         columns |= {"conversation": item.conversation.id, "model": item.conversation.model or item.model}
     return columns

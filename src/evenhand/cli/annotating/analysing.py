@@ -19,9 +19,10 @@ def analyse(
     question: list[str] = typer.Option([], help="Only this question; repeatable. Default: all."),
     by: str | None = typer.Option(
         None,
-        metavar="groups.KEY",
+        metavar="groups.KEY|person.QUESTION",
         help="Also by what items say of KEY, such as groups.group: ratings of groups are compared within their axis, "
-        "preferences told within each level.",
+        "preferences shown within each level. Or by groups of annotators: what they answered to a QUESTION about "
+        "themselves.",
     ),
     baseline: str | None = typer.Option(
         None, metavar="MODEL", help="The model that others are held against: it stands second in every pair."

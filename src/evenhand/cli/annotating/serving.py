@@ -232,9 +232,23 @@ def _serve(
     store: "Store", study: Path, where: str, address: str, host: str, port: int, proxied: bool
 ) -> None:
     from evenhand.annotation import application as web
+
+    def announce() -> None:
+        now = datetime.now(UTC)
+        _announce(store, study, where, address, host, proxied, now)
+        web.remember_address(store, address, now)
+
+    web.serve(store, address=address, host=host, port=port, proxied=proxied, announce=announce)
+    say("Stopped; every answer that was sent is stored.")
+
+
+def _announce(
+    store: "Store", study: Path, where: str, address: str, host: str, proxied: bool, now: datetime
+) -> None:
+    """Print how the study stands and how people and admins get in."""
+    from evenhand.annotation import application as web
     from evenhand.annotation.store import administration
 
-    now = datetime.now(UTC)
     far = administration.progress(store, now)
     password = web.first_account(store, now)
     told = {
@@ -249,9 +263,6 @@ def _serve(
     for warning in _warnings(address, host, proxied):
         say(f"warning: {warning}", err=True)
     sys.stdout.flush()
-    web.remember_address(store, address, now)
-    web.serve(store, address=address, host=host, port=port, proxied=proxied)
-    say("Stopped; every answer that was sent is stored.")
 
 
 def _links(store: "Store", study: Path, address: str, now: datetime) -> str:

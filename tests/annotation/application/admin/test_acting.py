@@ -14,6 +14,7 @@ from evenhand.annotation.application import application, set_password
 from evenhand.annotation.application.admin import router
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import Ended, Shown, administration, people, sittings
+from evenhand.schema import UsageError
 from tests.annotation.application.admin.conftest import (
     ADDRESS,
     NAME,
@@ -28,6 +29,7 @@ from tests.annotation.application.admin.conftest import (
 ACTIONS: dict[str, dict[str, str]] = {
     "/admin/pause": {"paused": "yes"},
     "/admin/people/PERSON/review": {"decision": "reject", "note": "no"},
+    "/admin/people/review": {"whom": "named", "names": "PERSON", "decision": "reject", "note": ""},
     "/admin/people/PERSON/block": {"blocked": "yes"},
     "/admin/people/PERSON/withdraw": {"password": PASSWORD},
     "/admin/links": {"number": "2", "uses": "1", "days": "", "note": ""},
@@ -57,7 +59,10 @@ def state(store: Store) -> str:
 
 def filled(action: str, store: Store, person: str) -> tuple[str, dict[str, str]]:
     invite = people.invites(store)[0].id
-    fields = {name: text.replace("INVITE", invite) for name, text in ACTIONS[action].items()}
+    fields = {
+        name: text.replace("INVITE", invite).replace("PERSON", person)
+        for name, text in ACTIONS[action].items()
+    }
     return action.replace("PERSON", person), fields
 
 
@@ -151,6 +156,55 @@ def test_rejected_votes_do_not_count_and_can_be_taken_back(
     assert administration.persons(store)[1][0].review == "accepted"
 
 
+def reviews(store: Store) -> dict[str, str | None]:
+    return {row.person: row.review for row in administration.persons(store)[1]}
+
+
+def test_several_are_reviewed_at_once(store: Store, clock: Clock, admin: Browser) -> None:
+    first, second, third = (judge(store, clock, first_better) for _ in range(3))
+    admin.post(f"/admin/people/{first}/review", f"/admin/people/{first}", decision="none", note="kept")
+
+    def send(**fields: object) -> int:
+        token = admin.token("/admin/people")
+        data = {"form_token": token, "note": "", "decision": "reject", **fields}
+        answer = admin.client.post(
+            "/admin/people/review", data=data, headers={"Origin": ADDRESS}, follow_redirects=False
+        )
+        return answer.status_code
+
+    assert admin.get("/admin/people").text.count('type="checkbox" name="person"') == 3
+    assert send(whom="ticked", person=[first, second]) == 303
+    assert reviews(store) == {first: "rejected", second: "rejected", third: None}
+    assert administration.progress(store, clock()).votes == 6, "the votes of one are left"
+    assert {row.note for row in administration.persons(store)[1] if row.person == first} == {"kept"}
+    assert send(whom="ticked", decision="none", person=[first, second]) == 303
+    assert administration.progress(store, clock()).votes == 18
+    before = state(store)
+    assert send(whom="named", names=f"{third}\nnobody", decision="accept") == 422
+    assert send(whom="ticked", decision="accept") == 422
+    assert send(whom="found", search="", state="", total="2", decision="accept") == 409
+    assert send(whom="found", search="", state="anything", total="3", decision="accept") == 400
+    assert state(store) == before, "of all or of none"
+    assert send(whom="found", search=second, state="", total="1", decision="accept", note="paid") == 303
+    assert reviews(store) == {first: None, second: "accepted", third: None}
+    assert send(whom="found", search="", state="done", total="3", decision="accept") == 303
+    assert set(reviews(store).values()) == {"accepted"}
+
+
+def test_several_are_named_by_their_codes(tmp_path: Path, clock: Clock) -> None:
+    store = begin_study(tmp_path / "coded.sqlite", tiny(completion={"per_unit_codes": True}))
+    both = [judge(store, clock, first_better) for _ in range(2)]
+    codes = {row.person: row.code for row in administration.persons(store)[1]}
+    found = people.named(store, [str(codes[both[0]]), both[1], "nothing"])
+    assert found == {codes[both[0]]: both[0], both[1]: both[1]}
+    administration.review(store, list(found.values()), "accepted", None, "test", clock())
+    assert set(reviews(store).values()) == {"accepted"}
+    with pytest.raises(UsageError):
+        administration.review(store, [both[0], "p-nobody"], "rejected", None, "test", clock())
+    assert set(reviews(store).values()) == {"accepted"}
+    store.close()
+
+
 def test_who_is_blocked_gets_nothing_more(store: Store, clock: Clock, admin: Browser) -> None:
     person = judge(store, clock, first_better)
     sittings.next_unit(store, person, clock())
@@ -212,6 +266,7 @@ def test_every_action_and_login_stands_in_the_log(
     for action in (
         "/admin/pause",
         "/admin/people/PERSON/review",
+        "/admin/people/review",
         "/admin/people/PERSON/block",
         "/admin/links",
         "/admin/links/revoke",

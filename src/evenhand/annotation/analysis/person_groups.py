@@ -1,0 +1,60 @@
+"""Groups of annotators, by what they answered about themselves: results for each (`--by person.QUESTION`)."""
+
+import json
+
+import polars as pl
+
+from evenhand.schema import DataError, unknown_name
+
+PERSON = "person."
+
+
+def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
+    """Return the votes with each person's answer to a question about themselves as one more group of what they judged.
+
+    Parameters
+    ----------
+    votes : DataFrame
+        VOTES, with the rows of surveys.
+    key : str or None
+        `person.QUESTION`, where QUESTION is a question of a survey block of kind `about`. Any other key changes
+        nothing.
+
+    Returns
+    -------
+    DataFrame
+        The votes; `groups` of answers about items has `person.QUESTION`, null for who left it out.
+
+    Raises
+    ------
+    DataError
+        If nobody was asked anything about themselves, or nobody answered.
+    UsageError
+        For a question that is in no survey.
+    """
+    if key is None or not key.startswith(PERSON):
+        return votes
+    survey = votes.filter((pl.col("role") == "survey") & pl.col("answer").is_not_null())
+    question = key.removeprefix(PERSON)
+    asked = votes.filter(pl.col("role") == "survey")["question"].unique(maintain_order=True).to_list()
+    if not asked:
+        raise DataError(
+            f"--by {key}: the export has no answers about persons.",
+            "Ask people about themselves: a block `kind: about` under `survey` of the study.",
+        )
+    if question not in asked:
+        raise unknown_name("question about persons", question, asked)
+    own = survey.filter(pl.col("question") == question).unique("person", keep="last", maintain_order=True)
+    if own.is_empty():
+        raise DataError(f"--by {key}: nobody answered {question}.", "Split by something else.")
+    levels = votes.select("person", "groups").join(
+        own.select("person", level="answer"), on="person", how="left", maintain_order="left"
+    )
+    pairs = levels.select("groups", "level").unique().rows()
+    extended = {
+        pair: json.dumps({**json.loads(pair[0] or "{}"), key: pair[1]}, sort_keys=True) for pair in pairs
+    }
+    groups = pl.Series(
+        "groups", [extended[pair] for pair in levels.select("groups", "level").iter_rows()], pl.String
+    )
+    return votes.with_columns(groups=pl.when(pl.col("role") == "survey").then("groups").otherwise(groups))

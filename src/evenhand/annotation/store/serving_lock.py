@@ -1,0 +1,129 @@
+"""One server process for a study: what it keeps in memory (failed logins, limits, progress) no other process sees."""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import text
+
+from evenhand.annotation.store.connecting import shown
+from evenhand.annotation.store.store import Store
+from evenhand.schema import UsageError, WriteError
+
+log = logging.getLogger("evenhand.annotation")
+ENDING = "-serving"
+"""Of the file beside a database of SQLite that the process which serves it keeps locked."""
+ADVISORY = 827_364_510
+"""First number of PostgreSQL's advisory lock; the second one is the study's key."""
+LONGEST = 500
+TRIES = 5
+HINT = "Stop it first, or let people reach the one that runs. A study of its own may be served from another database."
+
+
+@contextmanager
+def sole_server(store: Store, address: str) -> Iterator[None]:
+    """Hold the right to serve a study, of which one process has it at a time; it ends with the process.
+
+    Parameters
+    ----------
+    store : Store
+        Of the study.
+    address : str
+        Where the study is served; an error of a second process names it.
+
+    Raises
+    ------
+    UsageError
+        If another process serves the study.
+    WriteError
+        If the file that is locked cannot be made.
+    """
+    if store.engine.dialect.name == "sqlite":
+        with _locked_file(Path(f"{store.engine.url.database}{ENDING}"), store, address):
+            yield
+        return
+    with store.engine.connect() as connection:
+        locked = text("SELECT pg_try_advisory_lock(:first, :second)")
+        is_ours = connection.execute(locked, {"first": ADVISORY, "second": store.key}).scalar_one()
+        connection.commit()  # the lock belongs to the connection, not to the transaction
+        if not is_ours:
+            raise _is_served(store, "")
+        try:
+            yield
+        finally:
+            connection.invalidate()  # closed, not kept for others, so that the server lets go of the lock
+
+
+@contextmanager
+def _locked_file(path: Path, store: Store, address: str) -> Iterator[None]:
+    descriptor = _opened(path, store)
+    try:
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()}, {address}"[:LONGEST].encode())
+    except OSError:
+        pass  # only the message of a second process is less exact
+    try:
+        yield
+    finally:
+        if sys.platform != "win32":
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _opened(path: Path, store: Store) -> int:
+    """The locked file, still under its name: who ends takes the file away, which another may have opened by then."""
+    for _ in range(TRIES):
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise WriteError(
+                f"{path} cannot be made, which says that the study is served: {error.strerror}.",
+                "Serve a database in a folder of yours.",
+            ) from error
+        try:
+            if not _lock(descriptor, path):
+                raise _is_served(store, os.read(descriptor, LONGEST).decode(errors="replace"))
+            if sys.platform == "win32" or (
+                path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
+            ):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+    raise _is_served(store, "")
+
+
+def _lock(descriptor: int, path: Path) -> bool:
+    """Whether nobody else had locked it. A file system without locks is told to the log: nothing is refused there."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            os.lseek(descriptor, LONGEST + 1, os.SEEK_SET)  # behind what others read
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        log.warning("%s cannot be locked (%s): do not serve this study twice.", path, error.strerror)
+    return True
+
+
+def _is_served(store: Store, by: str) -> UsageError:
+    who = f" ({by})" if by else ""
+    return UsageError(
+        f"The study {store.study.name} in {shown(store.engine.url)} is already served by another process{who}.",
+        HINT,
+    )
