@@ -31,7 +31,8 @@ from evenhand.annotation.application.protection import (
     Signatures,
     WholeBodies,
 )
-from evenhand.annotation.store import Store, sole_server
+from evenhand.annotation.application.serving_lock import sole_server
+from evenhand.annotation.store import Store
 
 BUSY = Refused(
     503,

@@ -8,6 +8,7 @@ from .administration import (
     Progress as Progress,
     Review as Review,
 )
+from .connecting import shown_address as shown_address
 from .failures import (
     InviteRefused as InviteRefused,
     LeaseLost as LeaseLost,
@@ -18,7 +19,6 @@ from .rows import (
     Counted as Counted,
     counted as counted,
 )
-from .serving_lock import sole_server as sole_server
 from .steps import (
     AskConsent as AskConsent,
     AskSurvey as AskSurvey,

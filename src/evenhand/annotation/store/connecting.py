@@ -184,7 +184,7 @@ def url_of(address: str | Path) -> URL:
 _EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
 
 
-def shown(address: str | Path | URL) -> str:
+def shown_address(address: str | Path | URL) -> str:
     """An address for messages, without a password."""
     url = address if isinstance(address, URL) else url_of(address)
     return str(url.database) if url.get_backend_name() == "sqlite" else _without_password(url)
@@ -197,11 +197,11 @@ def _without_password(url: URL) -> str:
 def unreachable(address: str | Path, error: exc.DBAPIError) -> EvenhandError:
     """What to say of a database that is none, or does not answer."""
     if isinstance(error.orig, sqlite3.Error):
-        plain = cannot_be_used(error.orig, Path(shown(address)))
+        plain = cannot_be_used(error.orig, Path(shown_address(address)))
         if plain is not None:
             return plain
     reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-    return DataError(f"{shown(address)} cannot be opened as a database: {reason}", _EXPECTED)
+    return DataError(f"{shown_address(address)} cannot be opened as a database: {reason}", _EXPECTED)
 
 
 def _count_anew(connection: Connection, *_: object) -> None:

@@ -20,7 +20,7 @@ from evenhand.annotation.definition import (
     Scale,
     Study,
 )
-from evenhand.annotation.store.connecting import shown
+from evenhand.annotation.store.connecting import shown_address
 from evenhand.annotation.store.failures import sound
 from evenhand.annotation.store.steps import Side
 from evenhand.annotation.store.store import Store
@@ -58,7 +58,7 @@ def is_correct(item: Item, question: str, answer: str | None) -> bool | None:
 def rows_of(connection: Connection, store: Store, *, person: int | None = None) -> Iterator[dict[str, Any]]:
     """Rows of one person or of all, in the order given; read as they are asked for."""
     both = _of_items(connection, store, person), _of_surveys(connection, store, person)
-    with sound(shown(store.engine.url)):
+    with sound(shown_address(store.engine.url)):
         yield from heapq.merge(*both, key=lambda row: row["answered_at"])
 
 

@@ -14,7 +14,14 @@ from sqlalchemy import Connection, Engine, delete, exc, func, insert, select, te
 from evenhand.annotation.definition import Item, Study
 from evenhand.annotation.store import tables
 from evenhand.annotation.store.allocation import tie_break
-from evenhand.annotation.store.connecting import Transactions, connect, reached, shown, unreachable, url_of
+from evenhand.annotation.store.connecting import (
+    Transactions,
+    connect,
+    reached,
+    shown_address,
+    unreachable,
+    url_of,
+)
 from evenhand.annotation.store.failures import sound
 from evenhand.annotation.store.migrations import upgrading
 from evenhand.annotation.store.sqlite_files import APPLICATION, look, make_private
@@ -87,17 +94,17 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
         file = Path(str(url.database))
         if not file.is_file():
             raise DataError(
-                f"There is no database {shown(address)}.",
+                f"There is no database {shown_address(address)}.",
                 "`evenhand annotate STUDY.yaml` makes the database of a study.",
             )
-        look(file, shown(address))
+        look(file, shown_address(address))
     engine = reached(address)
     transactions = Transactions(engine)
 
     def read(connection: Connection) -> tuple[Record, Study]:
-        upgrading.refuse_other_version(connection, shown(address))
-        with sound(shown(address)):
-            row = _study_row(connection, study, shown(address))
+        upgrading.refuse_other_version(connection, shown_address(address))
+        with sound(shown_address(address)):
+            row = _study_row(connection, study, shown_address(address))
             if not isinstance(row.secret, bytes) or len(row.secret) != SECRET_BYTES:
                 raise ValueError("its secret is none")
             return row, _stored_study(connection, row)
@@ -121,7 +128,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
     engine = connect(address)
     if engine.dialect.name == "sqlite":
         file = Path(str(engine.url.database))
-        look(file, shown(address), new=True)  # before anything of it is changed
+        look(file, shown_address(address), new=True)  # before anything of it is changed
         make_private(file)
     transactions = _reached(engine, address)
 
@@ -129,7 +136,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
         if connection.dialect.name == "postgresql":
             # so that of two that begin at once one finds what the other made
             connection.execute(text("SELECT pg_advisory_xact_lock(8273645091827364)"))
-        upgrading.upgrade(connection, shown(address))
+        upgrading.upgrade(connection, shown_address(address))
         if connection.dialect.name == "sqlite":
             _sign(connection)
         named = select(tables.studies).where(tables.studies.c.name == study.name).with_for_update()

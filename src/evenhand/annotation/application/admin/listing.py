@@ -1,14 +1,28 @@
-"""Who takes part: the list."""
+"""The list of people who take part, and reviewing several of them at once."""
+
+from collections.abc import Sequence
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.admin.showing import admin_page, asked_part, asked_text, part_of
+from evenhand.annotation.application.admin.person import DECISIONS, LONGEST_NOTE
+from evenhand.annotation.application.admin.showing import (
+    LONGEST_SEARCH,
+    admin_page,
+    asked_part,
+    asked_text,
+    part_of,
+)
 from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.sessions import Session
-from evenhand.annotation.store import administration
+from evenhand.annotation.application.protection import Form, Refused
+from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.store import Store, administration, people
 
 EACH = 50
 STATES = ("invited", "agreed", "onboarding", "working", "done", "not passed", "blocked")
+MOST = 1_000
+"""People of one decision; there are pages for more."""
+LISTED = 8
 
 
 def everybody(request: Request, session: Session) -> Response:
@@ -30,3 +44,62 @@ def everybody(request: Request, session: Session) -> Response:
         states=STATES,
         part=part_of("/admin/people", number, each=EACH, total=total, search=search, state=state),
     )
+
+
+def review_several(request: Request, session: Session) -> Response:
+    """Accept or reject the work of several people, or take that back; of none if one of them is not there."""
+    context = context_of(request)
+    form = form_of(request, session)
+    decision, note = single(form, "decision"), single(form, "note").strip()
+    if decision not in DECISIONS:
+        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+    if len(note) > LONGEST_NOTE:
+        raise Refused(
+            422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most."
+        )
+    chosen = _meant(context.store, form)
+    if not chosen:
+        raise Refused(422, "Nobody was chosen", "Nothing was changed. Tick people, or name them.")
+    administration.review(
+        context.store, chosen, DECISIONS[decision], note or None, session.subject, context.clock()
+    )
+    return RedirectResponse("/admin/people", 303)
+
+
+def _meant(store: Store, form: Form) -> Sequence[str]:
+    whom = single(form, "whom")
+    if whom == "ticked":
+        return _known(store, list(form.get("person", ())))
+    if whom == "named":
+        return _known(store, single(form, "names").split())
+    search = single(form, "search").strip()[:LONGEST_SEARCH] if whom == "found" else ""
+    state = single(form, "state") if whom == "found" else ""
+    if whom != "found" or state not in ("", *STATES):
+        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+    total, rows = administration.persons(store, limit=MOST, state=state or None, search=search)
+    _refuse_too_many(total)
+    if single(form, "total") != str(total):  # somebody came or left meanwhile
+        raise Refused(
+            409,
+            "The list has changed",
+            "Nothing was changed. Look at the list again before you decide on all of it.",
+        )
+    return [row.person for row in rows]
+
+
+def _known(store: Store, names: Sequence[str]) -> Sequence[str]:
+    _refuse_too_many(len(names))
+    found = people.named(store, names)
+    if absent := [name for name in names if name not in found]:
+        more = f" and {len(absent) - LISTED:,} more" if len(absent) > LISTED else ""
+        raise Refused(
+            422,
+            "Somebody is not in this study",
+            f"Nothing was changed. There is no {', '.join(name[:100] for name in absent[:LISTED])}{more}.",
+        )
+    return list(dict.fromkeys(found.values()))
+
+
+def _refuse_too_many(number: int) -> None:
+    if number > MOST:
+        raise Refused(422, "These are too many", f"Nothing was changed. At most {MOST:,} people at once.")

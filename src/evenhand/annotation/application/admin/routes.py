@@ -3,7 +3,6 @@
 from fastapi import APIRouter
 
 from evenhand.annotation.application.admin import (
-    bulk_review,
     entering,
     exporting,
     journal,
@@ -33,7 +32,7 @@ _post(ACCOUNT, entering.change_password)
 _get("/admin", overview.overview)
 _post("/admin/pause", overview.pause)
 _get("/admin/people", listing.everybody)
-_post("/admin/people/review", bulk_review.review_several)
+_post("/admin/people/review", listing.review_several)
 _get("/admin/people/{person}", person.person)
 _post("/admin/people/{person}/review", person.review)
 _post("/admin/people/{person}/block", person.block)

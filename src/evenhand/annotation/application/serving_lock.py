@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from evenhand.annotation.store.connecting import shown
-from evenhand.annotation.store.store import Store
+from evenhand.annotation.store import Store, shown_address
 from evenhand.schema import UsageError, WriteError
 
 log = logging.getLogger("evenhand.annotation")
@@ -124,6 +123,6 @@ def _lock(descriptor: int, path: Path) -> bool:
 def _is_served(store: Store, by: str) -> UsageError:
     who = f" ({by})" if by else ""
     return UsageError(
-        f"The study {store.study.name} in {shown(store.engine.url)} is already served by another process{who}.",
+        f"The study {store.study.name} in {shown_address(store.engine.url)} is already served by another process{who}.",
         HINT,
     )

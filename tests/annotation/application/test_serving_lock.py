@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.annotation.application.serving_lock import sole_server
 from evenhand.annotation.exports import read_export, write_export
-from evenhand.annotation.store import begin_study, open_store, sittings, sole_server
+from evenhand.annotation.store import begin_study, open_store, sittings
 from evenhand.schema import UsageError
 from tests.annotation.store.persons import START, come, show, study
 
 HOLD = """
 import sys, time
-from evenhand.annotation.store import open_store, sole_server
+from evenhand.annotation.application.serving_lock import sole_server
+from evenhand.annotation.store import open_store
 with sole_server(open_store(sys.argv[1]), "http://127.0.0.1:8123"):
     print("held", flush=True)
     time.sleep(60)
