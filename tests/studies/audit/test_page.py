@@ -206,7 +206,7 @@ def test_beside_the_verdict_on_valence_stands_what_it_does_not_say(page, hostile
     assert "in 50% of draws" in page
     assert "pairs told apart" not in page
     assert f"Speaks of {HOSTILE}" not in hostile_page and "Speaks of &lt;script&gt;" in hostile_page
-    assert "Each descriptor beside each, 7 pairs" in hostile_page
+    assert "Each descriptor compared with each other, 7 pairs" in hostile_page
 
 
 def test_control_characters_of_names_are_replaced():

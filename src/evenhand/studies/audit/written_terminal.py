@@ -81,7 +81,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
         else f"none of the {groups.height:,} groups could be named worse or better"
     )
     what = "answers" if glance.repeated(benchmark) != "audits" else "responses"
-    out.line(f"Negative {what} by group, %, beside the others of the axis ({named})", "bold")
+    out.line(f"Negative {what} by group, % ({named})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("rate", "right"), ("95 %", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
@@ -126,7 +126,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
         return
     out.gap()
     of = f"{scores.named:,} of {len(scores.rows):,} named"
-    out.line(f"Means by group, beside the others of the axis ({of})", "bold")
+    out.line(f"Means by group ({of})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("mean", "right"), ("95 %", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
