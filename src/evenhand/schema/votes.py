@@ -274,8 +274,10 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
     refuse(~pl.col("seconds").is_between(0, LONGEST), "seconds", "which is no time that an answer takes")
     for name in ("position", "turn"):
         refuse(pl.col(name) < 0, name, "and places are counted from 0")
-    key = ("person", "presentation", "question", "turn")
-    twice = pl.struct(*key).is_duplicated() & ~pl.struct(*key).is_first_distinct()
+    # one turn may bear several marks, each of them once
+    mark = pl.when(pl.col("measurement") == "marks").then("answer").alias("mark")
+    key = pl.struct("person", "presentation", "question", "turn", mark)
+    twice = key.is_duplicated() & ~key.is_first_distinct()
     refuse(twice & pl.col("presentation").is_not_null(), "question", "and was answered in a row above")
     for name in OBJECTS:
         for text in votes[name].drop_nulls().unique():

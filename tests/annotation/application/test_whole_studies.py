@@ -1,8 +1,12 @@
 """People go through whole studies by plain forms."""
 
+import polars as pl
 import pytest
 
+from evenhand.annotation.analysis.conduct import analysed
+from evenhand.annotation.analysis.options import AnalysisOptions
 from evenhand.annotation.definition import SDO7
+from evenhand.annotation.exports import read_export, write_export
 from evenhand.annotation.store import administration, people, sittings
 from tests.annotation.application.browsing import Visitor
 from tests.annotation.application.studies import marks_study, pair_study, text_study
@@ -98,6 +102,26 @@ def test_marks_stand_beside_the_judged_turns_only(stored):
     somebody.send({"odd-turn-3": "rude", "dull-turn-1": "yes"})
     marks = {(v["question"], v["turn"]): v["answer"] for v in votes(somebody) if v["turn"] is not None}
     assert marks == {("odd", 3): "rude", ("dull", 1): "yes"}
+
+
+def test_a_turn_gets_several_marks_which_are_rows_of_their_own(stored, tmp_path):
+    options = [{"id": name, "label": name.title()} for name in ("rude", "false", "dull")]
+    asked = {"kind": "marks", "id": "odd", "text": "Mark what is odd.", "options": options, "several": True}
+    somebody = Visitor(stored(marks_study(questions=[asked])))
+    somebody.come()
+    page = somebody.send()
+    assert page.form.offered == {f"odd-turn-{turn}": ["rude", "false", "dull"] for turn in (1, 3)}
+    marked = [("odd-turn-1", "rude"), ("odd-turn-1", "dull"), ("odd-turn-3", "dull")]
+    twice = somebody.post(page.form.action or page.url, [*page.form.fields, *marked, marked[0]])
+    assert (
+        twice.status == 422 and [field for field in twice.form.fields if field[0] in dict(marked)] == marked
+    )
+    somebody.post(page.form.action or page.url, [*page.form.fields, *marked])
+    exported = read_export(write_export(somebody.store, tmp_path / "votes.jsonl"))
+    rows = exported.votes.filter(measurement="marks").select("turn", "answer").sort("turn", "answer").rows()
+    assert rows == [(1, "dull"), (1, "rude"), (3, "dull")]
+    table = analysed(exported, AnalysisOptions()).tables.marks.filter(pl.col("turn").is_null())
+    assert dict(table.select("option", "n_marked").rows()) == {"dull": 1, "rude": 1}
 
 
 def test_a_personal_link_leads_back_to_the_same_person_in_another_browser(stored):

@@ -148,6 +148,19 @@ def test_lengths_are_counted_as_people_see_them() -> None:
     assert "human-reason" in said(human_reason="a\n\n\n\nb")[1]
 
 
+def test_a_turn_may_get_several_marks_where_the_study_says_so() -> None:
+    options = [{"id": name, "label": name} for name in ("rude", "false", "dull")]
+    several = Marks.model_validate({"id": "mark", "text": "Mark.", "options": options, "several": True})
+    text = Item(id="t", text="hey")
+    given = {"mark-turn-0": ["dull", "rude"]}
+    assert check_answers([several], text, given)[0]["mark"].marks == {0: ("rude", "dull")}
+    assert check_answers([several], text, {})[0]["mark"].marks == {}
+    assert check_answers([several], text, {"mark-turn-0": ["rude", "rude"]})[1]
+    assert check_answers([several], text, {"mark-turn-0": ["rude", "other"]})[1]
+    one = several.model_copy(update={"several": False})
+    assert check_answers([one], text, given)[1] == {"mark": "This was answered twice. Please answer it once."}
+
+
 def test_a_text_is_a_conversation_of_one_turn_and_a_pair_has_none() -> None:
     marks = [question for question in QUESTIONS if isinstance(question, Marks)]
     text = Item(id="t", text="hey")

@@ -27,12 +27,13 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said to one question: in `answer` as VOTES has it; of marks, {turn: option id} in `marks`."""
+    """What was said to one question: in `answer` as VOTES has it; of marks, {turn: option id} in `marks`, or a
+    tuple of option ids where a turn may get several."""
 
     answer: str | None
     """a, b or tie; an option's id; a number as text; a text; None: skipped."""
     reason: str | None = None
-    marks: Mapping[int, str] | None = None
+    marks: Mapping[int, str | tuple[str, ...]] | None = None
 
 
 class _Wrong(Exception):
@@ -116,6 +117,16 @@ def _once(values: Any) -> str:
     return values[0] if values else ""
 
 
+def _several(values: Any) -> list[str]:
+    """All values of a field, each of them sent once."""
+    values = [values] if isinstance(values, str) else list(values)
+    if not all(isinstance(value, str) for value in values):
+        raise _Wrong("A file was sent where an answer was expected.")
+    if len(set(values)) < len(values):
+        raise _Wrong("This was answered twice. Please answer it once.")
+    return values
+
+
 def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[Answer, dict[str, str]]:
     """The answer to one question; it counts only where the second, what is wrong by field, is empty."""
     chosen: str | None = None
@@ -124,7 +135,7 @@ def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[A
     said = sent.get(question.id, ())
     try:
         if isinstance(question, Marks):
-            return _marked(question, {name: _once(values) for name, values in sent.items()}), {}
+            return _marked(question, sent), {}
         if isinstance(question, FreeText):
             text = _written(_once(said), question.minimum, question.maximum, needed=question.required)
             return Answer(text or None), {}
@@ -142,11 +153,17 @@ def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[A
     return Answer(chosen, reason), wrong
 
 
-def _marked(question: Marks, sent: Mapping[str, str]) -> Answer:
-    options = {option.id for option in question.options}
-    marks = {int(field.rpartition("-")[2]): said for field, said in sent.items() if said != ""}
-    if not options.issuperset(marks.values()):
-        raise _Wrong("Please choose marks from those offered.")
+def _marked(question: Marks, sent: Mapping[str, Any]) -> Answer:
+    options = [option.id for option in question.options]
+    marks: dict[int, str | tuple[str, ...]] = {}
+    for field, values in sent.items():
+        given = _several(values) if question.several else [_once(values)]
+        chosen = [value for value in given if value != ""]
+        if not set(chosen) <= set(options):
+            raise _Wrong("Please choose marks from those offered.")
+        if chosen:
+            in_order = tuple(option for option in options if option in chosen)
+            marks[int(field.rpartition("-")[2])] = in_order if question.several else in_order[0]
     if question.required and not marks:
         raise _Wrong("Please mark at least one.")
     return Answer(None, marks=dict(sorted(marks.items())))

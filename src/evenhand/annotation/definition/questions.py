@@ -74,6 +74,8 @@ class Marks(Asked):
 
     kind: Literal["marks"] = "marks"
     options: tuple[Option, ...] = Field(min_length=1, max_length=100)
+    several: bool = False
+    """Whether one turn may get several marks."""
     required: bool = False
 
 

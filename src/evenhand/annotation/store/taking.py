@@ -99,7 +99,11 @@ def _lines(presentation: int, question: str, said: Answer, marks: bool) -> list[
         return [line]
     if not said.marks:
         return [line | {"answer": NO_MARK}]
-    return [line | {"turn": turn, "answer": option} for turn, option in sorted(said.marks.items())]
+    return [
+        line | {"turn": turn, "answer": option}
+        for turn, given in sorted(said.marks.items())
+        for option in ((given,) if isinstance(given, str) else given)
+    ]
 
 
 def move_on(at: Visit) -> None:
