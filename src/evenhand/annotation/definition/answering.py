@@ -119,12 +119,13 @@ def _once(values: Any) -> str:
 
 def _several(values: Any) -> list[str]:
     """All values of a field, each of them sent once."""
-    values = [values] if isinstance(values, str) else list(values)
-    if not all(isinstance(value, str) for value in values):
+    sent: list[Any] = [values] if isinstance(values, str) else list(values)
+    texts = [value for value in sent if isinstance(value, str)]
+    if len(texts) < len(sent):
         raise _Wrong("A file was sent where an answer was expected.")
-    if len(set(values)) < len(values):
+    if len(set(texts)) < len(texts):
         raise _Wrong("This was answered twice. Please answer it once.")
-    return values
+    return texts
 
 
 def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[Answer, dict[str, str]]:
