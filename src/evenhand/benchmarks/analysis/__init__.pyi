@@ -1,3 +1,4 @@
+from .axis_names import DESCRIPTOR_AXES as DESCRIPTOR_AXES
 from .caveats import name_of as name_of
 from .changes import (
     changes_of_likelihoods as changes_of_likelihoods,

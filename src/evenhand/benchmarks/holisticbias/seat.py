@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     LEAST_COMPARED,
     crossed_by_noun,
     published_obstacles,
@@ -100,6 +101,7 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=_analyse,
     required_columns=("axis", "template", "descriptor"),
+    axes=DESCRIPTOR_AXES,
     limited=partial(crossed_by_noun, least_descriptors=LEAST_COMPARED),
     datasets=("holisticbias",),
 )
