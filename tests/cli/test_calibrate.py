@@ -21,7 +21,7 @@ def toy(installed):
         (("--summary", "."), ("--summary takes a file",)),
         (("--summary", "x" * 300), ("--summary takes a file",)),
         (("--summary", f"{__file__}/s.json"), ("nothing can be written there",)),
-        (("--replications", 10**12), ("replications: Input should be", "equal to 100000")),
+        (("--replications", 10**12), ("replications: must be at most 100000, got",)),
         (("--quick", "--full"), ("Both --quick and --full",)),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
         (("talk.jsonl", "--terms", "pronouns,"), 2, ("--terms was given without a name",)),
         (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than all: write 2%",)),
         (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
-        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
+        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: expected 'keep' or 'drop', got 'maybe'",)),
         (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),
         (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("no choice of pairs",)),
         (("talk.jsonl", "-o", ""), 2, ("output folder's name is empty",)),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from evenhand.runs import refuse_differences
 from evenhand.schema import DataError, UsageError, is_file, is_temporary, read_json, write_json
+from evenhand.studies.options import problems
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -72,9 +73,8 @@ class StudyRecord:
         try:
             return kind.model_validate(dict(stored))
         except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
             raise DataError(
-                f"{folder / self.file} is not the record of {self._one} of this version of evenhand: {problems}.",
+                f"{folder / self.file} is not the record of {self._one} of this version of evenhand: {problems(error)}.",
                 "Go on with the version that made it, or start another with -o.",
             ) from error
 
