@@ -74,7 +74,8 @@ class StudyRecord:
             return kind.model_validate(dict(stored))
         except ValidationError as error:
             raise DataError(
-                f"{folder / self.file} is not the record of {self._one} of this version of evenhand: {problems(error)}.",
+                f"{folder / self.file} is not the record of {self._one} of this version of evenhand: "
+                f"{problems(error)}.",
                 "Go on with the version that made it, or start another with -o.",
             ) from error
 
