@@ -182,3 +182,13 @@ def test_what_cannot_be_paired_is_refused_with_a_reason(written_runs, tmp_path):
         compare(written_runs["rude"], written_runs["calm"], names=["a"])
     with pytest.raises(DataError, match="does not exist"):
         compare(written_runs["rude"], tmp_path / "nothing")
+
+
+def test_the_table_of_groups_opens_with_who_got_worse_in_absolute_terms(written_runs):
+    comparison = compare(written_runs["calm"], written_runs["rude"], names=["before", "after"]).comparison
+    renamed = pl.col("group").replace({"Black person": "Zulu person"})
+    changes = comparison.changes.with_columns(renamed).sort("group", maintain_order=True)
+    section = next(one for one in outcomes(replace(comparison, changes=changes)) if one.few)
+    assert [row["group"] for row in section.few[:2]] == ["Zulu person", "White person"]
+    assert section.few[0]["after"] > section.few[0]["before"] + 10
+    assert section.changed[0]["group"] == "Zulu person"
