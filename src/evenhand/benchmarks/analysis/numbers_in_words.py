@@ -75,18 +75,20 @@ def of_those_read(findings: pl.DataFrame, groups: pl.DataFrame, axis: str | None
 
 
 def figure(value: float, beside: float | None = None) -> str:
-    """A number in about three figures of itself, or of what it is held against, thousands apart.
+    """A number in about three figures of itself, or of what it is held against, thousands apart; U+2212 as minus.
 
-    >>> figure(52345.6), figure(3.14159), figure(0.012345), figure(47100.2, 5200.0), figure(3.21, 0.043)
-    ('52,300', '3.14', '0.0123', '47,100', '3.21')
+    >>> figure(52345.6), figure(3.14159), figure(0.012345), figure(47100.2, 5200.0), figure(3.21, 0.043), figure(-2.5)
+    ('52,300', '3.14', '0.0123', '47,100', '3.21', '−2.5')
     """
     largest = max(abs(value), abs(beside or 0.0))
     if largest >= 1000:
         step = 10 ** max(len(str(int(largest))) - 3, 0)
-        return f"{round(value / step) * step:,.0f}"
-    if largest >= 100:
-        return f"{value:.0f}"
-    return f"{value:.3g}" if beside is None or abs(beside) <= abs(value) else f"{value:.2g}"
+        shown = f"{round(value / step) * step:,.0f}"
+    elif largest >= 100:
+        shown = f"{value:.0f}"
+    else:
+        shown = f"{value:.3g}" if beside is None or abs(beside) <= abs(value) else f"{value:.2g}"
+    return shown.replace("-", "−")
 
 
 def _found(what: str, facts: Mapping[str, Any], groups: list[dict[str, Any]], row: Mapping[str, Any]) -> str:

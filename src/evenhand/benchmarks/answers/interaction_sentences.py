@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, figure, line_of, listing, name_of
 from evenhand.benchmarks.contract import Headline
-from evenhand.reports import smallest_effect
+from evenhand.reports import number as rounded, smallest_effect
 
 SHOWN = 4
 """Groups or combinations in a sentence; the others are in the detail tables."""
@@ -53,12 +53,12 @@ class _Words:
         self.mean = f"the rate of {what} answers" if is_rate else f"the mean of {what}"
 
     def value(self, number: float) -> str:
-        return f"{number:.0f} %" if self.is_rate else figure(number)
+        return f"{rounded(number, 0)}%" if self.is_rate else figure(number)
 
     def size(self, number: float, low: float, high: float) -> str:
-        shown = [f"{one:.0f}" if self.is_rate else figure(one) for one in (number, low, high)]
+        shown = [rounded(one, 0) if self.is_rate else figure(one) for one in (number, low, high)]
         unit = " points" if self.is_rate else ""
-        return f"{shown[0]}{unit} (95 % CI {shown[1]} to {shown[2]})"
+        return f"{shown[0]}{unit} (95% CI {shown[1]} to {shown[2]})"
 
     def found(
         self,
@@ -69,13 +69,20 @@ class _Words:
     ) -> str:
         parts = [self._gaps(facts, gaps, row)] if gaps else [self._cells(facts, cells, row)]
         if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
-            highest = f"{name_of(facts['highest_first'])} × {name_of(facts['highest_second'])}"
-            parts.append(f"{self.mean[:1].upper()}{self.mean[1:]} is highest for {highest}")
+            # the combination that is treated worst comes first; how the gap depends on the other column explains it
+            parts = [self._highest(facts, cells), *(f"{part[:1].upper()}{part[1:]}" for part in parts)]
         if facts["n_pairs"] > 1:
             parts.append(
                 f"Adjusted for the other columns; {facts['n_pairs']} pairs of columns were tested (Holm)"
             )
         return ". ".join(parts)
+
+    def _highest(self, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> str:
+        pair = facts["highest_first"], facts["highest_second"]
+        means = (cell["mean"] for cell in cells if (cell["first_group"], cell["second_group"]) == pair)
+        mean = next(means, None)
+        size = "" if mean is None else f" ({self.value(mean)})"
+        return f"{self.mean} is highest for {name_of(pair[0])} × {name_of(pair[1])}{size}"
 
     def _gaps(
         self, facts: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
@@ -155,4 +162,4 @@ class _Words:
             what, where = "no difference between the gaps was detected", "a difference between the gaps of"
         else:
             what, where = "no combination was found to differ from what both columns explain", "an excess of"
-        return f"{what}. This table had 80 % power to detect {where} {size}{blind}"
+        return f"{what}. This table had 80% power to detect {where} {size}{blind}"

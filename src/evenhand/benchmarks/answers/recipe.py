@@ -29,6 +29,7 @@ from evenhand.benchmarks.contract import (
 )
 from evenhand.measures import ScoreDifferences, disparity, interactions, score_differences
 from evenhand.prompts import PromptSet
+from evenhand.reports import number
 from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 
 ROLE = "judgement"
@@ -199,7 +200,10 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
         if facts["scope"] and line.verdict != "not measurable":
             sentence += f" {facts['scope']}."
         told.append(replace(line, sentence=sentence))
-    return told + interaction_headlines(facts["outcome"], is_rate=facts["rates"])(findings, details)
+    pairs = interaction_headlines(facts["outcome"], is_rate=facts["rates"])(findings, details)
+    # if the gap on a column depends on another one, the average over that one misleads: the combination comes first
+    found = [line for line in pairs if line.verdict == "biased"]
+    return [*found, *told, *(line for line in pairs if line.verdict != "biased")]
 
 
 def _inside(sentence: str, axis: str | None, inside: pl.DataFrame | None, rates: bool) -> str:
@@ -212,7 +216,7 @@ def _inside(sentence: str, axis: str | None, inside: pl.DataFrame | None, rates:
             parts.append(f"within the groups of {row['other']}, the gap is not measurable")
             continue
         gap, low, high = (
-            f"{row[name]:.0f}" if rates else figure(row[name]) for name in ("gap", "gap_low", "gap_high")
+            number(row[name], 0) if rates else figure(row[name]) for name in ("gap", "gap_low", "gap_high")
         )
         size = f"{gap} ({low} to {high})"
         if row["p"] > LEVEL:
