@@ -33,11 +33,18 @@ def test_only_older_women_treated_worse() -> None:
     assert "on average over the groups of sex, a gap of 14 (4 to 23) remains" in sentences["age"]
     pair = sentences["sex × age"]
     assert "higher for women (60%) than for men (27%): difference 33 points" in pair
-    assert "for young, no difference was detected (women 26% vs men 33%, difference −7 points (95% CI −22 to 8)" in pair
+    assert (
+        "for young, no difference was detected (women 26% vs men 33%, difference −7 points (95% CI −22 to 8)"
+        in pair
+    )
     assert "Difference between the two gaps: 40 points (95% CI 22 to 58)" in pair
-    assert pair.startswith("Sex × age: the rate of yes answers is highest for women × old (60%). The gap between")
+    assert pair.startswith(
+        "Sex × age: the rate of yes answers is highest for women × old (60%). The gap between"
+    )
     assert " %" not in pair and "-" not in pair
-    assert found.tables()["headlines"]["axis"][0] == "sex × age", "who is harmed comes before averages over columns"
+    assert found.tables()["headlines"]["axis"][0] == "sex × age", (
+        "who is harmed comes before averages over columns"
+    )
 
 
 def test_a_crossover_is_found_though_no_axis_is(tmp_path) -> None:
