@@ -18,7 +18,7 @@ from evenhand.annotation.building.parlai import kind_of, read_chats, read_pairs
 from evenhand.annotation.building.reddit_phrases import comments_and_phrases, phrases_table
 from evenhand.annotation.building.run_chats import chats_of
 from evenhand.annotation.building.run_texts import texts_of
-from evenhand.annotation.definition import Item, Study, template as template_named
+from evenhand.annotation.definition import Item, Study, outline, template as template_named
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError, is_folder
 
@@ -221,6 +221,8 @@ def _pairs(
 
 
 def _tell_size(study: Study, template: str, notes: Notes) -> None:
+    if obstacle := outline(study).obstacle:
+        notes.add(f"{obstacle[:1].upper()}{obstacle[1:]}.")
     if template not in PUBLISHED:
         return
     least, words = PUBLISHED[template]
