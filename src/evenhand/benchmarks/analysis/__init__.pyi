@@ -41,6 +41,7 @@ from .likelihood import (
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
     published_obstacles as published_obstacles,
+    published_pairs as published_pairs,
     published_rows as published_rows,
     several_descriptors as several_descriptors,
 )

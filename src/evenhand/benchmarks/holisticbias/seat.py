@@ -11,6 +11,7 @@ from evenhand.benchmarks.analysis import (
     LEAST_COMPARED,
     crossed_by_noun,
     published_obstacles,
+    published_pairs,
     published_rows,
     several_descriptors,
     with_axis_size,
@@ -72,6 +73,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     details = {
         "published_templates": published.by_axis_and_template,
         "published_obstacles": published_obstacles(frame, MEASURE, "log_likelihood"),
+        "published_pairs": published_pairs(published, frame, MEASURE),
     }
     return Analysis(rows, details)
 

@@ -335,7 +335,8 @@ def _finds(smallest: float | None) -> str:
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     """Numbers without a verdict, the published ones among them; those that have a figure of the page for all axes."""
-    rows, reasons = glance.described(view, benchmark.name), glance.numbers_not_given(view, benchmark.name)
+    rows, reasons = glance.described(view, benchmark.name), glance.pairs_behind(view, benchmark.name)
+    reasons += glance.numbers_not_given(view, benchmark.name)
     if rows or reasons:
         out.gap()
         out.line("Beside the verdicts (described, not judged)", "bold")
