@@ -22,7 +22,12 @@ from evenhand.prompts.datasets.register import dataset, list_datasets
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("EVENHAND_SHARED", ROOT.parent / "shared"))
-WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PURPOSES = ("tutorials", "how-to", "explanation", "evidence")
+WRITTEN = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if not path.is_relative_to(DOCS / "reference")),
+]
 LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -292,8 +297,24 @@ def anchors(text: str) -> set[str]:
 
 def test_every_page_is_in_the_menu_once() -> None:
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
-    listed = [page for section in menu for pages in section.values() for page in pages]
-    assert sorted(listed) == sorted(page.name for page in WRITTEN if page.name != "README.md")
+    written = [page.relative_to(DOCS).as_posix() for page in WRITTEN if page.is_relative_to(DOCS)]
+    assert sorted(pages_in(menu)) == sorted(written)
+
+
+def pages_in(menu: Any) -> Iterator[str]:
+    """Yield the paths of all pages in a navigation menu, which can have sections within sections."""
+    if isinstance(menu, str):
+        yield menu
+    else:
+        for part in menu.values() if isinstance(menu, dict) else menu:
+            yield from pages_in(part)
+
+
+def test_every_page_is_in_the_folder_of_its_purpose() -> None:
+    folders = {page.relative_to(DOCS).parts[0] for page in WRITTEN if page.parent not in (ROOT, DOCS)}
+    assert folders == set(PURPOSES)
+    assert {page.name for page in WRITTEN if page.parent == DOCS} == {"index.md", "gallery.md"}
+    assert len([page for page in WRITTEN if page.parent.name == "tutorials"]) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -348,7 +348,8 @@ def counterfactuals(
     """Make the same texts about another group, and list every change.
 
     Case, number and articles are kept; code, addresses, {{...}}, names of works and quotations are left alone. Rules
-    decide, not a model: read the changes before you use them (docs/counterfactuals.md says how often they are right).
+    decide, not a model: read the changes before you use them (docs/explanation/counterfactuals.md says how often they
+    are right).
     """
     from evenhand.prompts.counterfactual import (
         check_ending,

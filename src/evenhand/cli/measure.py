@@ -63,8 +63,8 @@ def measure(
     is guessed by name and printed. An empty value counts as missing, never as zero.
 
     Several rows of one person or thing: name its column (--column PERSON=unit), and it counts once. Questions that all
-    groups met: --column WHAT=question. Several coders of an answer: --column WHO=rater. docs/own_answers.md tells what
-    a verdict then speaks of.
+    groups met: --column WHAT=question. Several coders of an answer: --column WHO=rater.
+    docs/how-to/measure_your_own_answers.md tells what a verdict then speaks of.
 
     With --benchmark the file holds that benchmark's responses: its group columns (`evenhand show BENCHMARK`) and
     `perplexity` or `log_likelihood` with `token_count`, or continuations with `negative` (where several roles judge,

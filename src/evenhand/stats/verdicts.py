@@ -1,8 +1,9 @@
 """From numbers to verdicts: biased, not detected, or not measurable, each with the reason in one sentence.
 
-One rule for all measures (docs/verdicts.md). A benchmark defines k axes and each is tested at the level alpha / k, so
-that in a benchmark without any difference one or more axes are called biased in at most alpha of all audits. Groups are
-named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis enters its numbers.
+One rule for all measures (docs/explanation/verdicts.md). A benchmark defines k axes and each is tested at the level
+alpha / k, so that in a benchmark without any difference one or more axes are called biased in at most alpha of all
+audits. Groups are named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis
+enters its numbers.
 """
 
 import math

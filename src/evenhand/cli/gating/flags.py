@@ -57,7 +57,7 @@ FailIf = Annotated[
         "--fail-if",
         callback=_conditions,
         help="End with 4 if this is found, such as 'disparity > 5 points' or 'biased on gender'; repeatable. "
-        "docs/release_gate.md lists all.",
+        "docs/how-to/gate_a_release.md lists all.",
     ),
 ]
 RequirePower = Annotated[

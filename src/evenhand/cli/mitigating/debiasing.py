@@ -40,7 +40,7 @@ def debias(
         None,
         help="Your own texts: .txt, a line each, or a table with a column text. For dpo also pairs: a table with the "
         "columns prompt, chosen, rejected. For methods of dialogues a run of self-chats (style-equality: of "
-        "holisticbias-styles), or a table (docs/dialogue_debiasing.md).",
+        "holisticbias-styles), or a table (docs/how-to/debias_a_dialogue_model.md).",
     ),
     source: Path | None = typer.Option(
         None,

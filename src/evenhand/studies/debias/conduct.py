@@ -91,7 +91,7 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
             f"{_called(model)} cannot be trained by {method.name}, whose loss is of {' and '.join(able)} models: it is "
             f"of the kind {model.architecture}.",
             "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, or a method of "
-            "dialogues (docs/dialogue_debiasing.md).",
+            "dialogues (docs/how-to/debias_a_dialogue_model.md).",
         )
     use = f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations."
     refuse_light(model, f"Training {_called(model)}")
