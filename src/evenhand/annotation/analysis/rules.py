@@ -49,7 +49,7 @@ def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
     path = Path(asked)
     if not is_file(path):
         raise DataError(
-            f"There is no file of rules {path}.",
+            f"File of rules not found: {path}.",
             "--rules takes study, published, none, or a YAML file with rules (a study file will do).",
         )
     return RuleSet(path.name, _read(_content(path), str(path)))
