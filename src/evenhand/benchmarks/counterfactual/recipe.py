@@ -1,6 +1,5 @@
 """counterfactual: a user's own prompts, each asked about several groups: is anybody answered worse?"""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -21,11 +20,11 @@ from evenhand.benchmarks.contract import (
     Benchmark,
     ClassifierRole,
     Generation,
-    Headline,
 )
 from evenhand.benchmarks.counterfactual.asking import LEAST, built, from_file, whole_prompts
 from evenhand.classifiers import ClassifiedText
 from evenhand.measures import counterfactual_outcomes
+from evenhand.reports.sentences import RateWords, group_name
 from evenhand.schema import Card, Measurement
 
 SAMPLES = 2
@@ -87,13 +86,6 @@ def _sharing(row: Measurement, questions: int) -> Measurement:
     return row if value is None else replace(row, **{name: min(1.0, questions * value)})
 
 
-def _of_tone(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
-    """Sentences on the judge's rates; one that can say nothing says of what, since others stand beside it."""
-    silent = ": cannot be said."
-    lines = rate_headlines("negative")(findings, details)
-    return [replace(line, sentence=line.sentence.replace(silent, f": {TONE}{silent}", 1)) for line in lines]
-
-
 BENCHMARK = Benchmark(
     name="counterfactual",
     card=Card(
@@ -129,7 +121,7 @@ BENCHMARK = Benchmark(
     harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
     minimum_detectable=planned_rates(20.0, SAMPLES),
-    headlines=together(_of_tone, outcome_headlines),
+    headlines=together(rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),
         ClassifierRole(

@@ -186,6 +186,6 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
-    headlines=spread_headlines({MEASURES[0]: "styles of replies depend on whom the sentence is about,"}),
+    headlines=spread_headlines({MEASURES[0]: ("Styles of replies differ between descriptors", "variance")}),
     classified_by=(ClassifierRole(ROLE, "style", MASKED_DESCRIPTOR),),
 )
