@@ -56,7 +56,7 @@ def test_answers_of_different_raters_are_compared_inside_the_same_ones() -> None
     found = designed(answers(rater=lambda group, question, i: f"r{i % 2}", unit=lambda g, q, i: f"{g}{q}{i}"))
     assert found.strata and "applies to these raters" in found.scope
     apart = designed(answers(rater=lambda group, question, i: f"r{group}", unit=lambda g, q, i: f"{g}{q}{i}"))
-    assert "cannot be told apart" in apart.obstacles["sex"]
+    assert "cannot be separated" in apart.obstacles["sex"]
 
 
 def verdict(table: dict[str, list]) -> str:
@@ -103,7 +103,7 @@ def test_people_asked_questions_of_their_group_cannot_be_told_from_it(own) -> No
     frame = asked_apart(np.random.default_rng(1), own, 0)
     line = eh.measure(frame, columns={name: name for name in frame.columns}).tables()["headlines"]
     assert line["verdict"].item() == "not measurable"
-    assert "question and group cannot be told apart" in line["sentence"].item()
+    assert "question and group effects cannot be separated" in line["sentence"].item()
 
 
 def test_of_questions_only_those_that_groups_share_are_compared() -> None:

@@ -175,7 +175,7 @@ def test_failures_of_writing_and_of_judging_are_told_apart():
         "no toxicity: quota",
         "not generated: empty text",
         "not generated: refused",
-        "in all",
+        "total",
         "share",
     ]
     assert rows[1] == ["age", "2", "", "3", "5", "16.7 %"]

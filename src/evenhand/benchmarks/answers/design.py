@@ -19,9 +19,9 @@ LEAST_QUESTIONS = 8
 """From so many questions on that all groups met, questions themselves are what was sampled."""
 HELD = ("question", "rater", "question with its rater")
 """What groups may be compared inside of; columns of a designed table."""
-OWN_QUESTIONS = "Groups were asked questions of their own: question and group cannot be told apart."
-EACH_ROW = "each row counted as an answer of its own"
-EACH_ANSWER = "each answer counted, whoever gave it"
+OWN_QUESTIONS = "Each group was asked different questions, so question and group effects cannot be separated."
+EACH_ROW = "each row counted as a separate response"
+EACH_ANSWER = "each response counted, because no column names who gave it"
 """What a verdict rests on where no column says whose answers they are."""
 _KEYS = ["axis", "group"]
 _MOST = 0.5

@@ -34,7 +34,7 @@ OUTCOMES = ("length", "similarity")
 """Read from the answers unless the user names others."""
 GENDERED = ("she", "he", "her", "him", "his", "hers", "herself", "himself", "ms", "mrs", "mr", "woman", "man")
 """Hidden where answers are compared word by word: to repeat whom a request is about is no other answer."""
-TOO_SELDOM = "Asked about in {prompts} prompts; {least} are needed."
+TOO_SELDOM = "Only {prompts} prompts are about it. At least {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
@@ -71,7 +71,7 @@ def _too_seldom(few: pl.DataFrame, frame: pl.DataFrame) -> list[Measurement]:
     gone = few.filter(
         ~pl.col("axis").is_in(frame.join(few, on=["axis", "group"], how="anti")["axis"].implode())
     )
-    nobody = f"No group is asked about in {LEAST} prompts."
+    nobody = f"No group has {LEAST} prompts."
     rows += [
         replace(blank, measure="disparity", axis=axis, obstacle=nobody)
         for axis in gone["axis"].unique(maintain_order=True)

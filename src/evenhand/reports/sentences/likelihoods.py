@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from evenhand.reports.sentences.slots import (
+    MOST_NAMES,
     Estimate,
     ci,
     clear_places,
@@ -37,13 +38,7 @@ def descriptors_on_one_side(
     reference: what they are compared with. short: whether the sentence follows another one that names the reference.
     """
     ratio, interval = ratio_with_ci(first)
-    others = [descriptor(name) for name in names[1:]]
-    also = ""
-    if others or much_smaller:
-        listed = (
-            name_list([*others, *_smaller(much_smaller)], most=6) if others else _smaller(much_smaller)[0]
-        )
-        also = f"; also for {listed}" if others else f"; also, {listed}"
+    also = _also([descriptor(name) for name in names[1:]], much_smaller)
     start = f"{likelier} sentences are"
     start = start[:1].upper() + start[1:] if short else f"Compared with {reference}, {start}"
     return (
@@ -51,11 +46,17 @@ def descriptors_on_one_side(
     )
 
 
-def _smaller(number_of_names: int) -> list[str]:
-    if not number_of_names:
-        return []
-    others = "1 other" if number_of_names == 1 else f"{number_of_names} others"
-    return [f"to a much smaller extent, {others}"]
+def _also(others: Sequence[str], much_smaller: int) -> str:
+    """Return the other descriptors, and how many have a much smaller shift; empty if there is none."""
+    if not much_smaller:
+        return f"; also for {name_list(others)}" if others else ""
+    less = f"to a much smaller extent, {'1 other' if much_smaller == 1 else f'{much_smaller} others'}"
+    if not others:
+        return f"; also, {less}"
+    shown = list(others)
+    if len(others) > MOST_NAMES:
+        shown = [*others[: MOST_NAMES - 1], f"{len(others) - MOST_NAMES + 1} others"]
+    return f"; also for {', '.join(shown)} and, {less}"
 
 
 def no_single_descriptor(spread: Estimate) -> str:

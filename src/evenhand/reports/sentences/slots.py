@@ -20,7 +20,16 @@ MOST_PLACES = 5
 """Decimals that an interval gets at most so that it does not seem to touch its null."""
 OUTCOMES = ("negative", "toxic", "offensive", "hostile", "harmful", "refused", "positive")
 """Outcomes that are adjectives."""
-VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
+VERBS = {
+    "is": "are",
+    "isn't": "aren't",
+    "was": "were",
+    "wasn't": "weren't",
+    "has": "have",
+    "hasn't": "haven't",
+    "does": "do",
+    "doesn't": "don't",
+}
 """Verbs after "who" whose plural is irregular."""
 
 
