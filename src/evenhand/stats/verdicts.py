@@ -227,7 +227,7 @@ def _seen(row: dict[str, Any], reference: float) -> str:
 def _not_seen(row: dict[str, Any], reference: float) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
-    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit']}".strip()
+    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
     return f"No difference{against} detected; one of {size} would probably have been found"
 
 

@@ -79,7 +79,22 @@ def test_named_groups_are_compared_with_those_that_do_not_stand_out():
     assert sentence(better, 7).endswith(
         "; this comparison cannot decide whether these 3 are treated differently or the other 7."
     )
-    assert "no group is named, because about as many groups differ as do not" in sentence([], 0)
+    assert sentence([], 0) == "Gender: no group is named, because about as many groups differ as do not."
+    facts = FACTS | {"n_groups": 4, "n_reference": 0}
+    table = {"axes": pl.DataFrame([facts])}
+    assert rate_headlines("toxic")(findings(axis()), table)[0].sentence.endswith(
+        "(gap 81 points, 60.2 to 91.9); no group is named, because about as many groups differ as do not."
+    )
+
+
+def test_one_group_that_is_treated_better_is_a_single_one():
+    facts = FACTS | {"n_groups": 4, "n_reference": 3, "gap": None}
+    (line,) = rate_headlines("toxic")(
+        findings(axis(), group("men", "better", -40.0)), {"axes": pl.DataFrame([facts])}
+    )
+    assert line.sentence.endswith(
+        "; this comparison cannot decide whether this group is treated differently or the other 3."
+    )
 
 
 def test_an_axis_found_without_any_single_group_says_so():

@@ -145,3 +145,21 @@ def test_groups_that_answer_unequally_often_are_said_to_be_compared_in_what_was_
     found = eh.measure({"who": ["a", "b"] * 50, "score": score}, columns={"who": "group"})
     said = found.tables()["headlines"]["sentence"][0]
     assert "of those answered: without an answer are 40 % of b and 0 % of a" in said
+
+
+def test_a_number_of_two_groups_states_the_gap_that_would_be_found() -> None:
+    rng = np.random.default_rng(1)
+
+    def rows(groups: int) -> pl.DataFrame:
+        who = [chr(97 + place) for place in range(groups)] * 60
+        pay = rng.normal(50_000, 10_000, size=len(who))
+        found = eh.measure({"who": who, "pay": pay}, columns={"who": "group", "pay": "score"})
+        return found.findings.filter(pl.col("verdict") == "not detected")
+
+    two = rows(2)
+    assert two.height == 3 and two["minimum_detectable"].n_unique() == 1
+    assert " pay between the two groups would probably have been found" in two["note"][0]
+    assert " pay from the others would probably have been found" in two["note"][1]
+    three = rows(3)
+    spread, group = three["minimum_detectable"][0], three["minimum_detectable"][1]
+    assert spread < group and " pay (standard deviation) would probably have been found" in three["note"][0]

@@ -27,23 +27,22 @@ def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
 
 
 def undecided_side(facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]]) -> str:
-    """Return the clause on what the comparison cannot decide, or nothing.
+    """Return the clause on what the comparison cannot decide, or an empty string; no semicolon is part of it.
 
     Where the groups have no common level, none is named. Where few groups are in the reference, or all that are named
     are on the better side, one cannot say whether these are treated better or the others worse.
     """
     reference = facts.get("n_reference")
     if reference == 0:
-        return "; no group is named, because about as many groups differ as do not"
+        return "no group is named, because about as many groups differ as do not"
     if not reference or not total or not groups or reference >= total:
         return ""
     all_better = all(group["direction"] in ("better", "above") for group in groups)
     if not all_better and reference >= LEAST_REFERENCE * total:
         return ""
-    return (
-        f"; this comparison cannot decide whether these {total - reference} are treated differently or the other "
-        f"{reference}"
-    )
+    these = "this group is" if total - reference == 1 else f"these {total - reference} are"
+    others = "the other one" if reference == 1 else f"the other {reference}"
+    return f"this comparison cannot decide whether {these} treated differently or {others}"
 
 
 def holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str:

@@ -172,8 +172,8 @@ def _rates_found(
         return (gap or f"the two groups differ {_interval(row)}") + holds_unless(facts, groups)
     reference = reference_of(facts, facts.get("n_groups"), "groups")
     named = _named_sides(groups, f"treated worse than {reference}", f"treated better than {reference}")
-    named += undecided_side(facts, facts.get("n_groups"), groups)
-    found = "; ".join(part for part in (gap, named) if part) or (
+    undecided = undecided_side(facts, facts.get("n_groups"), groups)
+    found = "; ".join(part for part in (gap, named, undecided) if part) or (
         f"rates differ between the groups (standard deviation {_interval(row)}); "
         f"{'no single group or pair of groups is sure' if pair else 'no single one stands out'}"
     )
@@ -210,7 +210,8 @@ def _shifts_found(
     found = "; ".join(_one_side(*one, reference) for one in sides) or (
         f"descriptors differ {_interval(row)}; no single one stands out"
     )
-    return found + undecided_side(facts, total, [*colder, *warmer]) + _sample_of(facts)
+    undecided = undecided_side(facts, total, [*colder, *warmer])
+    return "; ".join(part for part in (found, undecided) if part) + _sample_of(facts)
 
 
 def _one_side(side: list[dict[str, Any]], sentence: str, other: str, reference: str) -> str:
