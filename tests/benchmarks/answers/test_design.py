@@ -152,7 +152,7 @@ def test_a_number_of_two_groups_states_the_gap_that_would_be_found() -> None:
 
     def rows(groups: int) -> pl.DataFrame:
         who = [chr(97 + place) for place in range(groups)] * 60
-        pay = rng.normal(50_000, 10_000, size=len(who))
+        pay = np.repeat(rng.normal(50_000, 10_000, size=60), groups)
         found = eh.measure({"who": who, "pay": pay}, columns={"who": "group", "pay": "score"})
         return found.findings.filter(pl.col("verdict") == "not detected")
 
