@@ -4,8 +4,8 @@ In 120 simulated designs (20 to 160 persons with 5 votes each, one to three vote
 of 0 to 1.5 logits, one person with a fifth of the votes or none, shares of 50 and 90 %; 400 studies of each) limits of
 95 % of a share cover 95.6 % on average and 92 to 99 % in each (tests/stats/votes/test_crossed.py draws them). Taking
 votes as independent covers 32 to 98 %. Near 0 or 1 the degrees of freedom follow the number of persons who gave the
-rarer votes. At shares of 7 and 93 %, with persons who differ by 2 to 2.5 logits and 30 votes each, the limits cover 90 to
-95 % with 10 to 40 persons (84 to 90 % without this).
+rarer votes. At shares of 7 and 93 %, with persons who differ by 2 to 2.5 logits and 30 votes each, the limits cover 90
+to 95 % with 10 to 40 persons (84 to 90 % without this).
 At 20 persons and a logit between persons and items, tests at 5 % of mixed logistic models reject 8 % (Laplace) and 15 %
 (variational) where nothing differs.
 """
