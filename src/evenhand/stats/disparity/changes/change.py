@@ -74,7 +74,9 @@ def group_changes(
     usable = np.flatnonzero(units >= 2)
     mean = means_of_groups(second - first, codes, units)
     if len(usable) < 2:
-        return unmeasurable_changes(units, mean, "Fewer than two groups have two prompts that both models answered.")
+        return unmeasurable_changes(
+            units, mean, "Fewer than two groups have two prompts that both models answered."
+        )
     kept = np.isin(codes, usable)
     order = canonical_order(first[kept], second[kept], codes[kept])
     step = one_response(
