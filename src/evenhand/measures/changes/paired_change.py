@@ -66,9 +66,9 @@ def paired_change(
     Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide.
     Where all clusters changed alike (not at all, or by the same amount), both limits allow for as many clusters that
     change otherwise as n clusters can hide: of shares by what the others changed, or by one response where none
-    changed; of numbers by the range of all numbers. `minimum_detectable` is the change found with 80 % power; of numbers
-    that changed alike it is the half width of that interval. Where so few clusters could reject nothing, or all numbers
-    of both models are equal, `obstacle` says so and p is null.
+    changed; of numbers by the range of all numbers. `minimum_detectable` is the change found with 80 % power; of
+    numbers that changed alike it is the half width of that interval. Where so few clusters could reject nothing, or all
+    numbers of both models are equal, `obstacle` says so and p is null.
     Raises DataError for absent columns or no pair at all, UsageError for a level outside 0..1.
     Source: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller 2024,
     arXiv:2411.00640, section 4 (paired differences).

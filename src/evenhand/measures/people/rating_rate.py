@@ -303,9 +303,9 @@ CARDS = (
             citation=ROBBIE,
             source="Newcombe 1998, method 10, with effective sizes; Henderson 1953 for crossed samples",
             details=(
-                "Fewer than 10 persons, items, or prompts that items share, on either side: not measurable. Means are not "
-                "measurable either if all ratings of each side are equal. Holm over all rows. The smallest difference "
-                "told is that from the share of both; where 1 to 3 % are called so, "
+                "Fewer than 10 persons, items, or prompts that items share, on either side: not measurable. Means are "
+                "not measurable either if all ratings of each side are equal. Holm over all rows. The smallest "
+                "difference told is that from the share of both; where 1 to 3 % are called so, "
                 "it is found in 74 to 79 % of simulated studies."
             ),
             **_RATING,

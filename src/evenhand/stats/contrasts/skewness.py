@@ -43,8 +43,9 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95, tail: float | Non
     values: (n,), none missing, in any order. level: of the interval. p is the larger of Student's and of the
     skewness-corrected t's, with degrees of freedom divided by 1.5 because sample skewness of few numbers is too small
     on average; the interval leaves out 0 exactly where p <= 1 - level. Where all numbers are equal p is that of their
-    signs alone, and without a tail p and interval are NaN: nothing shows how far other numbers lie from these. tail: how far from the others numbers may lie of which none was drawn, in the unit of the values; p is
-    then no smaller than the chance of drawing none of them if there are so many that the true mean is 0,
+    signs alone, and without a tail p and interval are NaN: nothing shows how far other numbers lie from these.
+    tail: how far from the others numbers may lie of which none was drawn, in the unit of the values; p is then no
+    smaller than the chance of drawing none of them if there are so many that the true mean is 0,
     (1 - |mean| / tail)^n. None: all kinds of numbers are taken to have been drawn.
     Raises UsageError for numbers that are not finite, a level that is none, or a tail that is not above 0.
     Source: Hall 1992 (the transformation, which rises everywhere and can therefore be inverted), after Johnson 1978;
