@@ -316,3 +316,20 @@ def test_a_huge_reply_is_not_read_to_its_end(server, options) -> None:
         result = load({"url": there.url, **options, "attempts": "1"}).classify(["a text"])
     assert result.errors[0] is ResponseError.CLASSIFIER_ERROR
     assert "larger than 1 MiB" in result.details[0]
+
+
+@pytest.mark.parametrize("number", ["1" * 5000, "-" + "9" * 20_000, "[" + ",".join(["7" * 4400] * 10) + "]"])
+def test_a_number_of_any_length_next_to_the_label_is_read(number: str) -> None:
+    assert parse_label(f'{{"label": "toxic", "n": {number}}}', ["civil", "toxic"]) == "toxic"
+    assert parse_label(f'{{"n": {number}, "label": "other"}}', ["civil", "toxic"]) is None
+
+
+def test_a_reply_with_a_huge_number_costs_no_other_text_its_label(server, options) -> None:
+    def answer(asked):
+        is_odd = "odd" in str(asked)
+        return says('{"label": "other", "n": ' + "1" * 5000 + "}" if is_odd else '{"label": "toxic"}')
+
+    with server(answer) as there:
+        result = load({"url": there.url, **options}).classify(["a", "odd", "b"])
+    assert [result.errors[0], result.errors[2]] == [None, None]
+    assert result.errors[1] is ResponseError.UNPARSABLE
