@@ -16,7 +16,7 @@ from evenhand.classifiers.services.llm_judge import (
     parse_label,
 )
 from evenhand.classifiers.services.rubrics import RUBRICS, load_rubric
-from evenhand.schema import DataError, ResponseError, UsageError
+from evenhand.schema import DataError, ResponseError, ServiceUnavailable, UsageError
 
 
 def material(asked):
@@ -333,3 +333,13 @@ def test_a_reply_with_a_huge_number_costs_no_other_text_its_label(server, option
         result = load({"url": there.url, **options}).classify(["a", "odd", "b"])
     assert [result.errors[0], result.errors[2]] == [None, None]
     assert result.errors[1] is ResponseError.UNPARSABLE
+
+
+def test_a_judge_whose_replies_are_all_too_long_is_not_only_called_down(server, options) -> None:
+    with (
+        server(lambda asked: says("a" * (2 * LARGEST_ANSWER))) as there,
+        pytest.raises(
+            ServiceUnavailable, match=r"its answers cannot be read.*: the answer is larger than 1 MiB"
+        ),
+    ):
+        load({"url": there.url, **options, "attempts": "1"}).classify([f"text {i}" for i in range(20)])
