@@ -243,16 +243,7 @@ def _from_file(file: Path) -> dict[str, Any]:
             "Expected a YAML file with lines such as `suite: quick`.",
         ) from error
     except yaml.YAMLError as error:
-<<<<<<< HEAD
         raise DataError(_invalid_yaml(file, error), "Expected lines such as `suite: quick`.") from error
-    except RecursionError as error:
-        raise DataError(
-            f"{file}: invalid YAML: nested too deeply.", "Expected lines such as `suite: quick`."
-=======
-        raise DataError(
-            f"The options file {file} is not YAML: {error}.", "Expected lines such as `suite: quick`."
->>>>>>> fixattack
-        ) from error
     if content is None:
         return {}
     if not isinstance(content, dict):
