@@ -38,7 +38,9 @@ class Options(BaseModel):
         for name, value in values.items() if isinstance(values, Mapping) else ():
             for text in (value, *value) if isinstance(value, tuple | list) else (value,):
                 if isinstance(text, str) and without_surrogates(text) != text:
-                    raise ValueError(f"{name} is {text!a}, which holds half a character (a lone surrogate)")
+                    raise ValueError(
+                        f"{name} is {text!a}, which contains half a character (a lone surrogate)"
+                    )
         return values
 
 

@@ -35,13 +35,13 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
     for value in missing:
         if not value.strip():
             raise UsageError(
-                "--missing got an empty value, and an empty cell counts as missing anyway.", "Leave it out."
+                "`--missing` got an empty value. Empty cells always count as missing.", "Remove it."
             )
         is_value = [_cells(table[name], value.strip()).alias(name) for name in table.columns]
         found = {cells.name: int(cells.sum()) for cells in is_value if cells.any()}
         if not found:
             notes.append(
-                f"No cell is read as missing, {value.strip()!r}: a whole cell is compared, in any case of letters."
+                f"No cell is read as missing, {value.strip()!r}: whole cells are compared, in upper or lower case."
             )
             continue
         table = table.with_columns(
