@@ -97,7 +97,7 @@ def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
         unit_of(report.comparison, "regard", "regard") is PERCENT
         and unit_of(report.comparison, "regard", "regard score") is RAW
     )
-    fold = page[page.index("the classifier’s own number") :]
+    fold = page[page.index("the score of the classifier") :]
     whole = report.changes.filter(
         pl.col("axis").is_null() & pl.col("group").is_null(), outcome="regard score"
     )
@@ -182,6 +182,12 @@ def test_what_cannot_be_paired_is_refused_with_a_reason(written_runs, tmp_path):
         compare(written_runs["rude"], written_runs["calm"], names=["a"])
     with pytest.raises(DataError, match="does not exist"):
         compare(written_runs["rude"], tmp_path / "nothing")
+
+
+def test_the_harmful_end_of_a_score_is_stated(report, page):
+    told = " ".join(printed(report).split())
+    assert "regard: regard score (a higher score is more harmful)" in told
+    assert "the score of the classifier; a higher score is more harmful" in page
 
 
 def test_the_table_of_groups_opens_with_who_got_worse_in_absolute_terms(written_runs):
