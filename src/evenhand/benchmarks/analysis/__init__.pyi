@@ -1,4 +1,3 @@
-from .axis_names import DESCRIPTOR_AXES as DESCRIPTOR_AXES
 from .changes import (
     changes_of_likelihoods as changes_of_likelihoods,
 )
@@ -6,6 +5,7 @@ from .contrasts import (
     paired_contrasts as paired_contrasts,
 )
 from .drawing_prompts import (
+    DESCRIPTOR_AXES as DESCRIPTOR_AXES,
     crossed_by_noun as crossed_by_noun,
     pairs_with_own_nouns as pairs_with_own_nouns,
     with_axis_size as with_axis_size,

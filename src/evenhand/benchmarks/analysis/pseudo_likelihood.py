@@ -5,9 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.axis_names import DESCRIPTOR_AXES
 from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
-from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
+from evenhand.benchmarks.analysis.drawing_prompts import DESCRIPTOR_AXES, pairs_with_own_nouns
 from evenhand.benchmarks.analysis.headlines import valence_headlines
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
