@@ -3,7 +3,7 @@
 The scale is the outcome's own: percentage points for rates (given as proportions), the unit of the number otherwise.
 Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect of b. The test
 needs no resampling. Its size, power and coverage were simulated by
-`perf/interactions.py`; the results are in docs/how-to/measure_your_own_answers.md.
+`perf/interactions.py`; the results are in docs/evidence/own_answers.md.
 """
 
 from collections.abc import Sequence
