@@ -84,7 +84,7 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     half of the estimates, names groups by Benjamini and Hochberg at .05, and repeats with the groups that are not
     named, until they do not change.
 
-    Source: simulated for this use (docs/explanation/verdicts.md); the shortest half: Rousseeuw & Leroy 1988;
+    Source: simulated for this use (docs/evidence/verdicts.md); the shortest half: Rousseeuw & Leroy 1988;
     Benjamini & Hochberg 1995.
 
     >>> from evenhand.stats.cluster_means import t_inference
