@@ -118,9 +118,9 @@ def test_names_drawn_anew_end_with_other_weights_and_no_label(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"data": None}, "none were given"),
-        ({"bias": "gender"}, "learns replies of dialogues, and a bias type"),
-        ({"source": "x"}, "learns replies of dialogues, and a bias type"),
+        ({"data": None}, "learns from dialogues, but"),
+        ({"bias": "gender"}, "learns from dialogues and cannot be combined with a"),
+        ({"source": "x"}, "learns from dialogues and cannot be combined with a"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], told: str) -> None:

@@ -153,7 +153,7 @@ def load_specification(path: Path | str) -> Specification:
     """
     file = Path(path).expanduser()
     if not is_file(file):
-        raise DataError(f"There is no file {file}.", FORMAT)
+        raise DataError(f"File not found: {file}.", FORMAT)
     try:
         content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:

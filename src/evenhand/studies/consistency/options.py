@@ -84,7 +84,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     @classmethod
     def _known_decoding(cls, value: str) -> str:
         if value not in DECODINGS:
-            raise ValueError(f"{value!r} is none of {', '.join(DECODINGS)}")
+            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(DECODINGS)}")
         return value
 
     @field_validator("prompts", "neutral")
@@ -127,7 +127,7 @@ def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = N
     for needed in ("method", "model"):
         if needed not in {**(stored or {}), **named}:
             raise UsageError(
-                f"No {needed} is named.",
+                f"Missing option: {needed}.",
                 "For example: evenhand check-consistency instructive-debiasing --model gpt2",
             )
     return validated(CheckOptions, {**(EARLIER if stored else {}), **(stored or {}), **named})
