@@ -268,7 +268,7 @@ def test_a_full_disk_in_the_middle_keeps_what_was_written(evenhand, finished, tm
     with monkeypatch.context() as patched:
         patched.setattr(engine, "write_shard", full)
         ended = evenhand("audit", "puppet/random", *own, "-o", "run")
-    ended.refused(1, "Could not write", "No space left on device", "What was written before is intact")
+    ended.refused(1, "Could not write", "No space left on device", "Files written earlier are intact")
     parts = list((tmp_path / "run" / "responses").glob("part-*.parquet"))
     assert len(parts) == 2
     again = evenhand("audit", "run")

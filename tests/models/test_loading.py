@@ -386,7 +386,7 @@ def test_a_model_in_the_hub_cache(tiny_folder, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="not in the cache"):
         load_model("someone/tiny", device="cpu", revision="another-branch")
     (snapshot / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"its weights .* are not"):
+    with pytest.raises(ModelError, match="Only the configuration of .* is in the local cache, not its weights"):
         load_model("someone/tiny", device="cpu")
     # With a connection, the size is known before anything is fetched.
     monkeypatch.setattr(pretrained, "is_offline", lambda: False)
@@ -423,7 +423,7 @@ def test_registered_models():
     assert load_model("puppet/uniform", device="cpu").fingerprint == {"name": "puppet/uniform"}
     with pytest.raises(UsageError, match="Did you mean 'evenhand/reference'"):
         load_model("evenhand/referense")
-    with pytest.raises(UsageError, match="takes no dtype") as caught:
+    with pytest.raises(UsageError, match="does not accept dtype") as caught:
         load_model("puppet/uniform", dtype="bfloat16")
     assert "nothing but its name" in str(caught.value.hint)
 
@@ -431,7 +431,7 @@ def test_registered_models():
 def test_options_of_another_architecture(tiny_folder):
     from evenhand.models.huggingface.causal import CausalOptions
 
-    with pytest.raises(UsageError, match="CausalOptions, and this model takes MaskedOptions"):
+    with pytest.raises(UsageError, match="This model requires scoring options of type MaskedOptions, got"):
         load_model(str(tiny_folder("bert")), device="cpu", options=CausalOptions())
     model = load_model(str(tiny_folder("gpt2")), device="cpu", options=CausalOptions(end=True))
     plain = load_model(str(tiny_folder("gpt2")), device="cpu")
@@ -486,7 +486,5 @@ class Half:
 
 def test_a_plug_in_that_is_not_a_language_model_names_what_it_lacks(installed):
     installed("careless", "evenhand.models", {"careless/half": "tests.models.test_loading:Half"})
-    with pytest.raises(
-        EvenhandError, match=r"package careless, makes Half.*lacks `fingerprint`, `log_likelihoods`"
-    ):
+    with pytest.raises(EvenhandError, match="a model of the package careless, is not a language model: Half"):
         load_model("careless/half")

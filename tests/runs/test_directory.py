@@ -182,7 +182,7 @@ def test_detail_tables_with_other_columns_than_they_were_written_with_are_refuse
         assert f"evenhand audit {directory.path}" in caught.value.hint
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(DataError, match="is not a plain file"):
+    with pytest.raises(DataError, match="it is not a regular file"):
         again.details("regard")
 
 
@@ -219,5 +219,5 @@ def test_a_named_pipe_in_the_place_of_a_table_is_refused_not_waited_for(director
     path = directory.path / "findings.parquet"
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    with pytest.raises(DataError, match="not a plain file"):
+    with pytest.raises(DataError, match="it is not a regular file"):
         directory.findings()

@@ -50,8 +50,8 @@ class Connections:
             self._url = httpx.URL(base_url)
         except httpx.InvalidURL as error:
             raise UsageError(
-                f"{base_url!r} is not the address of a service: {error}.",
-                "Write http://host:port/path or https://host/path.",
+                f"{base_url!r} is not a valid URL of a service: {error}.",
+                "Expected http://host:port/path or https://host/path.",
             ) from error
         self._base_url, self._timeout, self._most_idle, self._largest = base_url, timeout, idle, largest
         own = {"Host": self._url.netloc.decode(), "Accept": "*/*", "Accept-Encoding": "gzip"}
@@ -99,10 +99,9 @@ class Connections:
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
             if isinstance(error.__cause__, ssl.SSLCertVerificationError):
                 raise EvenhandError(
-                    f"{self._base_url} shows a certificate that is not trusted here: "
-                    f"{error.__cause__.verify_message}.",
-                    "Is this the right host? If its certificate is your own, name the file of your authority in "
-                    "SSL_CERT_FILE.",
+                    f"{self._base_url}: the certificate is not trusted: {error.__cause__.verify_message}.",
+                    "Check the host name. If the certificate is your own, set SSL_CERT_FILE to the file of your "
+                    "certificate authority.",
                 ) from error
             what = f"{type(error).__name__}: {error}".rstrip(": ") + self._way
             reached = not isinstance(error, httpcore.ConnectError)
@@ -216,7 +215,7 @@ class _Connection(httpcore.NetworkBackend):
         """Seconds of the try; raises `late` when there are none."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
-            raise late("the time is up")
+            raise late("timed out")
         return seconds
 
     def connect_tcp(
@@ -300,7 +299,7 @@ class _Stream(httpcore.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> "_Stream":
         if self._waiting:
-            raise httpcore.ConnectError("more came from the proxy than its answer")
+            raise httpcore.ConnectError("the proxy sent data after its answer")
         left = self._connection.left(httpcore.ConnectTimeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._connection)
 
@@ -319,8 +318,8 @@ def _tls(url: httpx.URL) -> ssl.SSLContext | None:
         return httpx.create_ssl_context()
     except OSError as error:
         raise UsageError(
-            f"The certificates to trust cannot be read: {error.strerror or error}.",
-            "Let SSL_CERT_FILE and SSL_CERT_DIR name what is there, or leave them unset.",
+            f"The trusted certificates cannot be read: {error.strerror or error}.",
+            "Set SSL_CERT_FILE and SSL_CERT_DIR to existing paths, or unset them.",
         ) from error
 
 
@@ -339,13 +338,13 @@ def _proxy(url: httpx.URL) -> httpx.URL | None:
     try:
         proxy = httpx.URL(address if "://" in address else f"http://{address}")
         if proxy.scheme not in ("http", "https", "socks5", "socks5h") or not proxy.host:
-            raise ValueError("it is no address such as http://host:port")
+            raise ValueError("expected a URL such as http://host:port")
         if proxy.scheme.startswith("socks"):
             import_module("socksio")
     except (httpx.InvalidURL, ValueError, ImportError) as error:
         raise UsageError(
-            f"The proxy that the environment names for {url.host} cannot be used: {error}.",
-            f"Set {url.scheme.upper()}_PROXY to http://host:port, or put {url.host} into NO_PROXY.",
+            f"The proxy for {url.host} that is set in the environment cannot be used: {error}.",
+            f"Set {url.scheme.upper()}_PROXY to http://host:port, or add {url.host} to NO_PROXY.",
         ) from error
     return proxy
 

@@ -82,9 +82,9 @@ class Refusals:
         if harmless.error is None or (harmless.refusal is not None and form in self._answered):
             self._clear(doubled)
         elif harmless.refusal is not None:
-            raise ModelError(f"{address} refuses every request: {rest}", hint)
+            raise ModelError(f"{address} rejects every request: {rest}", hint)
         elif self._silent >= SUSPICIOUS:
-            raise ServiceUnavailable(f"{address} is down, or has had enough: {rest}", WHEN_BACK)
+            raise ServiceUnavailable(f"{address} is down or overloaded: {rest}", WHEN_BACK)
         else:
             self._look_after = doubled
 

@@ -136,7 +136,7 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ),
         (("check-consistency", "instructive-debiasing"), 2, ("Missing option: model", "--model gpt2")),
         ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("Unknown classifier: 'vadr'", "'vader'")),
-        ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
+        ((*METHOD, "--classifier", "toxicity="), 2, ("the classifier is missing",)),
         (
             (*METHOD, "--classifier", "house/words?word=absent"),
             1,

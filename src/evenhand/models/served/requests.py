@@ -115,9 +115,9 @@ class ServedModel:
         if answer.status in ABSENT:
             others = {"/completions": "?chat=1", "/chat/completions": "no chat=1"}
             raise ModelError(
-                f"{self.client.base_url}{path} answers {answer.detail} for the model {self.model!r}.",
-                f"Is the model's name right, and does the address end as the server's does (mostly in /v1)? If it "
-                f"offers only the other way of asking, write {others.get(path, 'it')} behind the name.",
+                f"{self.client.base_url}{path} answered {answer.detail} for the model {self.model!r}.",
+                "Check the model name, and that the URL ends as the server's does (usually in /v1). If the server "
+                f"supports only the other mode, add {others.get(path, 'it')} after the name.",
             )
         return answer
 
