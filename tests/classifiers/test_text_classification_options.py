@@ -37,7 +37,7 @@ def test_all_forms_agree(tmp_path, suffix, content):
         ("json", '{"0": "a", "2": "b"}', "not 0 to 1"),
         ("json", '{"a": 0, "b": 0}', "not 0 to 1"),
         ("json", '"a"', "neither a list"),
-        ("json", "[", "cannot be read"),
+        ("json", "[", "unsupported file type"),
     ],
 )
 def test_broken_files(tmp_path, suffix, content, match):
@@ -45,7 +45,7 @@ def test_broken_files(tmp_path, suffix, content, match):
     path.write_text(content)
     with pytest.raises(DataError, match=match):
         read_labels(path)
-    with pytest.raises(DataError, match="no label file"):
+    with pytest.raises(DataError, match="Label file not found"):
         read_labels(tmp_path / "none.txt")
 
 

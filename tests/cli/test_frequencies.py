@@ -68,8 +68,8 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
         (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than 100%: for a percentage, write 2%",)),
         (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
         (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
-        (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),
-        (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("no choice of pairs",)),
+        (("talk.jsonl", "--on", "moon"), 2, ("'moon' is not one of local",)),
+        (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("Unknown pairs of terms",)),
         (("talk.jsonl", "-o", ""), 2, ("The name of the output folder is empty",)),
         (
             ("talk.jsonl", "-o", "s3://bucket/x"),
@@ -203,7 +203,7 @@ def test_counts_of_terms_that_the_table_lacks_are_refused(evenhand, talk: Path) 
     odd = counts.terms.with_columns(term=pl.lit(10**6, dtype=pl.UInt32))
     write_counts("counts/counts.parquet", replace(counts, terms=odd))
     evenhand("frequencies", "counts").refused(
-        1, "counts/counts.parquet holds no counts of evenhand", "terms.json"
+        1, "counts/counts.parquet contains no counts of evenhand", "terms.json"
     )
 
 

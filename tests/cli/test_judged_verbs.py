@@ -46,7 +46,7 @@ def test_decoding_and_classifiers_from_flags(evenhand, tmp_path):
     ("command", "parts"),
     [
         ((*AUDIT, "--decoding", "greedy", "--samples", 2), ("Greedy decoding writes the same text 2 times",)),
-        ((*AUDIT, "--decoding", "beam"), ("'beam' is none of auto, greedy, published, sampling, gpt2",)),
+        ((*AUDIT, "--decoding", "beam"), ("'beam' is not one of auto, greedy, published, sampling, gpt2",)),
         ((*AUDIT, "--top-p", 1.5), ("--top-p",)),
         (
             (*AUDIT, "--classifier", "toxicity=vader"),
@@ -168,7 +168,7 @@ def test_a_scientist_with_a_csv_of_answers(evenhand, tmp_path):
     assert found == {"red": 1.0, "brown": 0.0}
     assert numbers["manifest"]["arguments_resolved"]["classifiers"] == {"rudeness": "vader"}
     evenhand("measure", "answers.csv", "-b", "rudeness").refused(
-        1, "holds no judgement of rudeness", "--classifier rudeness=vader"
+        1, "contains no judgement of rudeness", "--classifier rudeness=vader"
     )
     frame.with_columns(score=pl.when(pl.col("group") == "red").then(0.7).otherwise(0.2)).write_csv(
         "scored.csv"
@@ -188,7 +188,7 @@ def test_what_a_benchmark_of_continuations_needs_in_a_file_is_on_its_card(evenha
 @pytest.mark.parametrize(
     ("noun", "text", "told"),
     [
-        ("Dr. Smith", "Dr. Smith said", "holds a full stop"),
+        ("Dr. Smith", "Dr. Smith said", "contains a full stop"),
         ("The cook", "So said the cook", "does not begin with it"),
     ],
 )

@@ -251,15 +251,15 @@ def test_damaged_weights(folder):
     whole = path.read_bytes()
     for content, why in (
         (whole[:-100], "ends 100 bytes too early"),
-        (whole[:50], "header is cut short"),
-        (b"abc", "header is cut short"),
+        (whole[:50], "its header is incomplete"),
+        (b"abc", "its header is incomplete"),
         (struct.pack("<Q", 8) + b"notjson!" + whole, "header cannot be read"),
     ):
         path.write_bytes(content)
         with pytest.raises(ModelError, match=why):
             load_model(str(path.parent), device="cpu")
     path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
-    with pytest.raises(ModelError, match="only a pointer"):
+    with pytest.raises(ModelError, match="is only a Git LFS pointer to the weights"):
         load_model(str(path.parent), device="cpu")
 
 
@@ -272,7 +272,7 @@ def test_damaged_configuration(folder):
     with pytest.raises(ModelError, match="could not be opened"):
         load_model(str(path), device="cpu")
     (path / "config.json").write_text('{"model_type": "of-the-future"}')
-    with pytest.raises(ModelError, match="does not know the architecture"):
+    with pytest.raises(ModelError, match="The installed version of transformers does not support"):
         load_model(str(path), device="cpu")
 
 
@@ -340,7 +340,7 @@ def test_hub_names(monkeypatch):
 
     with pytest.raises(ModelError, match=r"not in the cache of this machine.*HF_HUB_OFFLINE is set"):
         load_model("someone/something")
-    with pytest.raises(ModelError, match="neither a folder on this machine nor a possible hub name"):
+    with pytest.raises(ModelError, match="is neither a local folder nor a valid Hugging Face name"):
         load_model("a/b/c/d")
 
     def hub_says(error: BaseException) -> Any:
@@ -361,7 +361,7 @@ def test_hub_names(monkeypatch):
         assert caught.value.hint and caught.value.exit_code == 1
     hub_says(errors.LocalEntryNotFoundError("no connection"))
     monkeypatch.setattr("evenhand.weights.hub.is_offline", lambda: False)
-    with pytest.raises(ModelError, match="hub cannot be reached"):
+    with pytest.raises(ModelError, match="it is not in the local cache, and the Hugging Face Hub"):
         load_model("gpt9")
 
 
@@ -386,7 +386,9 @@ def test_a_model_in_the_hub_cache(tiny_folder, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="not in the cache"):
         load_model("someone/tiny", device="cpu", revision="another-branch")
     (snapshot / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="Only the configuration of .* is in the local cache, not its weights"):
+    with pytest.raises(
+        ModelError, match=r"Only the configuration of .* is in the local cache, not its weights"
+    ):
         load_model("someone/tiny", device="cpu")
     # With a connection, the size is known before anything is fetched.
     monkeypatch.setattr(pretrained, "is_offline", lambda: False)
@@ -414,7 +416,7 @@ def test_models_with_own_code_need_trust(folder):
         architectures=["OwnLM"],
         auto_map={"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnLM"},
     )
-    with pytest.raises(ModelError, match="brings its own Python code") as caught:
+    with pytest.raises(ModelError, match="contains its own Python code, which is not run without") as caught:
         load_model(str(path), device="cpu")
     assert "--trust-remote-code" in str(caught.value.hint)
 

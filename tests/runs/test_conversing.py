@@ -241,7 +241,7 @@ def test_what_is_no_conversation_is_refused(start, fakes):
         ConversationRequest(GREEDY, 1)
     with pytest.raises(UsageError, match="2 replies"):
         ConversationRequest(Decoding(max_new_tokens=9, temperature=1.0, samples=2), 12)
-    with pytest.raises(UsageError, match="nobody is named"):
+    with pytest.raises(UsageError, match="requires conversations, but no speaker was given"):
         make_plan([Part("names", introductions(2), ConversationRequest(GREEDY, 12))], {})
     plan, model, directory = start(["Hi."])
     execute(plan, model, directory)
@@ -289,5 +289,5 @@ def test_a_run_asks_likelihoods_and_conversations_each_of_its_own_model(tmp_path
     assert answers(directory, "numbered")["error"].null_count() == 30
     assert {History.of(line).turn for line in talker.asked} == {2, 3, 4}
     assert outcome.requests == 30 + len(talker.asked)
-    with pytest.raises(ResumeRefused, match="also holds prompts of"):
+    with pytest.raises(ResumeRefused, match="also contains prompts of"):
         execute(make_plan(parts[:2], model.fingerprint, talker), model, directory)

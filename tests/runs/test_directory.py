@@ -38,14 +38,14 @@ def test_other_arguments_are_refused_with_the_difference(directory):
 
 
 def test_only_a_run_can_be_opened(tmp_path):
-    with pytest.raises(DataError, match="holds no manifest"):
+    with pytest.raises(DataError, match="contains no manifest"):
         RunDirectory.open(tmp_path)
     with pytest.raises(DataError, match="does not exist"):
         RunDirectory.open(tmp_path / "absent")
 
 
 def test_nothing_is_overwritten(tmp_path, directory, fakes):
-    with pytest.raises(UsageError, match="already holds a run") as caught:
+    with pytest.raises(UsageError, match="already contains a run") as caught:
         RunDirectory.create(directory.path, model=fakes.HashModel(), given={}, resolved={})
     assert f"evenhand audit {directory.path}" in caught.value.hint
     other = tmp_path / "thesis"
@@ -131,7 +131,7 @@ def test_prompts_are_stored_once_and_compared_after(directory, fakes):
     directory.write_prompts(plan_of(["a", "b", "a"]))
     with pytest.raises(ResumeRefused, match="3 rows are stored, 3 given now, 2 are the same"):
         directory.write_prompts(plan_of(["a", "c", "a"]))
-    with pytest.raises(ResumeRefused, match="also holds prompts of b/1"):
+    with pytest.raises(ResumeRefused, match="also contains prompts of b/1"):
         directory.write_prompts(plan_of(["a"], "another"))
 
 

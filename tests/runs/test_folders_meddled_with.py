@@ -27,7 +27,7 @@ def test_responses_that_are_removed_meanwhile_are_asked_anew_by_the_next_session
     plan, model, directory = start(TEXTS, fakes.HashModel(remove))
     with pytest.raises(DataError, match=r"Parts of .*responses are gone .* 20 requests") as caught:
         execute(plan, model, directory, first_shard=10, max_shard=10)
-    assert "Run again to ask them anew" in caught.value.hint
+    assert "They were removed while the run was in progress" in caught.value.hint
     assert directory.manifest.status == "failed"
     outcome = execute(plan, model, directory)
     assert (outcome.answered, directory.manifest.status) == (20, "complete")
@@ -63,7 +63,7 @@ def test_a_folder_that_is_moved_meanwhile_is_not_begun_a_second_time(start, fake
             (tmp_path / "run").mkdir()
 
     plan, model, directory = start(TEXTS, fakes.HashModel(after(3, move)))
-    with pytest.raises(WriteError, match="no longer the folder that this run began in") as caught:
+    with pytest.raises(WriteError, match="is no longer the folder in which this run started") as caught:
         execute(plan, model, directory, first_shard=10, max_shard=10)
     assert caught.value.exit_code == 1
     assert not (tmp_path / "run").exists() or not list((tmp_path / "run").iterdir())

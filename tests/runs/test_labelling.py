@@ -305,7 +305,7 @@ def test_calls_that_cannot_be_meant_are_refused(written, fakes, tmp_path):
     judge = {"judge": fakes.HashClassifier()}
     with pytest.raises(UsageError, match="Unknown classifier: 'jugde'"):
         label(directory, [Labelling("texts", "toxicity", "jugde")], judge)
-    with pytest.raises(UsageError, match="judged twice"):
+    with pytest.raises(UsageError, match="Two classifiers were given for the"):
         label(directory, TOXICITY * 2, judge)
     with pytest.raises(
         DataError, match=r"no continuations of 'regard'.*\n?Benchmarks with continuations: texts"

@@ -84,7 +84,7 @@ def test_a_damaged_record_is_named(
     with pytest.raises(DataError, match=name):
         read(tmp_path)
     written(tmp_path, record, "already contains all judgements, but several files")
-    with pytest.raises(DataError, match=f"{name} holds no {record.part}"):
+    with pytest.raises(DataError, match=f"{name} contains no {record.part}"):
         read(tmp_path)
 
 

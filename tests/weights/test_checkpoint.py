@@ -70,7 +70,7 @@ def test_stored_runs_are_found_by_the_same_fingerprints(folder, name):
     if name in OF_MODELS:
         assert folder_fingerprint(made) == OF_MODELS[name]
     else:
-        with pytest.raises(ModelError, match=r"can run code when opened|holds no weights"):
+        with pytest.raises(ModelError, match=r"can run code when opened|contains no weights"):
             folder_fingerprint(made)
 
 
@@ -87,7 +87,7 @@ def test_safetensors_are_preferred_and_pickles_need_leave(folder):
     assert [path.name for path in weight_files(made, pickles=True)] == ["a.bin", "b.bin"]
     folder("pickled")
     assert [path.name for path in weight_files(made, pickles=True)] == [PICKLED[0]]
-    with pytest.raises(ModelError, match="can run code when opened") as refused:
+    with pytest.raises(ModelError, match="can run code when they are opened") as refused:
         weight_files(made)
     assert "save_pretrained" in str(refused.value.hint)
     for name, files in (("many", ["a.safetensors", "b.safetensors"]), ("one", [ONE_FILE])):
@@ -105,7 +105,7 @@ def test_an_index_whose_parts_are_missing(folder):
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [("[]", "no JSON object"), ('"x"', "no JSON object"), ("null", "no JSON object"),
+    [("[]", "it is not a JSON object"), ('"x"', "it is not a JSON object"), ("null", "it is not a JSON object"),
      ('{"weight_map": ["a"]}', "no index"), ('{"weight_map": {"a": 1}}', "no index"),
      ('{"weight_map": {"a": ["b"]}}', "no index"), ('{"weight_map": null}', "no index"),
      ('{"weight_map": {"a": "x\\u0000"}}', "no index"),
@@ -172,7 +172,7 @@ def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folde
     (made / "adapter_config.json").write_text("{}")
     (made / "adapter_model.safetensors").write_bytes(b"change")
     assert folder_fingerprint(made) == fingerprint
-    with pytest.raises(ModelError, match="holds a full model and an adapter") as caught:
+    with pytest.raises(ModelError, match="contains a full model and an adapter") as caught:
         find_checkpoint(str(made), config=SimpleNamespace())
     assert "merge_and_unload" in caught.value.hint
 

@@ -215,17 +215,18 @@ class Manifest(Record):
             version = content["version"]
         except FileNotFoundError as error:
             raise DataError(
-                f"{path} does not exist.", "A run directory is what `evenhand audit` makes."
+                f"{path} does not exist.", "Give a run folder, as created by `evenhand audit`."
             ) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{path} is not a manifest: {error or type(error).__name__}.",
-                "The responses beside it are intact. Start a new run, or restore the file from a copy.",
+                "The responses in the same folder are intact. Start a new run, or restore the file from a copy.",
             ) from error
         if type(version) is not int or not 1 <= version <= VERSION:
             raise DataError(
-                f"{path} has version {version}; this evenhand reads up to {VERSION}.",
-                "The run was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
+                f"{path} has format version {version}, but this evenhand reads versions up to {VERSION}.",
+                "It was written by a newer evenhand (update with `pip install --upgrade evenhand`), or changed by "
+                "hand.",
             )
         try:
             manifest = cls.model_validate({**content, "version": VERSION})
@@ -271,7 +272,9 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
         if key not in before or key not in after or before[key] != after[key]
     ]
     if lines:
-        raise ResumeRefused("\n".join([f"{what} was started with other arguments:", *lines]), hint)
+        raise ResumeRefused(
+            "\n".join([f"Cannot resume {what}: it was started with other options:", *lines]), hint
+        )
 
 
 def _leaves(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

@@ -25,8 +25,8 @@ def check_no_other_weights(name: str, folder: Path, config: Any, default: str) -
     other = getattr(config, NAMING_WEIGHTS, None)
     if other not in (None, default):
         raise ModelError(
-            f"The config.json of {name!r} names other weights: {NAMING_WEIGHTS} is {str(other)[:80]!r}.",
-            f"Rename that file to {default}, and take {NAMING_WEIGHTS} out of config.json.",
+            f"The config.json of {name!r} refers to other weights: {NAMING_WEIGHTS} is {str(other)[:80]!r}.",
+            f"Rename that file to {default}, and remove {NAMING_WEIGHTS} from config.json.",
         )
 
 
@@ -38,6 +38,7 @@ def check_no_adapter(name: str, model: Any) -> None:
 
 def _adapter(name: str) -> ModelError:
     return ModelError(
-        f"{name!r} holds a full model and an adapter ({ADAPTER}), which transformers adds to the model without a word.",
+        f"{name!r} contains a full model and an adapter ({ADAPTER}), which transformers adds to the model without "
+        "a warning.",
         APART,
     )

@@ -237,7 +237,7 @@ def test_broken_rules_of_a_file_are_told(tmp_path: Path) -> None:
         ("- {rule: gold_under}", "gold_under"),
         ("- {rule: gold_below, mark: 7}", "less than or equal to 1"),
         ("just words", "tuple"),
-        ("[", "cannot be read"),
+        ("[", "unsupported file type"),
         ("a: &a [*a]", "cannot be read|wrong"),
     ):
         rules.write_text(content)
@@ -323,7 +323,7 @@ def test_answers_of_two_studies_are_refused(tmp_path: Path) -> None:
 
 def test_no_answer_about_items_is_refused(tmp_path: Path) -> None:
     votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=10, onboarding=2, seed=1)
-    with pytest.raises(DataError, match="no answer about an item"):
+    with pytest.raises(DataError, match="contains no judgement of an item"):
         analyse(written(tmp_path / "v.jsonl", votes.filter(role="onboarding")))
 
 

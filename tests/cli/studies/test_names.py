@@ -23,7 +23,7 @@ def told(
         (["m", "--row", "scrambled"], "--row 'scrambled' is not LABEL=FOLDER"),
         (["m", "--row", "a=x", "--row", "a=y"], "--row names 'a' twice"),
         (["m", "--row", "original=x"], "'original' is taken"),
-        (["m", "--decoding", "beam"], "'beam' is none of published, greedy, sampling"),
+        (["m", "--decoding", "beam"], "'beam' is not one of published, greedy, sampling"),
         (["m", "--names", "tune"], "names"),
         (["m", "--classifier", "gender"], "is not ROLE=NAME"),
     ],

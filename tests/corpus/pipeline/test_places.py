@@ -103,7 +103,7 @@ def test_jobs_that_run_on_are_waited_for_and_those_that_failed_are_said(
     [
         ({}, "needs slurm.partition and slurm.time"),
         ({"partition": "cpu", "time": "1:00", "color": "red"}, "no option slurm.color"),
-        ({"partition": "cpu", "time": "1:00"}, "no `sbatch` here"),
+        ({"partition": "cpu", "time": "1:00"}, "was not found on this machine"),
     ],
 )
 def test_slurm_says_what_it_needs_before_anything_is_read(

@@ -157,16 +157,16 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"content_hash": "0" * 64}, "its hash is another"),
+        ({"content_hash": "0" * 64}, "was changed after it was written"),
         ({"layout": 99}, "of this version"),
         ({"terms": []}, "of this version"),
         (
             {"surfaces": {"surface": [0], "term": [0], "text": [1, 2], "inflected": [True]}},
-            "no table of terms",
+            "Table of terms not found",
         ),
         (
             {"surfaces": {"surface": [-1], "term": [0], "text": ["a"], "inflected": [True]}},
-            "no table of terms",
+            "Table of terms not found",
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_table_is_refused(change: dict[str, object], said: str
 def test_a_file_that_is_not_there_or_no_json(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[")
     for name in ("none.json", "bad.json"):
-        with pytest.raises(DataError, match="cannot be read"):
+        with pytest.raises(DataError, match="unsupported file type"):
             TermTable.read(tmp_path / name)
 
 

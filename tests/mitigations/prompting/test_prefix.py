@@ -103,7 +103,7 @@ def test_masked_models_take_no_instruction() -> None:
     from dataclasses import replace
 
     masked = replace(load_puppet("puppet/uniform"), architecture="masked")
-    with pytest.raises(Unsupported, match="fills in masks"):
+    with pytest.raises(Unsupported, match="is a masked language model and cannot follow an"):
         Prefix("Be kind.")(masked)
 
 

@@ -61,7 +61,7 @@ def test_counters_that_are_none_are_refused(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda name, t: t if name.startswith("weight:") else None, "nothing of the optimiser"),
+        (lambda name, t: t if name.startswith("weight:") else None, "it contains no optimiser state"),
         (lambda name, t: None if name.startswith("exp_avg_sq:") else t, "stand alone"),
         (lambda name, t: t[:1] if name.startswith("exp_avg:") else t, r"exp_avg of .* is of \(1"),
         (lambda name, t: torch.zeros(3) if name.startswith("step:") else t, r"step of .* is of \(3,\)"),

@@ -90,7 +90,7 @@ def test_other_tokenizers_are_refused_unless_the_text_is_asked_for(model: Any, f
     assert seen == [f"{found.text} The man"]
     masked = writes(continuation)
     masked.architecture = "masked"
-    with pytest.raises(Unsupported, match="fills in masks"):
+    with pytest.raises(Unsupported, match="is a masked language model and cannot follow an"):
         Trigger(found)(masked)
 
 

@@ -155,7 +155,7 @@ def test_the_only_model_of_a_server_needs_no_name(serve):
 
 def test_requests_of_a_form_the_server_never_takes_end_the_run(serve):
     model, server = serve("no seed", concurrency=2)
-    with pytest.raises(ModelError, match="rejects every request.*Extra inputs are not permitted: seed"):
+    with pytest.raises(ModelError, match=r"rejects every request.*Extra inputs are not permitted: seed"):
         model.generate([f"she is {i}" for i in range(500)], DRAWN)
     assert len(server.asked) < 20
     model, _ = serve("no seed", seeded=False)

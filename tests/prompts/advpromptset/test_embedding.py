@@ -206,8 +206,8 @@ def test_what_cannot_be_loaded(formatted, folder: Path, tmp_path: Path) -> None:
     (folder / "model.safetensors").unlink()
     refused("cannot be loaded")
     refused(r"has no config\.json", name=tmp_path)
-    refused("no embedding-model folder", name="./nowhere")
-    refused("not on this machine and could not be fetched", name="nobody/nothing")
+    refused("Embedding-model folder not found", name="./nowhere")
+    refused("is not in the local cache and could not be downloaded", name="nobody/nothing")
 
 
 def test_without_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,4 +275,4 @@ def test_the_verb(
     code, _, told = verb(*expand, "--least-similarity", 3)
     assert code == 2 and "a cosine was expected" in told and "Traceback" not in told
     code, _, told = verb("--embedding-model", tmp_path / "nowhere")
-    assert code == 1 and "no embedding-model folder" in told
+    assert code == 1 and "Embedding-model folder not found" in told

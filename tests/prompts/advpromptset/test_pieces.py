@@ -163,7 +163,7 @@ def test_metadata(jigsaw: Path) -> None:
     assert small.frame["row_id"].to_list() == [7] and "published selection" in small.card.summary
     assert Counter(frame.columns).most_common(1)[0][1] == 1
 
-    with pytest.raises(UsageError, match="needs the published metadata"):
+    with pytest.raises(UsageError, match="The small set requires the published metadata"):
         load_advpromptset(jigsaw, small=True)
     none = write_metadata(jigsaw / "none", [-1] * 4, rows, [])
     with pytest.raises(DataError, match="give no pieces"):
@@ -174,7 +174,7 @@ def test_metadata(jigsaw: Path) -> None:
     with pytest.raises(DataError, match="is not a list of whole numbers"):
         load_advpromptset(jigsaw, metadata)
     (metadata / "advpromptset_rowid.npy").write_bytes(b"nonsense")
-    with pytest.raises(DataError, match="is not an array of NumPy"):
+    with pytest.raises(DataError, match="is not a NumPy array"):
         load_advpromptset(jigsaw, metadata)
     (metadata / "advpromptset_rowid.npy").unlink()
     with pytest.raises(DataError, match=r"has no advpromptset_rowid\.npy"):
@@ -198,7 +198,7 @@ def test_broken_files(jigsaw: Path) -> None:
     with pytest.raises(DataError, match=r"train\.csv: target is empty in 1 rows"):
         extract_advpromptset(jigsaw)
     write_csv(second / "train.csv", [{"id": 4, "target": 1}])
-    with pytest.raises(DataError, match=r"train\.csv lacks the column comment_text; it has id, target"):
+    with pytest.raises(DataError, match=r"train\.csv has no column comment_text; it has id, target"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").write_text("")
     with pytest.raises(DataError, match=r"train\.csv is not a table"):

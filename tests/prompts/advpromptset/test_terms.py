@@ -73,8 +73,8 @@ def test_seeds_of_ones_own(tmp_path: Path) -> None:
     for content, told in (
         ("word\nx\n", "no column 'term'"),
         ("term,identity\nx,femal\n", "line 2.*Did you mean 'female'"),
-        ("term\n-\n", "holds no term"),
-        ("", "cannot be read"),
+        ("term\n-\n", "contains no term"),
+        ("", "unsupported file type"),
     ):
         table.write_text(content)
         with pytest.raises(DataError, match=told):
@@ -221,13 +221,13 @@ def test_tables_people_edit(tmp_path: Path) -> None:
     for content, told in (
         ("term,identity,keep\nx,male,maybe\n", "line 2: keep is 'maybe'"),
         ("term,identity,keep\nx,mail,true\n", "line 2.*Did you mean 'male'"),
-        ("term,identity,keep\n?,male,true\n", "line 2: the term .* holds no word"),
-        ("term,identity,keep\nx,male,false\n", "keeps no term"),
+        ("term,identity,keep\n?,male,true\n", "line 2: the term .* contains no word"),
+        ("term,identity,keep\nx,male,false\n", "has no term with keep"),
         ("term\nx\n", "no column 'identity'"),
-        ("", "not a table"),
+        ("", "is not a valid CSV"),
     ):
         path.write_text(content)
         with pytest.raises(DataError, match=told):
             read_terms(path)
-    with pytest.raises(DataError, match="no table of terms"):
+    with pytest.raises(DataError, match="Table of terms not found"):
         read_terms(tmp_path / "none.csv")

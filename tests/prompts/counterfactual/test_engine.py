@@ -185,10 +185,10 @@ def test_groups_side_by_side_do_not_become_the_same():
     [
         (lambda: Counterfactuals("gendre", target="male"), "Did you mean 'gender'"),
         (lambda: Counterfactuals("gender", target="mail"), "Did you mean 'male'"),
-        (lambda: Counterfactuals("gender", target="nonbinary"), "Target female or male"),
-        (lambda: Counterfactuals("gender", target="male", source="male"), "Name two groups"),
+        (lambda: Counterfactuals("gender", target="nonbinary"), "Use --to female or --to male"),
+        (lambda: Counterfactuals("gender", target="male", source="male"), "Give two different groups"),
         (lambda: Counterfactuals("religion", target="Moslem"), "Did you mean 'Muslim'"),
-        (lambda: Counterfactuals("religion", target="Jewish", source="Jewish"), "Name two groups"),
+        (lambda: Counterfactuals("religion", target="Jewish", source="Jewish"), "Give two different groups"),
         (lambda: Counterfactuals("religion", target="Jewish", both=True), "--from GROUP"),
         (lambda: Counterfactuals("name_origin", target="martian"), "origin of names"),
         (lambda: Counterfactuals("ability", target="blind", source="with autism"), "two adjectives"),

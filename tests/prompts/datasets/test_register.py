@@ -148,7 +148,7 @@ def test_changed_stereoset_rows_are_refused(shared: Path, tmp_path: Path) -> Non
     with pytest.raises(ChecksumMismatch, match=r"does not hold the published rows .*Nothing was kept"):
         fetch("stereoset", from_dir=mine)
     (mine / "dev.csv").write_text("<html>")
-    with pytest.raises(ChecksumMismatch, match="lacks the column dataset_type"):
+    with pytest.raises(ChecksumMismatch, match="has no column dataset_type"):
         fetch("stereoset", from_dir=mine)
     assert not cache_folder("stereoset", "dev").exists()
 

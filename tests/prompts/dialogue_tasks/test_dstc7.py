@@ -45,7 +45,7 @@ def test_lines_without_a_response_are_left_out(tmp_path: Path) -> None:
     [
         ("train.convos.txt", b"", "is empty"),
         ("train.convos.txt", b"a\tb\tc\t1\t2\tcontext\n", "line 1: 6 columns between tabs; 7 were expected"),
-        ("train.convos.txt", b"a\tb\tc\t1\t2\t\t\n", "holds no conversation"),
+        ("train.convos.txt", b"a\tb\tc\t1\t2\t\t\n", "contains no conversation"),
         (
             "train.convos.txt",
             b"a\tb\tc\t1\t2\tx\ty\nb\tb\tc\t1\t2\t\xff\ty\n",
@@ -65,5 +65,5 @@ def test_files_that_are_wrong_say_where(tmp_path: Path, file: str, content: byte
 def test_absent_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no train.convos.txt or train_convos.txt"):
         list(read_exchanges(tmp_path))
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         read_asked(tmp_path / "none")

@@ -204,7 +204,7 @@ def test_extended(tmp_path: Path) -> None:
         ),
         ('axis = "t"\n[buckets.b]\nphrases = ["fan"]\n', "plural is missing", "wheelchair users"),
         ('axis = "t"\n[buckets.b]\npostmodifiers = ["who sings"]\n', "plural is missing", "who use"),
-        ('axis = "t"\nbuckets = { b = 1 }\n', "not a table", "adjectives"),
+        ('axis = "t"\nbuckets = { b = 1 }\n', "is not a valid CSV", "adjectives"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, content: str, message: str, hint: str) -> None:
@@ -227,7 +227,7 @@ def test_linter_lists_all_faults_of_a_folder(tmp_path: Path) -> None:
 def test_missing_and_empty_folders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no lexicon folder"):
         Lexicon.from_folder(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="holds no axis"):
+    with pytest.raises(DataError, match="contains no axis"):
         Lexicon.from_folder(tmp_path)
 
 

@@ -73,27 +73,27 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         ("a.csv", "Text,axis\nHi,age\n", r"a\.csv has no column 'text'; it has Text, axis\. Is it 'Text'\?"),
         ("a.csv", "words\nHi\n", r"has no column 'text'; it has words\.$"),
         ("a.csv", "", r"a\.csv is empty"),
-        ("a.csv", "text,axis\n", r"a\.csv holds no rows"),
+        ("a.csv", "text,axis\n", r"a\.csv contains no rows"),
         ("a.csv", "text,axis\nx,y,z,u\n", r"a\.csv, row 1: it has 4 values, and the heading has 2 columns"),
         ("a.csv", b"text\nx\n\x81\n", r"a\.csv, line 3: byte 0x81 is neither UTF-8 nor Windows-1252"),
         ("a.jsonl", '{"text": "x"}\n\n{"text": \n', r"a\.jsonl, line 3: not valid JSON"),
         ("a.jsonl", '{"text": "x"}\n["y"]\n', r"a\.jsonl, line 2: expected an object"),
         ("a.csv", "text,axis,axis\nx,y,z\n", r"a\.csv, line 1: the column 'axis' stands there 2 times"),
-        ("a.csv", b"text\nx\0\n", r"a\.csv is no text: it holds bytes that are zero"),
+        ("a.csv", b"text\nx\0\n", r"a\.csv is not text: it contains bytes that are zero"),
         ("a.csv", "text\n \n", r"'text' is empty in every row"),
         (
             "a.csv",
             "text,span_start,span_end\nabc,1,9\n",
             r"row 1: the span from 1 to 9 does not lie within the text",
         ),
-        ("a.jsonl", '{"text": "x", "text": "y"}\n', r"a\.jsonl, line 1: the key 'text' stands there twice"),
+        ("a.jsonl", '{"text": "x", "text": "y"}\n', r"a\.jsonl, line 1: the key 'text' occurs twice"),
         (
             "a.jsonl",
             '{"text": 1' + "0" * 5000 + "}\n",
             r"a\.jsonl, line 1: not valid JSON: A number has too many digits",
         ),
         ("a.jsonl", b'{"text": "\xff"}\n', r"a\.jsonl, line 1: byte 0xff is no UTF-8"),
-        ("a.jsonl", "\n\n", r"a\.jsonl holds no rows"),
+        ("a.jsonl", "\n\n", r"a\.jsonl contains no rows"),
         ("a.parquet", "not parquet", r"a\.parquet cannot be read as parquet"),
         ("a.docx", "x", r"files ending in '\.docx' cannot be read"),
         ("a.csv", "prompt_id,text\n1,x\n1,y\n", r"prompt_id '1' occurs 2 times"),
@@ -191,7 +191,7 @@ def test_a_column_of_another_type_is_named_with_its_type(
 ) -> None:
     columns = {"text": ["x", "y"], "perplexity": [1.0, 2.0]} | {column: values}
     pl.DataFrame(columns).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=rf"a\.parquet: the column '{column}' holds (List|Binary)"):
+    with pytest.raises(DataError, match=rf"a\.parquet: the column '{column}' contains (List|Binary)"):
         read(tmp_path / "a.parquet")
 
 
@@ -200,7 +200,7 @@ def test_a_lone_surrogate_is_named_with_its_row_and_a_pair_is_a_character(tmp_pa
     path.write_text('{"text": "x"}\n{"text": "\\uD83D\\uDE00"}\n')
     assert read_prompts(path).frame["text"].to_list() == ["x", "\N{GRINNING FACE}"]
     path.write_text('{"text": "x"}\n{"text": "a \\uD83d b"}\n')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 2: it holds a lone surrogate"):
+    with pytest.raises(DataError, match=r"a\.jsonl, line 2: it contains a lone surrogate"):
         read_prompts(path)
 
 

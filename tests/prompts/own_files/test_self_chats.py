@@ -77,7 +77,7 @@ def test_empty_replies_are_said_in_files_that_can_hold_them(tmp_path: Path) -> N
         (["1,Ann,woman,C,1,x"], "row 1: 'speaker' is 'C'"),
         (
             ["1,Ann,woman,A,1,x", "1,Ann,woman,B,1,y"],
-            "row 2: turn 1 of the conversation '1' stands there twice",
+            "row 2: turn 1 of the conversation '1' occurs twice",
         ),
         (["1,Ann,woman,A,1,x", "1,Eve,woman,B,2,y"], "the conversation '1' has more than one name"),
         (["1,Ann,woman,A,1,x", "1,Ann,man,B,2,y"], "the conversation '1' has more than one gender"),
@@ -107,6 +107,6 @@ def test_whether_the_name_was_read_is_no_list(tmp_path: Path) -> None:
     row = dict(zip(NEEDED, ("1", "Ann", "woman", "B", 2), strict=True)) | {"text": "x"}
     pl.DataFrame([row]).with_columns(name_in_context=pl.lit([True])).write_parquet(file)
     with pytest.raises(
-        DataError, match=r"'name_in_context' holds List\(Boolean\); true or false was expected"
+        DataError, match=r"'name_in_context' contains List\(Boolean\); true or false was expected"
     ):
         read_self_chats(file, NEEDED, ROLES)

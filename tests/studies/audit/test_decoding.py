@@ -102,7 +102,7 @@ def test_settings_that_contradict_each_other_are_refused(options, told):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(UsageError, match="'beam' is none of auto, greedy") as caught:
+    with pytest.raises(UsageError, match="'beam' is not one of auto, greedy") as caught:
         read_config(None, ["decoding=beam"], {"model": "m"})
     assert all(family in str(caught.value) for family in PRESETS)
 
@@ -176,7 +176,9 @@ def test_a_reply_leaves_half_of_a_small_model_to_what_it_replies_to(longest, opt
     model.longest = longest
     found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
     assert found.decoding.max_new_tokens == expected
-    assert ("the model takes" in found.reason) == (expected not in (50, 60))
+    assert ("tokens with the trigger, but the model reads at most" in found.reason) == (
+        expected not in (50, 60)
+    )
     model.architecture = "encoder-decoder"  # reads and writes in different places
     found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
     assert found.decoding.max_new_tokens == options.get("max_new_tokens", 60)

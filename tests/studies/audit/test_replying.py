@@ -151,7 +151,7 @@ def test_the_user_may_ask_for_a_format_and_runs_of_two_ways_are_not_paired(tmp_p
 def test_a_run_that_was_asked_in_the_other_way_is_not_gone_on_with(tmp_path, monkeypatch):
     asked_of(house.writer(), tmp_path)
     monkeypatch.setattr("evenhand.studies.audit.asked.talking.own_format", lambda model: "transcript")
-    with pytest.raises(ResumeRefused, match="are not those the run"):
+    with pytest.raises(ResumeRefused, match="differ from those that the run"):
         asked_of(house.writer(), tmp_path)
 
 

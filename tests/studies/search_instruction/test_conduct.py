@@ -258,7 +258,7 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
     trials = sorted((folder / "trials").glob("round-000-*.parquet"))
     whole = trials[0].read_bytes()
     trials[0].write_bytes(whole[:40])
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="unsupported file type"):
         search_prompts(small, puppet(), folder)
     trials[0].write_bytes(trials[1].read_bytes())
     with pytest.raises(DataError, match="has other prompts or another instruction"):
@@ -335,7 +335,7 @@ def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None
 
 
 def test_what_is_wrong_from_the_start_takes_no_folder(config: RevisionConfig, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="No instruction to begin with"):
+    with pytest.raises(UsageError, match="None of the initial instructions can be used"):
         search_prompts(config.model_copy(update={"instructions": ("  ",)}), puppet(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

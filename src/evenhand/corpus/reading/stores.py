@@ -56,8 +56,8 @@ def scheme_of(address: str) -> str:
         return ""
     if scheme not in SCHEMES:
         raise UsageError(
-            f"{address}: nothing is known of {scheme}://.",
-            "Give a path on this machine, or an address that begins with s3://, hf://datasets/ or https://.",
+            f"{address}: unknown kind of URL, {scheme}://",
+            "Give a local path, or a URL that begins with s3://, hf://datasets/ or https://.",
         )
     return scheme
 
@@ -75,8 +75,8 @@ def store_of(address: str) -> tuple[Any, str]:
     scheme = scheme_of(address)
     if scheme == "hf" and not re.match(r"hf://datasets/[\w.-]+/[\w.-]+", address):
         raise UsageError(
-            f"{address} names no data set of the hub.",
-            "Name it hf://datasets/OWNER/NAME, with a path in it or without: hf://datasets/allenai/c4/en/*.json.gz",
+            f"{address} is not a data set on the Hugging Face Hub.",
+            "Use hf://datasets/OWNER/NAME, optionally with a path: hf://datasets/allenai/c4/en/*.json.gz",
         )
     try:
         from fsspec.core import url_to_fs
@@ -85,7 +85,7 @@ def store_of(address: str) -> tuple[Any, str]:
             import aiohttp  # noqa: F401
     except ImportError as error:
         raise DataError(
-            f"{address} needs a package that is not installed.", f"{EXTRA} aiohttp" if scheme else EXTRA
+            f"{address} requires a package that is not installed.", f"{EXTRA} aiohttp" if scheme else EXTRA
         ) from error
     with clear_errors(address):
         store, path = url_to_fs(address)
@@ -102,19 +102,17 @@ def clear_errors(address: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         if not scheme:
-            raise DataError(
-                f"File or folder not found: {address}.", "Look at how the path is spelt."
-            ) from error
+            raise DataError(f"File or folder not found: {address}.", "Check the path.") from error
         raise DataError(
-            f"There is no {address}, or its server cannot be reached.", "Look at how the address is spelt."
+            f"{address} was not found, or its server cannot be reached.", "Check the URL."
         ) from error
     except PermissionError as error:
         hint = MENDING.get(scheme) or "Ask who owns it for permission to read it."
-        raise DataError(f"{address} may not be read: {_said(error)}.", hint) from error
+        raise DataError(f"No permission to read {address}: {_said(error)}.", hint) from error
     except ImportError as error:
         package = PACKAGES.get(scheme, "'evenhand[corpus]'")
         raise DataError(
-            f"{address} needs a package that is not installed.", f"pip install {package}"
+            f"{address} requires a package that is not installed.", f"Install it: pip install {package}"
         ) from error
     except Exception as error:  # stores raise classes of many libraries, of which none is shared
         raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
@@ -132,7 +130,7 @@ def found(address: str) -> Found:
         with clear_errors(address):
             if not path.is_file():
                 path.stat()
-                raise DataError(f"{address} is no file.", "Name files, folders of files, or patterns.")
+                raise DataError(f"{address} is not a file.", "Give files, folders of files, or patterns.")
             return Found(address, *_local(path.stat()))
     store, path_there = store_of(address)
     with clear_errors(address):
@@ -188,7 +186,7 @@ class Stored:
             raise DataError(told, hint) from error
         if version != self.version:
             raise DataError(
-                f"{self.address} is not the file it was when the work was planned: it was changed or replaced.",
+                f"{self.address} has changed since the work was planned.",
                 hint,
             )
 
@@ -199,8 +197,8 @@ class Stored:
         self.bytes_read += len(data)
         if self.bytes_read > MOST_UNTOLD and scheme_of(self.address) and not self.version.startswith("size"):
             raise DataError(
-                f"{self.address}: its server does not say how long it is, and has sent {self.bytes_read:,} bytes.",
-                "It may never end: download it, and give the file.",
+                f"{self.address}: the server does not report the length, and has sent {self.bytes_read:,} bytes.",
+                "The file may never end. Download it, and give the local file.",
             )
         if self._digest is not None:
             self._digest.update(data)

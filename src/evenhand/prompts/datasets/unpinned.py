@@ -72,9 +72,9 @@ def check_same(present: Path, given: Path, first: FirstFetch | None, data: Path)
         return
     since = "" if first is None else f", first fetched on {first.fetched} from {first.source}"
     raise ChecksumMismatch(
-        f"{given} is not the file that is here already: {present}{since}. Nothing was replaced.",
-        f"To have the one of --from in its place, remove {present} and its entry in {data / FIRST_FETCHED}, and fetch "
-        "again; to keep what is here, leave --from out.",
+        f"{given} differs from the file that is already installed: {present}{since}. Nothing was replaced.",
+        f"To replace it, delete {present} and its entry in {data / FIRST_FETCHED}, and fetch again. To keep the "
+        "installed file, remove --from.",
     )
 
 
@@ -95,7 +95,7 @@ def check_readable(path: Path, reader: str, source: str) -> None:
         except DataError as error:
             why, hint = error.message, error.hint or hint
     if why:
-        raise ChecksumMismatch(f"{path.name} from {source} was not taken, and nothing was kept. {why}", hint)
+        raise ChecksumMismatch(f"{path.name} from {source} was discarded. {why}", hint)
 
 
 def check_rows(path: Path, rows: int | None) -> None:
@@ -108,9 +108,9 @@ def check_rows(path: Path, rows: int | None) -> None:
     found = _rows(path)
     if found != rows:
         raise ChecksumMismatch(
-            f"{path.name} has {found:,} rows, and the published file {rows:,}. Nothing was kept.",
-            "Its checksum is not known; by this count it is another file, or cut short. Try again later, or use a copy "
-            "of the owner's repository with --from DIR.",
+            f"{path.name} has {found:,} rows, but the published file has {rows:,}. The file was discarded.",
+            "Its checksum is not known, but the number of rows shows that it is another file or incomplete. Try "
+            "again later, or use a copy of the owner's repository with --from DIR.",
         )
 
 

@@ -36,8 +36,9 @@ class Mirror:
         stored = {name: mark for name, mark in self.store.files().items() if not _is_own(name)}
         if stored and MANIFEST not in stored:  # it is put there before anything else
             raise DataError(
-                f"{self.store.address} holds no run, but {len(stored):,} other objects, such as {min(stored)!r}.",
-                "Give the address of a run, or one that nothing lies at.",
+                f"{self.store.address} does not contain a run, but {len(stored):,} other objects, such as "
+                f"{min(stored)!r}.",
+                "Give the URL of a run, or an empty location.",
             )
         self._part_with_another_run(stored)
         lacking = [

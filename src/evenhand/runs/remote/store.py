@@ -46,12 +46,12 @@ class Store:
             self._files, root = fsspec.core.url_to_fs(self.address, use_listings_cache=False)
         except ImportError as error:
             raise UsageError(
-                f"{address} lies on a store whose package is not installed.",
-                f"pip install {EXTRAS.get(kind, 'what fsspec names: ' + str(error))}",
+                f"{address}: the package for this kind of object storage is not installed.",
+                f"Install it: pip install {EXTRAS.get(kind, 'what fsspec names: ' + str(error))}",
             ) from error
         except ValueError as error:
             raise UsageError(
-                f"{address}: no store is known that is addressed by {kind}://.", "Such as s3://bucket/folder."
+                f"{address}: unknown kind of object storage, {kind}://", "For example: s3://bucket/folder"
             ) from error
         self._root = str(root).rstrip("/")
 
@@ -111,7 +111,7 @@ class Store:
             except FileNotFoundError as error:
                 raise DataError(
                     f"{self.address}/{name} was removed while it was being read.",
-                    "Somebody else works in that folder. Run again.",
+                    "Another process works in that folder. Run the command again.",
                 ) from error
 
         self._asked("read", name, fetched)
@@ -130,7 +130,7 @@ class Store:
             self._files.invalidate_cache()
             facts = self._files.info(self._path(name))
             if facts["size"] != path.stat().st_size:
-                raise OSError(f"{facts['size']:,} of {path.stat().st_size:,} bytes arrived")
+                raise OSError(f"{facts['size']:,} of {path.stat().st_size:,} bytes were stored")
             return _mark(facts)
 
         return self._asked("write", name, stored)

@@ -103,7 +103,10 @@ def test_columns_within_records_are_named_with_dots(tmp_path: Path, read: Read, 
 
 @pytest.mark.parametrize(
     ("column", "there"),
-    [("txt", "id, text, meta.body. Name the one that holds the text: --column text"), ("meta", "meta.body")],
+    [
+        ("txt", "id, text, meta.body. Name the one that contains the text: --column text"),
+        ("meta", "meta.body"),
+    ],
 )
 def test_a_wrong_column_lists_those_there(
     tmp_path: Path, documents: list[str], column: str, there: str
@@ -115,7 +118,7 @@ def test_a_wrong_column_lists_those_there(
     pq.write_table(as_parquet(documents), tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"It has id, text, meta\.n, meta\.body"):
         pieces([str(tmp_path / "a.parquet")], column=column)
-    with pytest.raises(DataError, match="holds no text, but int64"):
+    with pytest.raises(DataError, match="contains no text, but int64"):
         pieces([str(tmp_path / "a.parquet")], column="id")
     (tmp_path / "a.csv").write_bytes(as_csv(documents))
     with pytest.raises(DataError, match="It has id, text"):

@@ -40,7 +40,7 @@ def test_attributes_are_replaced_about_both_groups_within_one_frame(material: Ma
 
 
 def test_texts_without_counterparts_are_refused(material: Material) -> None:
-    with pytest.raises(DataError, match=r"holds a term of hearing[^$]*Deaf/Hearing"):
+    with pytest.raises(DataError, match=r"contains a term of hearing[^$]*Deaf/Hearing"):
         preferences_of(Material(**{**vars(material), "texts": ("It rains.",)}), "groups", "words", 0)
     with pytest.raises(DataError, match="attribute_pairs"):
         preferences_of(Material(**{**vars(material), "specification": None}), "attributes", "words", 0)

@@ -75,7 +75,7 @@ def test_a_quantile_is_stored_with_its_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["control-tokens?threshold=9", "control-tokens?threshold=0.01"])
 def test_labels_that_are_all_equal(tmp_path: Path, method: str) -> None:
-    with pytest.raises(DataError, match="there is nothing to learn from it"):
+    with pytest.raises(DataError, match="so there is nothing to learn"):
         learned(method, written(tmp_path, planted_chats(2)))
 
 

@@ -28,11 +28,11 @@ def test_the_same_text_is_asked_once(tmp_path: Path) -> None:
     ("content", "told"),
     [
         (b"prompt\nShe left.\n", "no column 'text'"),
-        (b"text\nShe\x07 left.\n", "row 1: 'text' holds a control character (0x07)"),
+        (b"text\nShe\x07 left.\n", "row 1: 'text' contains a control character (0x07)"),
         (b"text\n" + b"x" * 60_000 + b"\n", "row 1: 'text' has 60,000 characters"),
         ("text\nJosé left.\n".encode("latin-1"), "line 2: byte 0xe9 is no UTF-8"),
         (b"text,group\nShe left.,x\n", "a column 'group', which the audit writes itself"),
-        (b"prompt_id,text\n1,She left.\n1,He left.\n", "row 1: the prompt_id '1' is empty or stands there twice"),
+        (b"prompt_id,text\n1,She left.\n1,He left.\n", "row 1: the prompt_id '1' is empty or occurs twice"),
         (b"text\n\"\"\n\" \"\n", "'text' is empty in every row"),
         (b"base,axis,group,original,text\na,b,c,true,d\n", "is a review"),
     ],
