@@ -32,11 +32,11 @@ def test_a_file_of_responses_is_measured(evenhand, tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        (lambda f: f.drop("descriptor"), ("mine.csv: column 'descriptor' not found (found: axis, template",)),
+        (lambda f: f.drop("descriptor"), ("mine.csv has no column 'descriptor'; it has axis, template,",)),
         (lambda f: f.rename({"noun": "Noun"}), ("no column 'noun'", "Is it 'Noun'? Then rename it.")),
         (lambda f: f.drop("log_likelihood"), ("no column 'log_likelihood'", "token_count")),
         (lambda f: f.with_columns(log_likelihood=-pl.col("log_likelihood")), ("row 1", "cannot be above 0")),
-        (lambda f: f.with_columns(token_count=pl.lit("five")), ("row 1", "'token_count' is 'five'", "harm must be a number from 0 to 1, got")),
+        (lambda f: f.with_columns(token_count=pl.lit("five")), ("row 1", "'token_count' is 'five'", "not a number")),
         (lambda f: f.head(0), ("contains no rows",)),
     ],
 )  # fmt: skip

@@ -80,7 +80,7 @@ def test_the_page_of_the_docs_holds_every_design(stored):
 
 def test_a_damaged_summary_says_how_to_mend_it(stored):
     stored.write_text("{")
-    with pytest.raises(DataError, match="unsupported file type"):
+    with pytest.raises(DataError, match="cannot be read"):
         calibration.calibrated("noun_contrast")
 
 

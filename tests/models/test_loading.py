@@ -157,16 +157,14 @@ def test_missing_tensors_are_refused(folder):
 )
 def test_a_configuration_with_fewer_layers_than_the_weights(folder, architecture, fewer, some):
     path = edit_config(folder(architecture), **fewer)
-    with pytest.raises(ModelError, match=rf"layers that its config.json does not know \({some}"):
+    with pytest.raises(ModelError, match="layers that are not in its config"):
         load_model(str(path), device="cpu")
 
 
 def test_a_configuration_that_leaves_out_parts_of_layers(folder):
     """Qwen2's attention has biases, Llama's has none: the weights load, and another model answers."""
     path = edit_config(folder("qwen2"), model_type="llama", architectures=["LlamaForCausalLM"])
-    with pytest.raises(
-        ModelError, match=r"layers that the model's are without \(model\.layers\.0\.self_attn"
-    ):
+    with pytest.raises(ModelError, match="layers that the model does not have"):
         load_model(str(path), device="cpu")
 
 
@@ -203,7 +201,7 @@ def test_folders_without_something(folder, tmp_path):
     assert caught.value.exit_code == 1
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     shutil.copy(path / "config.json", path / "vocab.txt")
-    with pytest.raises(ModelError, match=r"can run code when opened: pytorch_model.bin"):
+    with pytest.raises(ModelError, match="can run code when they are opened"):
         checkpoint.weight_files(path)
     (path / "pytorch_model.bin").unlink()
     with pytest.raises(ModelError, match="holds no weights"):
@@ -233,7 +231,7 @@ def test_an_empty_vocabulary_is_refused(folder):
 def test_a_tokenizer_of_another_model_is_refused(folder, tiny_tokenizer):
     path = folder("bert")
     tiny_tokenizer("roberta").save_pretrained(path)
-    with pytest.raises(ModelError, match=r"token ids up to 3.., and the model knows 131 tokens"):
+    with pytest.raises(ModelError, match="but the model knows only"):
         load_model(str(path), device="cpu")
 
 
@@ -250,7 +248,7 @@ def test_damaged_weights(folder):
     path = folder() / "model.safetensors"
     whole = path.read_bytes()
     for content, why in (
-        (whole[:-100], "ends 100 bytes too early"),
+        (whole[:-100], "bytes too short"),
         (whole[:50], "its header is incomplete"),
         (b"abc", "its header is incomplete"),
         (struct.pack("<Q", 8) + b"notjson!" + whole, "header cannot be read"),
@@ -338,7 +336,7 @@ def test_tokenizer_fingerprints(tiny_folder, tiny_tokenizer):
 def test_hub_names(monkeypatch):
     from huggingface_hub import errors
 
-    with pytest.raises(ModelError, match=r"not in the cache of this machine.*HF_HUB_OFFLINE is set"):
+    with pytest.raises(ModelError, match=r"not in the local cache.*HF_HUB_OFFLINE is set"):
         load_model("someone/something")
     with pytest.raises(ModelError, match="is neither a local folder nor a valid Hugging Face name"):
         load_model("a/b/c/d")
@@ -383,7 +381,7 @@ def test_a_model_in_the_hub_cache(tiny_folder, tmp_path, monkeypatch):
     by_folder = load_model(str(tiny_folder("bert")), device="cpu")
     text = ["I love old men."]
     assert (model.log_likelihoods(text).log_probs == by_folder.log_likelihoods(text).log_probs).all()
-    with pytest.raises(ModelError, match="not in the cache"):
+    with pytest.raises(ModelError, match="not in the local cache"):
         load_model("someone/tiny", device="cpu", revision="another-branch")
     (snapshot / "model.safetensors").unlink()
     with pytest.raises(

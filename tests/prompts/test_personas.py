@@ -44,7 +44,7 @@ def test_a_file_of_personas_is_read_block_by_block(tmp_path: Path) -> None:
 def test_what_is_no_file_of_personas_is_refused(tmp_path: Path, text: str | bytes, words: str) -> None:
     with pytest.raises(DataError, match=words):
         read_personas(written(tmp_path, text))
-    with pytest.raises(DataError, match="unsupported file type"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_personas(tmp_path / "absent.txt")
 
 

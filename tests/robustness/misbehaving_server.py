@@ -165,7 +165,7 @@ ODDITIES: dict[str, Oddity] = {
     "a positive log probability": _value(0.5, UNREAD, UNREAD),
     "a log probability of true": _value(True, UNREAD, UNREAD),
     "a log probability in quotes": _value("-1.5", UNREAD, UNREAD),
-    "harm must be a number from 0 to 1, got": _value(NAN, UNREAD, UNREAD),
+    "not a number": _value(NAN, UNREAD, UNREAD),
     "a log probability of 400 digits": _value(10**400, UNREAD, UNREAD),
     "no choices": _body(UNREAD, UNREAD, choices=[]),
     "choices a string": _body(UNREAD, UNREAD, choices="so"),

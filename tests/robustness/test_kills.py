@@ -91,7 +91,7 @@ def check_told(ended: Ended) -> None:
     assert ended.code == 130, (ended.code, ended.err)
     assert "Traceback" not in ended.err and "Exception ignored" not in ended.err, ended.err
     assert ended.err.count("interrupted: ") == 1, ended.err
-    assert "To classify the rest" in ended.err or "same command" in ended.err, ended.err
+    assert "with: evenhand " in ended.err or "same command" in ended.err, ended.err
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_damaged_verdicts_and_sentences_are_named_with_their_file(directory, ver
 
 
 def test_a_table_that_lacks_columns_is_refused(directory):
-    with pytest.raises(DataError, match=r"lacks .*estimate"):
+    with pytest.raises(DataError, match="The table has no benchmark, axis, group, stratum, estimate,"):
         directory.write_measurements(pl.DataFrame({"measure": ["m"]}))
 
 
@@ -129,7 +129,9 @@ def test_prompts_are_stored_once_and_compared_after(directory, fakes):
         ("2", "a", "age"),
     ]
     directory.write_prompts(plan_of(["a", "b", "a"]))
-    with pytest.raises(ResumeRefused, match="3 rows are stored, 3 given now, 2 are the same"):
+    with pytest.raises(
+        ResumeRefused, match="started with: 3 rows are stored, 3 are given now, 2 are the same"
+    ):
         directory.write_prompts(plan_of(["a", "c", "a"]))
     with pytest.raises(ResumeRefused, match="also contains prompts of b/1"):
         directory.write_prompts(plan_of(["a"], "another"))
@@ -209,9 +211,7 @@ def test_a_table_of_other_columns_or_types_is_named_with_them(directory, file, r
     path = directory.path / file
     path.parent.mkdir(exist_ok=True)
     table.write_parquet(path)
-    with pytest.raises(
-        DataError, match=r"is not a table as evenhand writes it: .*(is absent|is Int64, not String)"
-    ):
+    with pytest.raises(DataError, match="is not a table written by evenhand"):
         read(directory)
 
 

@@ -89,7 +89,9 @@ def test_a_name_that_two_packages_claim_is_refused_with_both(things, installed):
     installed("first", GROUP, {"theirs": "module_of_things:THEIRS"})
     installed("second", GROUP, {"theirs": "module_of_things:OURS"})
     assert things.names() == ["ours", "theirs"]
-    with pytest.raises(ExtensionError, match=r"contain a thing named 'theirs': (first, second|second, first)"):
+    with pytest.raises(
+        ExtensionError, match=r"contain a thing named 'theirs': (first, second|second, first)"
+    ):
         things.load("theirs")
 
 

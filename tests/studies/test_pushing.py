@@ -156,7 +156,7 @@ def test_folders_without_a_result_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"measurements\.json"):
         push(tmp_path, "trackio://mine")
     (tmp_path / "measurements.json").write_text("[]")
-    with pytest.raises(DataError, match="unsupported file type"):
+    with pytest.raises(DataError, match="cannot be read"):
         folder_scalars(tmp_path)
 
 

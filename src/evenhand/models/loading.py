@@ -223,7 +223,7 @@ def architecture_of(config: Any, name: str) -> Architecture:
     what = ", ".join(saved_from) or f"model type {config.model_type!r}"
     hint = "Give the name of a causal, masked or encoder-decoder language model (such as 'gpt2')."
     if kinds:
-        hint += f" If it holds language-model weights all the same, pass architecture={kinds[0]!r}."
+        hint += f" If it does contain language-model weights, pass architecture={kinds[0]!r}."
     raise ModelError(f"{name!r} is not a text language model: its config.json contains {what}.", hint)
 
 

@@ -49,8 +49,8 @@ RUNS = "runs"
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
-ELSEWHERE = "Start another run with -o, or leave out what differs."
-SPEAKER = "The model is told of its conversations in another way now. Start another run with -o."
+ELSEWHERE = "Start a new run with -o, or remove the options that differ."
+SPEAKER = "The format in which the model receives conversations has changed. Start a new run with -o."
 
 
 def default_path(model: str, suite: str) -> Path:
@@ -117,9 +117,9 @@ class RunDirectory:
         if not cls.is_run(path):
             what = "does not exist"
             if is_folder(path):
-                what = "is not a run directory: it holds no manifest.json"
+                what = "is not a run folder: it contains no manifest.json"
             elif is_file(path):
-                what = "is a file, and the folder of a run was expected"
+                what = "is a file, but the folder of a run was expected"
             raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, in runs/.")
         return cls(path, Manifest.read(path / MANIFEST))
 
@@ -164,7 +164,7 @@ class RunDirectory:
             f"The run {self.path}",
             {"model": self.manifest.model.fingerprint},
             {"model": fingerprint},
-            "The model itself has changed. Start another run with -o.",
+            "The model itself has changed. Start a new run with -o.",
         )
 
     @property
@@ -350,7 +350,8 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
     table = _read_table(path, needed)
     wrong = table.filter(~pl.col("verdict").is_in([str(verdict) for verdict in Verdict]).fill_null(False))
     mended = (
-        "It was damaged or changed: restore it from a copy, or remove it and resume the run to make it again."
+        "It is damaged or was changed. Restore it from a copy, or delete it and resume the run to create it "
+        "again."
     )
     if wrong.height:
         verdict = wrong["verdict"][0]
@@ -371,7 +372,7 @@ def _read_table(
         stored = table.schema
         lacking = [name for name in (needed or {}) if name in ADDED and name not in stored]
         if wrong := [
-            f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is absent"
+            f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is missing"
             for name, kind in (needed or {}).items()
             if name not in lacking and stored.get(name) != kind
         ]:

@@ -21,7 +21,7 @@ from evenhand.runs.requests import (
 )
 from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_json
 
-CHANGED = "It was changed by hand or by another program; restore it or start a new run."
+CHANGED = "It was changed by hand or by another program. Restore it, or start a new run."
 VERSION = 2
 """1 had no decodings, labels and judgements."""
 Status = Literal["running", "complete", "failed", "interrupted"]
@@ -250,9 +250,9 @@ class Manifest(Record):
         judged += [record for roles in self.judged.values() for record in roles.values()]
         for record in judged:
             if record.classifier not in self.labels:
-                return f"names a judgement by {record.classifier!r}, of which it holds no labels"
+                return f"lists a classification by {record.classifier!r}, but contains no labels of it"
             if strange := set(record.rule) - {part.name for part in fields(ClassifiedText)}:
-                return f"names a judged text made by {min(strange)!r}, which is unknown"
+                return f"lists a classified text made by {min(strange)!r}, which is unknown"
         return None
 
 
@@ -261,7 +261,7 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
 
     >>> refuse_differences("The run", {"a": {"seed": 0}}, {"a": {"seed": 1}}, "Start another.")
     Traceback (most recent call last):
-    evenhand.schema.errors.ResumeRefused: The run was started with other arguments:
+    evenhand.schema.errors.ResumeRefused: The run was started with other options:
       a.seed: stored 0, given now 1
     Start another.
     """
@@ -272,9 +272,7 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
         if key not in before or key not in after or before[key] != after[key]
     ]
     if lines:
-        raise ResumeRefused(
-            "\n".join([f"Cannot resume {what}: it was started with other options:", *lines]), hint
-        )
+        raise ResumeRefused("\n".join([f"{what} was started with other options:", *lines]), hint)
 
 
 def _leaves(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

@@ -88,8 +88,8 @@ def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> 
             aside = path.with_name(path.name + ".corrupt")
             path.rename(aside)
             notes.append(
-                f"{path} cannot be read ({_first_line(error)}); it is now {aside.name} "
-                "and what it held is asked again."
+                f"{path} cannot be read ({_first_line(error)}). It was renamed to {aside.name}, and its responses "
+                "are requested again."
             )
     return notes
 

@@ -64,7 +64,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     3
     >>> draw("two")
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: draw got n='two'; a whole number was expected.
+    evenhand.schema.errors.UsageError: draw: invalid n='two'; expected a whole number.
     """
     return _guarded(function, numbers=True)
 

@@ -145,7 +145,7 @@ class Connections:
     def _way(self) -> str:
         """For messages; without the password that the address of a proxy may hold."""
         way = self._proxy and f"{self._proxy.host}:{self._proxy.port or 80}"
-        return f", by way of the proxy {way} that the environment names" if way else ""
+        return f", through the proxy {way} of the environment" if way else ""
 
 
 class _Connection(httpcore.NetworkBackend):

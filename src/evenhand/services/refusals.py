@@ -73,8 +73,8 @@ class Refusals:
 
     def _look(self, last: Answer, harmless: Answer, form: str, hint: str) -> None:
         address, doubled = self._client.base_url, 2 * self._look_after
-        rest = f"the last {len(self.row)} questions were not answered, and neither was a harmless one"
-        rest = f"{rest}. The last of them: {(last.detail or 'nothing came').rstrip('.')}."
+        rest = f"the last {len(self.row)} requests failed, and so did a harmless test request"
+        rest = f"{rest}. The last error: {(last.detail or 'no response').rstrip('.')}."
         if harmless.status in KEY_REFUSED:
             self._client.raise_refused(harmless)
         if harmless.error is None:

@@ -59,9 +59,7 @@ def check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
                 (beyond if int(place[1]) >= max(held) else within).append(key)
                 break
     if beyond or within:
-        what = (
-            "layers that its config.json does not know" if beyond else "layers that the model's are without"
-        )
+        what = "layers that are not in its config.json" if beyond else "layers that the model does not have"
         some = ", ".join((beyond or within)[:3]) + ", ..." * (len(beyond or within) > 3)
         raise ModelError(
             f"The weights of {name!r} contain {len(beyond or within)} tensors of {what} ({some}). Without them, "

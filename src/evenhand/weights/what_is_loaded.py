@@ -9,8 +9,9 @@ ADAPTER = "adapter_config.json"
 NAMING_WEIGHTS = "transformers_weights"
 """A setting of config.json by which transformers loads another file than it does by default."""
 APART = (
-    "To measure the model itself, move adapter_config.json and adapter_model.safetensors to another folder. To measure "
-    "it with the adapter, merge them first (peft: merge_and_unload) and save that with its tokenizer."
+    "To measure the model itself, move adapter_config.json and adapter_model.safetensors to another folder. To "
+    "measure it with the adapter, merge them first (peft: merge_and_unload), and save the result with its "
+    "tokenizer."
 )
 
 

@@ -237,7 +237,7 @@ def test_broken_rules_of_a_file_are_told(tmp_path: Path) -> None:
         ("- {rule: gold_under}", "gold_under"),
         ("- {rule: gold_below, mark: 7}", "less than or equal to 1"),
         ("just words", "tuple"),
-        ("[", "unsupported file type"),
+        ("[", "cannot be read"),
         ("a: &a [*a]", "cannot be read|wrong"),
     ):
         rules.write_text(content)
@@ -253,7 +253,7 @@ def test_question_by_and_baseline_are_held_against_the_export(tmp_path: Path) ->
         analyse(path, question="engagng")
     with pytest.raises(UsageError, match="Unknown model: 'od'"):
         analyse(path, baseline="od")
-    with pytest.raises(DataError, match="says anything of 'axis'"):
+    with pytest.raises(DataError, match="has the property 'axis'"):
         analyse(path, by="groups.axis")
     with pytest.raises(UsageError, match="no such option"):
         analyse(path, question_="engaging")

@@ -108,7 +108,7 @@ def test_prompt_and_answer_can_be_shown_as_one_text_or_as_they_were_judged(run_o
         item.text for item in build_study([run], "labels").study.items
     }
     unjudged = run_of("house/unjudged", known, "fluency")
-    with pytest.raises(UsageError, match="No classifier has judged fluency"):
+    with pytest.raises(UsageError, match="has no classifier, so"):
         build_study([unjudged], "labels", show="judged")
 
 

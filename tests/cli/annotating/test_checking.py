@@ -33,4 +33,4 @@ def test_all_mistakes_are_told_line_by_line(evenhand: Callable[..., Ended], tmp_
 
 
 def test_a_study_that_is_not_there_is_said_to_be_missing(evenhand: Callable[..., Ended]) -> None:
-    evenhand("annotate", "check", "gone.yaml").refused(1, "There is no study file gone.yaml")
+    evenhand("annotate", "check", "gone.yaml").refused(1, "Study file not found")

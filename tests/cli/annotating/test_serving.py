@@ -254,7 +254,7 @@ def test_addresses_that_are_none_are_refused(
         ),
         (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--template is missing"),
         (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--from a --from b --template regard -o s.yaml"),
-        (["--from", "a", "--template", "acute"], 2, "-o is missing"),
+        (["--from", "a", "--template", "acute"], 2, "`--from` creates a study file"),
         (["--from", "a", "--template", "acute"], 2, "annotate --from a --template acute -o STUDY.yaml"),
         (["chek", "STUDY"], 2, "Unknown verb: 'chek'. Did you mean 'check'?"),
         (["chats"], 2, "To serve a study: evenhand annotate STUDY.yaml"),

@@ -176,7 +176,7 @@ def test_wrong_calls_say_what_is_wrong(evenhand, judged_house, files, monkeypatc
 def test_a_study_is_not_written_over_something_else(evenhand, judged_house, files):
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep")
-    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is no consistency study")
+    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is not the folder of")
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
 
 

@@ -25,7 +25,7 @@ OWN = (
 @pytest.mark.parametrize(
     ("more", "code", "told"),
     [
-        (("--bias", "relligion1"), 2, "'relligion1' is not one of religion1"),
+        (("--bias", "relligion1"), 2, "unknown value 'relligion1'; expected one of religion1"),
         (("--methods", "lmd,had"), 2, "Unknown training method: 'had'"),
         (("--methods", "lmd?weigth=1"), 2, "weigth"),
         (("--epochs", "0"), 2, "epochs"),

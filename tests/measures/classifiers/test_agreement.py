@@ -99,7 +99,7 @@ def test_verdicts_that_never_change_have_no_kappa() -> None:
 
 def test_bad_calls_are_refused() -> None:
     frame = _frame(np.random.default_rng(7), 20)
-    with pytest.raises(UsageError, match="Give a benchmark of self-chats"):
+    with pytest.raises(UsageError, match="with itself"):
         agreement(frame, "x", "x")
     with pytest.raises(DataError, match="needs the column z_negative"):
         agreement(frame, "x", "z")

@@ -107,12 +107,12 @@ def test_an_adapter_that_changes_nothing_is_refused(base: Any, folder: Path, tmp
     zero = with_weights(
         folder, tmp_path / "b", lambda name, t: torch.zeros_like(t) if "lora_B" in name else t
     )
-    with pytest.raises(ModelError, match="changes nothing: all its B matrices are zero"):
+    with pytest.raises(ModelError, match="As a mitigation, it would be the base model under"):
         load_mitigation(f"adapter={zero}")(base)
     other = with_weights(
         folder, tmp_path / "a", lambda name, t: torch.zeros_like(t) if "lora_A" in name else t
     )
-    with pytest.raises(ModelError, match="changes nothing: the model's outputs are the same"):
+    with pytest.raises(ModelError, match="As a mitigation, it would be the base model under"):
         load_mitigation(f"adapter={other}")(base)
 
 
@@ -156,8 +156,8 @@ def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) 
     ("settings", "told"),
     [
         ("[]", "it is not a JSON object"),
-        ({"peft_type": "XLORA"}, 'peft_type is "XLORA", and only LORA is read'),
-        ({"r": 10**9}, "rank 1,000,000,000, and its tensors have at most"),
+        ({"peft_type": "XLORA"}, "but only LORA is supported"),
+        ({"r": 10**9}, "but its tensors have at most"),
         ({"r": 3}, "does not fit "),
     ],
 )

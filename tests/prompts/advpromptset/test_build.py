@@ -219,7 +219,7 @@ def test_people_edit_the_terms(jigsaw: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no term with keep"):
         build_advpromptset(jigsaw, out)
     (tmp_path / "own.csv").write_text("term,identity\nnowhere,male\n")
-    with pytest.raises(DataError, match="None of the 240 pieces contains one of the 1 terms"):
+    with pytest.raises(DataError, match="None of the 240 text pieces contains one of the 1 terms"):
         build_advpromptset(jigsaw, out, how=Build(terms=tmp_path / "own.csv"))
     assert out.read_bytes() == content  # what failed took nothing away
 
@@ -285,7 +285,7 @@ def test_files_that_are_no_built_set(jigsaw: Path, tmp_path: Path) -> None:
     settings_path(out).write_text("[]")
     assert "no readable set.settings.json" in load_advpromptset(out).card.details
     out.write_text(json.dumps({"text": "x"}) + "\n")
-    with pytest.raises(DataError, match="lacks prompt_id"):
+    with pytest.raises(DataError, match=r"has no prompt_id, toxicity, identity_grp \(found: text\)"):
         load_advpromptset(out)
     out.write_text("{")
     with pytest.raises(DataError, match="is not a table of JSON Lines"):
@@ -305,7 +305,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"ends in \.jsonl"):
         build_advpromptset(jigsaw, tmp_path / "set.csv", Near())
     for wrong, told in (
-        ({"size": 0}, "size is 0"),
+        ({"size": 0}, "size must be at least 1, got 0"),
         ({"neighbours": 0}, "neighbours is 0"),
         ({"least_similarity": 2}, "is 2"),
     ):

@@ -181,7 +181,7 @@ def test_extended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
-        ("axis = ", "not TOML", "Mend"),
+        ("axis = ", "not TOML", "Correct the file"),
         ("[buckets.b]\nadjectives = []\n", "needs its name and its buckets", "axis ="),
         ('axis = "t"\nbucket = 1\n[buckets.b]\n', "unknown key 'bucket'", "axis, buckets"),
         (
@@ -204,7 +204,7 @@ def test_extended(tmp_path: Path) -> None:
         ),
         ('axis = "t"\n[buckets.b]\nphrases = ["fan"]\n', "plural is missing", "wheelchair users"),
         ('axis = "t"\n[buckets.b]\npostmodifiers = ["who sings"]\n', "plural is missing", "who use"),
-        ('axis = "t"\nbuckets = { b = 1 }\n', "is not a valid CSV", "adjectives"),
+        ('axis = "t"\nbuckets = { b = 1 }\n', "not a table", "adjectives"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, content: str, message: str, hint: str) -> None:

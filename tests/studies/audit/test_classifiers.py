@@ -200,7 +200,7 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
     ).directory
     judged_house.WordJudge.asked.clear()
     judged_house.WordJudge.stop_after = 6  # the first role is done, the second half done
-    with pytest.raises(Interrupted, match="nothing is lost"):
+    with pytest.raises(Interrupted, match="All results so far are saved"):
         conduct_audit(config(benchmarks=("two-roles",)), judged_house.writer(), output=tmp_path / "run")
     judged_house.WordJudge.stop_after, before = None, len(judged_house.WordJudge.asked)
     assert before == 6

@@ -309,7 +309,7 @@ def test_where_nothing_could_be_measured_no_zero_and_no_promise_stands(tmp_path)
     (line,) = glance(view).rows
     assert line.score == "–" and line.harmed == ""
     assert "none of the 2 could be named worse or better" in page
-    assert "0 of 2 groups named" not in text and "requires nltk, which is not installed" not in text
+    assert "0 of 2 groups named" not in text and "as published" not in text
     assert "If there were no difference" not in text + page
     assert "data of known truth" not in text + page  # there is no verdict to be tried
     assert "slurs" not in page and "Content warning" not in page

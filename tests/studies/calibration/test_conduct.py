@@ -102,7 +102,7 @@ def test_other_options_or_other_code_are_refused(tmp_path):
         (lambda rows: rows.head(1), "1 rows, where 1 of each of 2"),
         (lambda rows: pl.concat([rows.head(1)] * 2), "2 rows, where"),
         (lambda rows: rows.with_columns(pl.col("replication") + 7), "other replications than 0 to 1"),
-        (None, "unsupported file type"),
+        (None, "cannot be read"),
     ],
 )
 def test_a_damaged_shard_is_named(tmp_path, damage, told):
@@ -240,7 +240,7 @@ def test_no_worker_outlives_the_calibration(tmp_path, number):
     if number != signal.SIGKILL:
         assert (
             program.returncode == 0
-            and "Interrupted Stopped between two steps; nothing is lost. Go on." in out
+            and "Interrupted Stopped between two steps. All results so far are saved. Go on." in out
         )
 
 

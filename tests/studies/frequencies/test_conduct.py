@@ -165,7 +165,7 @@ def test_damage_to_the_folder_is_said(corpus: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="exists and is no frequency count"):
+    with pytest.raises(UsageError, match="exists and is not the folder of"):
         conduct(options(corpus), mine)
 
 

@@ -100,7 +100,7 @@ def test_what_the_papers_way_of_counting_changes_is_shown(view) -> None:
     page = render_html(changed)
     assert 'id="published"' not in render_html(view)
     assert pronouns_both_ways(changed) == [
-        ("web", "requires nltk, which is not installed", "10.0 %", "20.0 %", "0 %", "2.00"),
+        ("web", "as published", "10.0 %", "20.0 %", "0 %", "2.00"),
         ("web", "here", "11.0 %", "33.0 %", "0 %", "3.00"),
     ]
     text = " ".join(printed(changed).split())

@@ -199,7 +199,7 @@ def test_resumed_equals_uninterrupted(
     config: RevisionConfig, found: RevisionStudy, tmp_path: Path, stop_after: int
 ) -> None:
     folder, asked = tmp_path / "out", list[str]()
-    with pytest.raises(Interrupted, match="nothing is lost"):
+    with pytest.raises(Interrupted, match="All results so far are saved"):
         search_prompts(config, puppet(asked=asked, stop_after=stop_after), folder)
     assert is_search(folder) and stored_search(folder) == config
     trials = list((folder / "trials").glob("*.parquet"))
@@ -258,7 +258,7 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
     trials = sorted((folder / "trials").glob("round-000-*.parquet"))
     whole = trials[0].read_bytes()
     trials[0].write_bytes(whole[:40])
-    with pytest.raises(DataError, match="unsupported file type"):
+    with pytest.raises(DataError, match="cannot be read"):
         search_prompts(small, puppet(), folder)
     trials[0].write_bytes(trials[1].read_bytes())
     with pytest.raises(DataError, match="has other prompts or another instruction"):
@@ -272,7 +272,7 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
     elsewhere = tmp_path / "full"
     elsewhere.mkdir()
     (elsewhere / "thesis.txt").write_text("x")
-    with pytest.raises(UsageError, match="exists and is no instruction search"):
+    with pytest.raises(UsageError, match="exists and is not the folder of"):
         search_prompts(small, puppet(), elsewhere)
 
 

@@ -60,7 +60,7 @@ def write_counts(path: Path | str, counts: Counts) -> None:
         system, place = _system(str(path))
         system.pipe_file(place, content)
     except Exception as error:  # every store has errors of its own
-        hint = "See that you may write there, then run again."
+        hint = "Check that you can write there, then run again."
         raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
 
 

@@ -52,7 +52,8 @@ def over_processes(
                     if worker.rank is not None:
                         left.append(worker.rank)
                         note(
-                            f"The process that counted rank {worker.rank} {worker.end()}: it is counted anew."
+                            f"The process that counted rank {worker.rank} {worker.end()}; the rank is counted "
+                            "again."
                         )
                     if deaths[worker.rank] >= MOST_DEATHS:
                         raise _hopeless(worker, reads)

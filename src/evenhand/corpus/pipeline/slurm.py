@@ -35,7 +35,7 @@ def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> checked_slurm({"partition": "cpu"})
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: --on slurm needs slurm.time...
+    evenhand.schema.errors.UsageError: `--on slurm` requires slurm.time...
     """
     if unknown := [name for name in options if name not in TAKEN]:
         raise UsageError(
@@ -75,13 +75,13 @@ def on_slurm(
     told = stage.kept(work)
     job = _sent(Path(logs))
     if job is not None and _runs(job):
-        note(f"Job {job}, which was sent before, is still at work.")
+        note(f"Job {job}, which was submitted earlier, is still running.")
     else:
         from evenhand.corpus.pipeline.trove import Slurm
 
         job = _send(Slurm(work, stage, logs, **named))
         write_json(Path(logs) / SENT, {"job": job})
-        note(f"Job {job} was sent; its logs are in {logs}.")
+        note(f"Submitted job {job}. Its logs are in {logs}.")
     asked, gone = time.monotonic(), False
     while len(told) < total:
         for rank in sorted(stage.kept(work) - told):
@@ -116,7 +116,7 @@ def _send(executor: "Slurm") -> str:
 def _sent(logs: Path) -> str | None:
     if not is_file(logs / SENT):
         return None
-    content = read_json(logs / SENT, "Remove the file: jobs are sent anew.")
+    content = read_json(logs / SENT, "Delete the file. The jobs are then submitted again.")
     return str(content["job"]) if isinstance(content, dict) and "job" in content else None
 
 

@@ -94,4 +94,4 @@ def _choose(names: list[str], column: str) -> str:
     nearest = (
         near[0] if near else next((name for name in names if "text" in name or "content" in name), "NAME")
     )
-    return f"It has {', '.join(names[:40]) or 'none'}. Name the one that holds the text: --column {nearest}"
+    return f"Found: {', '.join(names[:40]) or 'none'}. Name the column of the text: --column {nearest}"

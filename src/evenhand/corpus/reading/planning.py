@@ -146,7 +146,8 @@ def _without_empty(files: list[SourceFile], source: Source, notes: list[str]) ->
         )
     if empty:
         notes.append(
-            f"{source.address}: {_files(len(empty))} of no bytes, such as {empty[0].file.address}: no documents."
+            f"{source.address}: {_files(len(empty))} without content, such as {empty[0].file.address}: no "
+            "documents."
         )
     return files
 

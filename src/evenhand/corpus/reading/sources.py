@@ -37,8 +37,8 @@ SHARD = re.compile(
 NUMBER = re.compile(r"[-_.]\d+$")
 PATTERN = re.compile(r"[*?\[]")
 EXPECTED = (
-    "Read are .parquet, .jsonl (.ndjson, .json), .csv, .tsv, .txt, .warc, .arc and .wet; all but Parquet packed with "
-    ".gz or .zst, too."
+    "Supported file types: .parquet, .jsonl (.ndjson, .json), .csv, .tsv, .txt, .warc, .arc and .wet; all but "
+    "Parquet also compressed (.gz or .zst)."
 )
 
 
@@ -173,10 +173,13 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
             continue
         files.append(SourceFile(file, name, kind or KIND_BY_ENDING[ending]))
     if odd:
-        told = f"{without_surrogates(address)}: {len(odd):,} files have names that are no UTF-8, such as {odd[0]!r}"
+        told = (
+            f"{without_surrogates(address)}: {len(odd):,} files have names that are not UTF-8, such as "
+            f"{odd[0]!r}"
+        )
         if not files and not passed:
             raise DataError(f"{told}.", "Rename them, or the folder that they are in.")
-        notes.append(f"{told}: left out. Rename them to have them counted.")
+        notes.append(f"{told}: left out. Rename them to count them.")
     endings = ", ".join(f"{ending} ({number:,})" for ending, number in passed.most_common(8))
     if not files:
         raise UsageError(
@@ -184,7 +187,7 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
             f"{EXPECTED} For other file extensions, give the format: --kind jsonl, text, parquet, csv or warc.",
         )
     if passed:
-        notes.append(f"{address}: left out {sum(passed.values()):,} files by their endings: {endings}.")
+        notes.append(f"{address}: left out {sum(passed.values()):,} files of other types: {endings}.")
     return sorted(files, key=lambda entry: entry.name)
 
 

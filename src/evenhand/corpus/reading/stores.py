@@ -18,11 +18,17 @@ EXTRA = "pip install 'evenhand[corpus]'"
 SCHEMES = ("s3", "hf", "https", "http", "gs", "gcs", "abfs", "az", "file", "memory")
 MENDING = {
     "s3": (
-        "Give credentials as for the AWS tools (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), or "
-        "FSSPEC_S3_ANON=true for a public bucket; AWS_ENDPOINT_URL for another service than Amazon's."
+        "Set credentials as for the AWS tools (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), or "
+        "FSSPEC_S3_ANON=true for a public bucket. For a service other than Amazon's, set AWS_ENDPOINT_URL."
     ),
-    "hf": "Look at the name on the hub: hf://datasets/OWNER/NAME/PATH. Private ones need HF_TOKEN.",
-    "https": "Look at the address in a browser. A file whose server does not give parts of it: download it first.",
+    "hf": (
+        "Check the name on the Hugging Face Hub: hf://datasets/OWNER/NAME/PATH. Private data sets need "
+        "HF_TOKEN."
+    ),
+    "https": (
+        "Check the URL in a browser. If the server does not support partial downloads, download the file "
+        "first."
+    ),
 }
 MENDING["http"] = MENDING["https"]
 PACKAGES = {"s3": "'evenhand[s3]'", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
@@ -107,7 +113,7 @@ def clear_errors(address: str) -> Iterator[None]:
             f"{address} was not found, or its server cannot be reached.", "Check the URL."
         ) from error
     except PermissionError as error:
-        hint = MENDING.get(scheme) or "Ask who owns it for permission to read it."
+        hint = MENDING.get(scheme) or "Ask its owner for permission."
         raise DataError(f"No permission to read {address}: {_said(error)}.", hint) from error
     except ImportError as error:
         package = PACKAGES.get(scheme, "'evenhand[corpus]'")
@@ -174,15 +180,18 @@ class Stored:
         if not self.version:
             return
         hint = (
-            "Put back the file as it was, then run the same again: it goes on. Or begin anew in another folder (-o) to "
-            "count what is there now, and let the corpus rest while it is read."
+            "Restore the file, then run the same command again: it resumes. Or start again in another folder (-o) "
+            "to count the present files; do not change the corpus while it is read."
         )
         try:
             version = found(self.address).version
         except DataError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-            told = f"{self.address} was there when the work was planned, and is no longer (or cannot be reached)."
+            told = (
+                f"{self.address} was there when the work was planned, but no longer exists (or cannot be "
+                "reached)."
+            )
             raise DataError(told, hint) from error
         if version != self.version:
             raise DataError(

@@ -11,7 +11,7 @@ from evenhand.schema import DataError, frame_hash, read_json, write_json
 
 LAYOUT = 1
 """Of the file; another one is refused."""
-HINT = "Expected a table of terms as `TermTable.write` makes it; make it anew with `build_terms`."
+HINT = "Expected a table written by `TermTable.write`. Create it again with `build_terms`."
 
 TERM_COLUMNS = {
     "term": pl.UInt32,  # 0 ... k-1, the row of the term

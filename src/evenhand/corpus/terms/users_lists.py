@@ -14,8 +14,8 @@ from evenhand.schema import DataError
 MOST_CHARACTERS = 200
 PLAIN = ".txt"
 FORMAT = (
-    "Expected CSV, TSV, JSON Lines, Parquet or a workbook with the column term and, if wanted, axis, group, kind and "
-    "plural (a spelling that counts as the term; more than one parted by |), or .txt with a term a line."
+    "Expected CSV, TSV, JSON Lines, Parquet or an Excel workbook with the column term and optionally axis, group, "
+    "kind and plural (another spelling of the term; several are separated by |), or .txt with one term per line."
 )
 ENDINGS = (*READERS, PLAIN)
 OPTIONAL = ("axis", "group", "kind", "plural")

@@ -9,7 +9,7 @@ from evenhand.schema import UsageError
 AllowLonger = Literal["", "cut", "whole"]
 CUT, WHOLE = "cut", "whole"
 """Values of `--allow-longer`: shorten such an answer to the limit, or keep all of it."""
-HINT = "to accept longer answers: --allow-longer cut or --allow-longer whole"
+HINT = "to accept longer responses: --allow-longer cut or --allow-longer whole"
 _WORD = re.compile(r"\S+")
 _Token = tuple[str, float]
 

@@ -103,7 +103,7 @@ class HttpModel:
             answer = self._greeted(sample_body("Hello", 0, greeting, fields, self.options), greeting)
         except ModelError as error:
             names = self.served.names()
-            known = f" Models there: {', '.join(names[:20])}." if names else ""
+            known = f" Available models: {', '.join(names[:20])}." if names else ""
             raise ModelError(error.message + known, error.hint) from error
         return answer.body or {}
 
@@ -124,16 +124,16 @@ class HttpModel:
             written = read_written(answer, greeting, self.options.allow_longer)
             if written.error in (None, ResponseError.REFUSED):
                 return answer
-        told = f"{address} does not answer a greeting as a model does, asked {GREETINGS} times: {written.detail}."
+        told = f"{address} did not give a valid response to {GREETINGS} test requests: {written.detail}."
         if answer.body is None:
             hint = (
-                "Does the address end as the server's does (mostly in /v1)? Something else may answer in front of it, "
-                "such as a proxy or a page to log in. What was answered before is kept."
+                "Check that the URL ends as the server's does (usually in /v1). A proxy or a login page may "
+                "answer instead of the server. Responses received so far are saved."
             )
         else:
             hint = (
-                f"Look at what it answers to POST {address}{self.path}: one choice with a text was expected. What was "
-                "answered before is kept; run the same command again when it is mended."
+                f"Check its response to POST {address}{self.path}: one choice with a text is expected. Responses "
+                "received so far are saved. When the server is fixed, run the same command again."
             )
         raise ModelError(told, hint)
 
@@ -317,7 +317,7 @@ class HttpModel:
     def _only_name(self) -> str:
         names = self.served.names()
         if len(names) != 1:
-            known = ", ".join(names[:20]) if names else "it does not say which it has"
+            known = ", ".join(names[:20]) if names else "the server does not list them"
             raise UsageError(
                 f"The URL {self.client.base_url} names no model. Available models: {known}.",
                 f"Add the name after a #: {self.client.base_url}#NAME",

@@ -84,7 +84,7 @@ class ServedModel:
             elif answer.refusal is not None:
                 doubtful[key] = answer
             self._count(answer)
-            hint = "Change the decoding, or the options behind the model's name, to what it takes."
+            hint = "Change the decoding settings, or the options after the model name."
             self._refusals.hear(key, answer, lambda: self._harmless(path, body), form=form, hint=hint)
             for known in doubtful.keys() - set(self._refusals.row):
                 settled[known] = doubtful.pop(known)

@@ -150,4 +150,4 @@ def _cause(error: BaseException) -> str:
 
 
 def _hint(name: str) -> str:
-    return f"Check the network and try again, or get {name} by other means and use --from DIR."
+    return f"Check the network and try again, or download {name} by other means and use --from DIR."

@@ -213,7 +213,7 @@ class Pool:
         node = seat.where.get("node")
         when = datetime.now(UTC).isoformat("T", "seconds")
         self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
-        self.note(f"a worker{f' on {node}' if node else ''} died; what it was asked is asked again")
+        self.note(f"a worker{f' on {node}' if node else ''} died; its requests are sent again")
         self.hands.stop(seat.worker)
         seat.worker, seat.has, seat.where, seat.descriptions = self.hands.start(), set(), {}, {}
         self._in_a_row += 1

@@ -89,9 +89,12 @@ class Lease:
     def _in_use(self, holder: dict[str, Any]) -> UsageError:
         until = _until(holder)
         file = f"{self._store.address}/{NAME}"
-        after = f"another may go on after {_now(until)}, or once {file} is removed"
+        after = f"another process may resume after {_now(until)}, or when {file} is deleted"
         if until > time.time() + LEASE:  # no driver says so, but one whose clock is wrong
-            after = f"remove {file}, which holds longer than any driver lets it, or see to the clock of its machine"
+            after = (
+                f"delete {file}, which is locked for longer than any process locks it, or check the clock of "
+                "its machine"
+            )
         return UsageError(
             f"The run {self._store.address} is already in use by {_told(holder)}.",
             f"Wait until it ends, or stop it. If it has crashed, {after}.",

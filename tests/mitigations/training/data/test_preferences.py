@@ -68,9 +68,9 @@ def test_a_tenth_of_ones_own_pairs_is_watched(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a,b,b\n" * 12, "row 1: chosen is 'b' and rejected 'b'"),
-        ("a,b,c\n" * 3 + "a,,c\n" * 9, "row 4: chosen is ''"),
-        ("a,b,c\n", "holds 1 pairs; at least 10"),
+        ("a,b,b\n" * 12, "row 1: chosen and rejected must be two different texts, got 'b'"),
+        ("a,b,c\n" * 3 + "a,,c\n" * 9, "row 4: chosen and rejected must be two different texts, got ''"),
+        ("a,b,c\n", "a tenth is used for validation"),
     ],
 )
 def test_rows_that_say_nothing_are_named(tmp_path: Path, rows: str, said: str) -> None:

@@ -60,7 +60,7 @@ def test_a_tenth_of_ones_own_texts_is_kept_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.txt", b"\n \n", "has the type"),
+        ("a.txt", b"\n \n", "contains no text"),
         ("b.txt", b"\xff\xfe", "UTF-8"),
         ("c.csv", b"words\nx\n", "text"),
     ],
