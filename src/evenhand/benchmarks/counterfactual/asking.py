@@ -38,7 +38,7 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
         )
     if REVIEWED in axes and len(axes) > 1:
         raise UsageError(
-            f"--counterfactual {REVIEWED} takes the axes of the file.", "Name no others next to it."
+            f"--counterfactual {REVIEWED} takes the axes of the file.", "Give no other axes."
         )
     guesses: list[str] = []
     asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
@@ -89,7 +89,7 @@ def whole_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     if kept.is_empty():
         most = int(asked["len"].to_numpy().max())
         raise UsageError(
-            f"--limit {limit} contains not one prompt with its groups: {most} texts are asked for one.",
+            f"`--limit {limit}` is too small for one prompt with its groups: {most} texts are needed.",
             "Give a larger one.",
         )
     frame = prompts.frame.join(kept, on=["base", "axis"], how="semi", maintain_order="left")
