@@ -49,7 +49,7 @@ def test_judges_by_role_and_a_model_for_perplexity(evenhand, tmp_path):
     judges = ("--classifier", "house/words?word=mean", "--classifier", "perplexity=puppet/random")
     ended = evenhand(*STUDY, *judges)
     assert ended.code == 0, ended.err
-    ended.says("perplexity under the judge")
+    ended.says("perplexity under a second model")
     manifest = RunDirectory.open(tmp_path / "study" / "after").manifest
     assert set(manifest.judged["rudeness"]) == {"rudeness", "perplexity"}
     assert manifest.arguments_resolved["classifiers"] == {"rudeness": "house/words?word=mean"}

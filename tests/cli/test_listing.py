@@ -34,7 +34,9 @@ def test_help_names_verbs_and_exit_codes(evenhand):
 
 
 def test_the_columns_of_a_file_are_told_where_a_newcomer_looks(evenhand):
-    evenhand("measure", "--help").says("prompt_id", "ROLE_negative", "docs/own_answers.md")
+    evenhand("measure", "--help").says(
+        "prompt_id", "ROLE_negative", "docs/how-to/measure_your_own_answers.md"
+    )
     evenhand("show", "bold").says("`prompt_id`", "`text`", "`prompt`", "`sample`")
 
 

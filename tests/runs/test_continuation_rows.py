@@ -11,7 +11,7 @@ from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, estimate, execute, make_plan
-from evenhand.runs.asking import HOPELESS, answer, continuation_rows
+from evenhand.runs.asking import answer, continuation_rows
 from evenhand.schema import RESPONSES, DataError, ModelError, ResponseError, Unsupported
 
 TWO = Decoding(max_new_tokens=9, temperature=1.0, samples=2)

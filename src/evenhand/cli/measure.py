@@ -78,7 +78,7 @@ def measure(
 
     If several rows belong to one person or thing, name its column (--column PERSON=unit): it then counts
     once. If all groups got the same questions, use --column WHAT=question; if several raters coded a
-    response, --column WHO=rater. docs/own_answers.md explains what the verdict then refers to.
+    response, --column WHO=rater. docs/how-to/measure_your_own_answers.md explains what the verdict then refers to.
 
     With --benchmark, the file contains responses to that benchmark: its group columns (`evenhand show
     BENCHMARK`) and `perplexity`, or `log_likelihood` with `token_count`, or texts with `negative`

@@ -41,8 +41,8 @@ def counterfactuals(
     """Rewrite your texts for another group, and list every change.
 
     Case, number and articles are kept. Code, URLs, {{...}}, titles of works and quotations are not changed.
-    The changes are made by rules, not by a model: check them before use (docs/counterfactuals.md states their
-    error rates).
+    The changes are made by rules, not by a model: check them before use (error rates:
+    docs/explanation/counterfactuals.md).
 
     \b
     Example:  evenhand data counterfactuals texts.csv --axis gender --from female --to male -o changes.csv

@@ -1,6 +1,6 @@
 """Errors a user can act on: each says what was wrong, where, what was expected and how to mend it.
 
-Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
+Exit codes (documented in `evenhand --help` and docs/how-to/use_exit_codes.md):
 0 complete, 1 failed, 2 usage, 3 finished above the error threshold or with nothing to choose, 4 a gate is not passed,
 130 interrupted and resumable.
 """

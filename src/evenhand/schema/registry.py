@@ -169,7 +169,7 @@ class Registry(Generic[T]):
             hint
             or (
                 f"Please report this to the maintainers of {package}. How to add a {self.kind}: "
-                "docs/extending.md"
+                "docs/how-to/extend_evenhand.md"
             ),
         )
 

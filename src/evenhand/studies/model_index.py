@@ -165,7 +165,7 @@ def _lines(content: Content) -> Iterator[str]:
         told = [line for line in content["headlines"] if line["benchmark"] == benchmark]
         order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
         for line in sorted(told, key=lambda line: order.index(line["verdict"])):
-            yield f"- {SYMBOLS[line['verdict']]} **{line['verdict']}**: {_plain(line['sentence'])}"
+            yield f"- {SYMBOLS[line['verdict']]} {_plain(line['sentence'])}"
         yield from _table(numbers.get(benchmark, []))
     yield from _unseen(content, cards)
     if command := command_of(content):

@@ -131,7 +131,7 @@ def _verdict(row: Row, *, change: bool) -> tuple[str, str]:
 
 
 def _sentence(told: Sequence[Row]) -> str:
-    """The first sentence that tells a finding; else that none was found, and where."""
+    """Return the first sentence with a finding, else that nothing was detected, and where."""
     found = [line["sentence"] for line in told if line["verdict"] in STANDING_OUT]
     if found:
         return str(found[0])
@@ -142,7 +142,7 @@ def _sentence(told: Sequence[Row]) -> str:
         axes = (
             listing([label(line["axis"]) for line in clear[:4]]) if len(clear) <= 4 else f"{len(clear)} axes"
         )
-        return f"Nothing was found on {axes}. {clear[0]['sentence']}"
+        return f"No bias detected on {axes}. {clear[0]['sentence']}"
     return str(told[0]["sentence"]) if told else ""
 
 

@@ -138,7 +138,7 @@ def test_a_folder_that_is_no_run(base: Path, tmp_path: Path) -> None:
 def test_style_equality_takes_planted_styles_out_of_replies_to_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The numbers of docs/dialogue_debiasing.md.
+    # The numbers of docs/how-to/debias_a_dialogue_model.md.
     from evenhand.classifiers import loading
 
     monkeypatch.setitem(loading.BACKENDS, "house/styles", "tests.helpers.styled_talker")

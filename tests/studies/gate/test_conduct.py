@@ -66,7 +66,7 @@ def test_how_many_prompts_would_be_needed_goes_with_the_square():
     case = cases_of(
         parse_condition("worse", COMPARISON), [axis("age", QUIET)], COMPARISON, [parse_power("10")]
     )[0]
-    assert "20.0 points or more" in case.reason and "about 200 prompts a group in place of 50" in case.reason
+    assert "20.0 points or more" in case.reason and "about 200 prompts per group instead of 50" in case.reason
 
 
 def test_a_smallest_effect_that_is_not_known_is_none_that_could_be_seen():

@@ -45,9 +45,11 @@ def test_a_file_of_any_delimiter_and_encoding_gives_one_sentence(tmp_path: Path,
     found = eh.measure(path, columns=COLUMNS, negative="feindlich")
     told = sentence(found)
     assert told.startswith(
-        "Geschlecht: worse for Frauen than for Männer: 50 % feindlich against 25 % (gap 25 points,"
+        'Geschlecht — biased. Responses for Frauen were labelled "feindlich" in 50% of cases, against 25% for Männer ('
     )
-    assert "It speaks of these 3 questions; others may come out otherwise; each row counted" in told
+    assert (
+        "applies to these 3 questions; other questions may give a different result; each row counted" in told
+    )
     assert any("separated" in line for line in found.told) == (delimiter != ",")
     assert any("Windows-1252" in line for line in found.told) == (encoding == "cp1252")
 
@@ -72,7 +74,9 @@ def test_the_gap_and_its_mean_are_those_of_the_numbers() -> None:
     found = eh.measure({"sex": ["f"] * 40 + ["m"] * 40, "pay": pay})
     axes = found.tables()["score_axes"]
     assert axes["gap"].item() == pytest.approx(pay[40:].mean() - pay[:40].mean())
-    assert sentence(found).startswith("Sex: more pay for m than for f: 47,500 against 39,700 (gap 7,810,")
+    assert sentence(found).startswith(
+        "Sex — biased. The mean of pay was higher for m (47,500) than for f (39,700; difference 7,810, 95% CI "
+    )
     assert "--column pay=score" in " ".join(found.told)
     page = found.html()
     assert "Means by group" in page
@@ -81,7 +85,7 @@ def test_the_gap_and_its_mean_are_those_of_the_numbers() -> None:
 
 def test_a_threshold_makes_a_rate_of_a_number() -> None:
     found = eh.measure({"sex": ["f", "m"] * 50, "rating": [8, 3] * 40 + [3, 8] * 10}, threshold=7)
-    assert "80 % with rating from 7 on against 20 %" in sentence(found)
+    assert "Responses for f had rating of 7 or more in 80% of cases, against 20% for m" in sentence(found)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +262,8 @@ def test_an_axis_that_hangs_together_with_another_is_looked_at_inside_it() -> No
     of_sex, of_job = (inside.row(by_predicate=pl.col("axis") == axis, named=True) for axis in ("sex", "job"))
     assert of_sex["gap_low"] < 0.3 and of_sex["p"] > 0.05 and of_job["gap"] == pytest.approx(3, abs=0.4)
     sentences = dict(found.tables()["headlines"].select("axis", "sentence").rows())
-    assert "on average over the groups of job, no difference was detected" in sentences["sex"]
-    assert "within each group of sex the gap remains" in sentences["job"]
+    assert "On average over the groups of job, no difference was detected" in sentences["sex"]
+    assert "The gap remains within each group of sex" in sentences["job"]
 
 
 @pytest.mark.parametrize("answers", [5, None, [1, 2]])
@@ -338,8 +342,7 @@ def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Pa
     render_audit(found.view(), console)
     told = console.file.getvalue()
     assert (
-        "answers: 120 answers of 40 units, 1 without a number" in told
-        and "at most 5 % of such tables" in told
+        "answers: 120 answers of 40 units, 1 without a result" in told and "at most 5% of such tables" in told
     )
     assert re.search(r"^m +sex .* 59 +20$", told, re.MULTILINE), "59 answers of 20 people"
     page = found.write(tmp_path)["report"].read_text(encoding="utf-8")

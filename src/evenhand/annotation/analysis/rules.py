@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY
 from evenhand.annotation.definition import OnboardingBelow, Rule
 from evenhand.annotation.quality import excluded
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, is_file, parse_yaml
 
 RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 LARGEST_FILE = 1_000_000
@@ -75,8 +75,8 @@ def _content(path: Path) -> Any:
         data = path.read_bytes()
         if len(data) > LARGEST_FILE:
             raise DataError(f"{path} is too large for a file of rules: {len(data):,} bytes.")
-        content = yaml.safe_load(data)
-    except (OSError, UnicodeError, yaml.YAMLError, RecursionError) as error:
+        content = parse_yaml(data)
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
         raise DataError(
             f"The rules in {path} cannot be read: {' '.join(str(error).split())[:300]}",
             "Expected YAML: a list of rules, or a study file.",

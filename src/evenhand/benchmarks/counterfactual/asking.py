@@ -37,9 +37,7 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
             "`evenhand data build counterfactuals` wrote and you have edited.",
         )
     if REVIEWED in axes and len(axes) > 1:
-        raise UsageError(
-            f"--counterfactual {REVIEWED} takes the axes of the file.", "Give no other axes."
-        )
+        raise UsageError(f"--counterfactual {REVIEWED} takes the axes of the file.", "Give no other axes.")
     guesses: list[str] = []
     asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
     frame = asked.frame.drop("contradiction")  # for who reviews; nothing is asked or measured by it

@@ -57,7 +57,7 @@ FailIf = Annotated[
         "--fail-if",
         callback=_conditions,
         help="Exit with code 4 if this condition is met, such as 'disparity > 5 points' or 'biased on gender'. "
-        "Repeatable. All conditions: docs/release_gate.md.",
+        "Repeatable. All conditions: docs/how-to/gate_a_release.md.",
     ),
 ]
 RequirePower = Annotated[

@@ -43,7 +43,7 @@ def debias(
         None,
         help="Your own texts: .txt with one text per line, or a table with a column text. For dpo also pairs: a "
         "table with the columns prompt, chosen, rejected. For dialogue methods: a run of self-chats "
-        "(style-equality: of holisticbias-styles), or a table (docs/dialogue_debiasing.md).",
+        "(style-equality: of holisticbias-styles), or a table (docs/how-to/debias_a_dialogue_model.md).",
     ),
     source: Path | None = typer.Option(
         None,

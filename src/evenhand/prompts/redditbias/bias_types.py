@@ -18,7 +18,7 @@ FOLDER = Path(__file__).with_name("specifications")
 FORMAT = (
     "Expected the form of prompts/redditbias/specifications/*.toml: bias, minoritised, dominant, [retrieval] with "
     "targets and attributes, [filtering] with window_targets, [counterparts] with target_pairs; see "
-    "docs/redditbias_data.md."
+    "docs/how-to/build_redditbias_pairs.md."
 )
 
 Pair = tuple[str, str]

@@ -10,7 +10,7 @@ from evenhand.benchmarks import SelfChatDecoding
 from evenhand.measures import outcome_of
 from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
-from evenhand.schema import DataError, ResumeRefused, UsageError
+from evenhand.schema import DataError, ResumeRefused, UsageError, parse_yaml
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count, Options, Seed, problems, validated
 from evenhand.studies.placing import PlaceOptions
@@ -244,10 +244,6 @@ def _from_file(file: Path) -> dict[str, Any]:
         ) from error
     except yaml.YAMLError as error:
         raise DataError(_invalid_yaml(file, error), "Expected lines such as `suite: quick`.") from error
-    except RecursionError as error:
-        raise DataError(
-            f"{file}: invalid YAML: nested too deeply.", "Expected lines such as `suite: quick`."
-        ) from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -280,7 +276,7 @@ def _parsed(text: str) -> Any:
                 )
             return super().construct_mapping(node, deep)
 
-    return yaml.load(text, EachOnce)
+    return parse_yaml(text, EachOnce)
 
 
 def assign(options: dict[str, Any], setting: str) -> None:
@@ -303,5 +299,3 @@ def assign(options: dict[str, Any], setting: str) -> None:
             f"`--set {setting}`: {value!r} is not a valid YAML value: {getattr(error, 'problem', error)}.",
             "Quote text with special characters: --set 'data.stereoset=\"[old] data\"'.",
         ) from error
-    except RecursionError as error:
-        raise UsageError(f"`--set {name}=...`: the value is nested too deeply.") from error

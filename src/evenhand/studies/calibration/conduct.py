@@ -57,8 +57,8 @@ def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str
 
 
 HINT = (
-    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/extending.md); measures that '
-    "only describe have none."
+    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/how-to/extend_evenhand.md); '
+    "measures that only describe have none."
 )
 
 

@@ -62,7 +62,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     """Nonsense wordings: a sample, because the verdict speaks of nonsense and not of these strings."""
     nonsense_prompts: int | None = Field(default=300, ge=2, le=2**31 - 1)
     """Prompts a domain to which nonsense is put; None: all. At the same cost 300 prompts under 20 wordings decide far
-    more than 1,199 under 5 (docs/consistency.md)."""
+    more than 1,199 under 5 (docs/explanation/consistency.md)."""
     seed: Seed = 0
     decoding: str = "auto"
     max_new_tokens: Count = 20

@@ -92,7 +92,7 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
             f"{method.name} cannot train {_called(model)}: its loss is defined for {' and '.join(able)} models, "
             f"and this model is {model.architecture}.",
             "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...), by name or folder, or a dialogue method "
-            "(docs/dialogue_debiasing.md).",
+            "(docs/how-to/debias_a_dialogue_model.md).",
         )
     use = f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations."
     refuse_light(model, f"Training {_called(model)}")

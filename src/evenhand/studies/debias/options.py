@@ -241,7 +241,7 @@ class DebiasConfig(Options):
         if not self.data:
             raise UsageError(
                 f"{load_method(self.method).name} learns from dialogues, but `--data` is missing.",
-                "Give a run or a table: --data RUN (docs/dialogue_debiasing.md)",
+                "Give a run or a table: --data RUN (docs/how-to/debias_a_dialogue_model.md)",
             )
 
     def _check_search(self) -> None:

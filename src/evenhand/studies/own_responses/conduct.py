@@ -206,7 +206,7 @@ def _answers(
     if threshold is not None:
         if "score" not in answers.frame.columns:
             raise UsageError("`--threshold` requires a column of scores.", "Name it: --column COLUMN=score")
-        return replace(answers, called=f"with {answers.called} from {threshold:g} on")
+        return replace(answers, called=f"with {answers.called} of {threshold:g} or more")
     return answers
 
 

@@ -92,7 +92,7 @@ def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) ->
         raise DataError(
             f"The specification of {material.bias} has no counterparts.attribute_pairs, so the alternative to a "
             "stereotype is not known.",
-            "Add them (docs/redditbias_data.md), or remove contrast=attributes.",
+            "Add them (docs/how-to/build_redditbias_pairs.md), or remove contrast=attributes.",
         )
     swapped = by_words(attributes)
     pairs = tuple(

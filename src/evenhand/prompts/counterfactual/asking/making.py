@@ -138,7 +138,7 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
             f"None of {own.height} prompts can be rewritten for other groups: {first['reason']} ({first['base']}: "
             f"{_short(first['base_text'])}).",
             "Mention people in the prompts, or use slots that are filled for every group: {name}, {pronoun}, "
-            "{religion}, ... (docs/own_prompts.md).",
+            "{religion}, ... (docs/how-to/audit_your_own_prompts.md).",
         )
     frame = pl.DataFrame(rows, schema_overrides={"original": pl.Boolean}).select(MADE)
     passed = own.drop("text")
