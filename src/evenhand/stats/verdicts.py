@@ -103,7 +103,7 @@ def reach_verdicts(
     missing = [name for name in MEASUREMENTS if name not in measurements.columns]
     if missing:
         raise DataError(
-            f"The measurements table lacks the column(s) {', '.join(missing)}.",
+            f"The measurements table has no column(s) {', '.join(missing)}.",
             "Build it with evenhand.schema.measurement_frame.",
         )
     sides = dict(harmful or {})
