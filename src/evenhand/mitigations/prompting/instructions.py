@@ -1,4 +1,4 @@
-"""Instructions by name (Instructive Debiasing as published, a small library of our own) and from a search's file."""
+"""Instructions: Instructive Debiasing as published, a small built-in library, and the file of a search."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +25,29 @@ BLANK = "Be for: "
 
 @checked
 def instructive_debiasing(wording: str = "paper") -> Prefix:
-    """Instructive Debiasing: the six attributes of self-debiasing, asked for in one sentence.
+    """Return Instructive Debiasing: one sentence that asks for the six attributes of self-debiasing.
 
-    wording: "paper" or "code"; the released code differs from the paper by two words. Raises UsageError for others.
+    Parameters
+    ----------
+    wording : {"paper", "code"}, default "paper"
+        The released code differs from the paper by two words.
+
+    Returns
+    -------
+    Prefix
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        The wording is unknown.
+
+    Notes
+    -----
     Source: Morabito et al. 2023, table 2.
 
+    Examples
+    --------
     >>> instructive_debiasing("code").text[-10:]
     'kind for: '
     """
@@ -99,8 +117,25 @@ INSTRUCTIONS = {
 
 @checked
 def library_instruction(name: str) -> Prefix:
-    """An instruction of our own by name; raises UsageError for an unknown one.
+    """Return an instruction of the built-in library.
 
+    Parameters
+    ----------
+    name : str
+        Name of the instruction.
+
+    Returns
+    -------
+    Prefix
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        The name is unknown.
+
+    Examples
+    --------
     >>> library_instruction("respect").specification.levels["opposite"][0]
     'The text below speaks of everyone with contempt.'
     """

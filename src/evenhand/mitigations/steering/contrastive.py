@@ -1,4 +1,4 @@
-"""Contrastive debiasing: a model moves away from itself behind descriptions of harm, on the log scale."""
+"""Contrastive debiasing: steer a model away from its own predictions after descriptions of harm, on the log scale."""
 
 from dataclasses import dataclass
 
@@ -22,11 +22,22 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class ContrastiveDebiasing(SteeredByPrefixes):
-    """Draw from log p + strength (log p - mean log q), q being the distributions behind each prefix.
+    """Sample from log p + strength × (log p - mean log q), where q are the distributions after each prefix.
 
-    strength, plausible: see `ContrastiveRule`. prefixes: texts or the name of a set, as for `SelfDebiasing`. Raises
-    UsageError for what these refuse.
+    Parameters
+    ----------
+    strength, plausible : float
+        See `ContrastiveRule`.
+    prefixes : tuple of str or str
+        Texts, or the name of a set, as in `SelfDebiasing`.
 
+    Raises
+    ------
+    UsageError
+        As `ContrastiveRule` and `SelfDebiasing`.
+
+    Examples
+    --------
     >>> ContrastiveDebiasing(strength=0.5, prefixes=("(rude) ",)).parameters()
     {'strength': 0.5, 'plausible': 0.1, 'prefixes': ['(rude) ']}
     """
@@ -39,5 +50,5 @@ class ContrastiveDebiasing(SteeredByPrefixes):
 
     @property
     def rule(self) -> ContrastiveRule:
-        """How distributions are combined."""
+        """Return the rule that combines the distributions."""
         return ContrastiveRule(self.strength, self.plausible)
