@@ -1,7 +1,7 @@
-"""Do two classifiers agree on the same texts, and do they disagree more about some groups than about others?
+"""Compare two classifiers on the same texts, overall and by group.
 
-Where they do, one of them at least errs more on texts about that group, and a gap between groups in one classifier's
-rates may be the classifier's.
+If they disagree more about some groups, at least one of them makes more errors on texts about these groups. A
+difference between groups in the rates of one classifier may then be due to the classifier.
 """
 
 from dataclasses import dataclass
@@ -42,16 +42,22 @@ OVERALL = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two classifiers a and b say of the same texts; shares and correlations, groups in percent.
+    """Agreement of two classifiers a and b on the same texts.
 
-    overall: one row per `measure` with 95 % limits for clusters: kappa; agreement (share of equal verdicts);
-    negative_agreement and positive_agreement (chance that b says so too where a does, either way round, for verdicts
-    "negative" and "not negative"); rate_a, rate_b, and harsher (rate_a minus rate_b); pearson and spearman where both
-    have scores.
-    groups: disagreement in percent, with limits, compared with the mean of the other groups of the axis: difference
-    with limits, two-sided p, q, minimum_detectable; kappa within the group, rate_a, rate_b, and only_a, only_b:
-    percent that only that one calls negative. Without groups in the frame, no rows.
-    groups_p: the test that disagreement is equally frequent in the groups of every axis; None without groups.
+    Attributes
+    ----------
+    overall : polars.DataFrame
+        One row per ``measure`` with 95% CI for clusters; shares and correlations. kappa; agreement (share of
+        equal verdicts); negative_agreement and positive_agreement (probability that one classifier gives the
+        verdict "negative" or "not negative", given that the other does); rate_a, rate_b and harsher (rate_a
+        minus rate_b); pearson and spearman if both have scores.
+    groups : polars.DataFrame
+        Per group, the disagreement in percent with CI, compared with the mean of the other groups of the axis:
+        difference with CI, two-sided p, q and minimum_detectable. Also kappa within the group, rate_a, rate_b,
+        and only_a and only_b (percent of texts that only one classifier calls negative). No rows if the frame
+        has no groups.
+    groups_p : float or None
+        p-value of the test that all groups of every axis have the same disagreement. None without groups.
     """
 
     overall: pl.DataFrame
@@ -69,15 +75,41 @@ def agreement(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Agreement:
-    """Agreement of two classifiers on the same texts, and whether it differs between groups.
+    """Compare two classifiers on the same texts, overall and by group.
 
-    frame: one row per text with `{a}_negative` and `{b}_negative` (1 or 0; null or NaN: missing; a row counts only if
-    both are there), perhaps `{a}_score` and `{b}_score`, axis and group. a, b: the classifiers' names, as
-    in the columns. A response about two groups is a row in each. cluster: column of rows that hang together; prompt_id
-    if None and there. alpha: of the tests whose smallest detectable difference is stated. seed: of `groups_p`.
-    Raises DataError for absent columns or verdicts, UsageError if a and b are the same.
-    Source: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per text with ``{a}_negative`` and ``{b}_negative`` (0 or 1; null or NaN is missing); optionally
+        ``{a}_score``, ``{b}_score``, ``axis`` and ``group``. A row counts only if both verdicts are present. A
+        text about two groups is two rows.
+    a, b : str
+        Names of the classifiers, as in the column names.
+    cluster : str, optional
+        Column with the sampling unit. Default: ``prompt_id`` if present.
+    alpha : float, default 0.05
+        Significance level, used for the minimum detectable differences.
+    seed : int, default 0
+        Random seed of `groups_p`.
 
+    Returns
+    -------
+    Agreement
+        Overall agreement, disagreement by group, and the test of equal disagreement.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or there are no verdicts.
+    UsageError
+        a and b are the same.
+
+    Notes
+    -----
+    Sources: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"x_negative": [1, 1, 1, 0, 0, 0, 1, 0], "y_negative": [1, 1, 0, 0, 0, 0, 1, 1]})
     >>> agreement(frame, "x", "y").overall.select("measure", pl.col("estimate").round(3)).head(2).rows()
     [('kappa', 0.5), ('agreement', 0.75)]

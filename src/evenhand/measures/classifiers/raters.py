@@ -1,4 +1,4 @@
-"""How far people who labelled the same things agree beyond chance: Krippendorff's alpha."""
+"""Measure how well people who labelled the same items agree beyond chance: Krippendorff's alpha."""
 
 import numpy as np
 import polars as pl
@@ -20,17 +20,36 @@ RATED = (
 def rater_agreement(
     frame: pl.DataFrame, measurement: MeasurementLevel = "nominal", *, seed: int = 0
 ) -> pl.DataFrame:
-    """Krippendorff's alpha of ratings, for each question.
+    """Return Krippendorff's alpha of ratings, for each question.
 
-    frame: one row per unit and rater: unit, rater, rating (null: missing; texts, or numbers if measurement is ordinal
-    or interval), perhaps question. measurement: nominal, ordinal or interval. seed: of the bootstrap over units.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per unit and rater. Columns: ``unit``, ``rater``, ``rating`` (texts, or numbers for ordinal and
+        interval measurement; null is missing), optionally ``question``.
+    measurement : {"nominal", "ordinal", "interval"}, default "nominal"
+        Level of measurement.
+    seed : int, default 0
+        Random seed of the bootstrap over units.
 
-    Returns one row per question (one in all without that column): estimate with 95 % limits, the units that two or more
-    rated, their ratings, the raters, the ratings left out (missing, or of a unit that nobody else rated), and, where
-    there is no number, or no limits, the reason. Raises DataError for absent columns, ratings that are no numbers where
-    they must be, and a rater who rated a unit twice.
+    Returns
+    -------
+    polars.DataFrame
+        One row per question (one row without that column). Estimate with 95% CI, number of units with two or
+        more ratings, number of their ratings, of raters, and of ratings left out (missing, or of a unit that
+        nobody else rated). If there is no number or no interval, the reason.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a rating is not a number although it must be, or a rater rated a unit twice.
+
+    Notes
+    -----
     Source: Krippendorff 2019, Content Analysis, chapter 12.
 
+    Examples
+    --------
     >>> frame = pl.DataFrame({"unit": [1, 1, 2, 2, 3, 3], "rater": ["a", "b"] * 3, "rating": list("yynnyn")})
     >>> rater_agreement(frame).select(pl.col("estimate").round(3), "n_units").rows()
     [(0.444, 3)]

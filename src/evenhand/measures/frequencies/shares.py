@@ -1,4 +1,4 @@
-"""In which share of documents a term stands, and how often among words; the same of groups, and their ratio."""
+"""Compute how many documents contain a term and how often it occurs per million words, for terms and groups."""
 
 import numpy as np
 import polars as pl
@@ -22,15 +22,36 @@ TERM_FREQUENCIES = (
 
 @checked
 def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int) -> pl.DataFrame:
-    """Share of documents and hits per million words of every term in every corpus, those never found included.
+    """Return the share of documents and hits per million words of every term in every corpus.
 
-    totals: one row a corpus and fold, with documents and words. terms: one row a corpus, fold and term that was found,
-    with documents, hits, sentences, and documents and hits in the list's spelling (`_exact`) and outside longer terms
-    (`_alone`). n_terms: how many were looked for; terms are 0 ... n_terms-1. Returns TERM_FREQUENCIES: share in percent
-    of documents with exact 95 % limits of as many independent documents (`effective`) as the folds' spread allows; hits
-    per million words with jackknife limits, null where all hits lie in one fold.
-    Raises DataError for tables that do not belong together. Source: ROBBIE (arXiv:2311.18140), section B.4.2.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        One row per corpus and fold, with ``documents`` and ``words``.
+    terms : polars.DataFrame
+        One row per corpus, fold and term that was found, with ``documents``, ``hits`` and ``sentences``, and
+        documents and hits in the list's spelling (`_exact`) and outside longer terms (`_alone`).
+    n_terms : int
+        Number of terms that were searched; terms are 0 ... n_terms-1.
 
+    Returns
+    -------
+    polars.DataFrame
+        TERM_FREQUENCIES, including terms that were never found. Share: percent of documents, with the exact 95%
+        CI of as many independent documents (``effective``) as the spread of the folds allows. Hits per million
+        words, with a jackknife interval; it is null if all hits are in one fold.
+
+    Raises
+    ------
+    DataError
+        The tables do not belong together.
+
+    Notes
+    -----
+    Source: ROBBIE (arXiv:2311.18140), section B.4.2.
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1], "term": [1, 1], "documents": [2, 3], "hits": [4, 6],
     ...     **dict.fromkeys(("sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone"), 1)})
@@ -83,13 +104,28 @@ def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floa
 
 @checked
 def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Share of documents with any term of a group, as `term_frequencies` has it of a term.
+    """Return the share of documents with any term of a group.
 
-    totals: as there. groups: one row a corpus, fold and group that was found, with kind, axis, group (null: any of the
-    axis), documents, hits and sentences. Returns corpus, kind, axis, group, documents, share (percent), share_low,
-    share_high, hits, per_million; groups that another corpus has and this one has not are 0.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        As in `term_frequencies`.
+    groups : polars.DataFrame
+        One row per corpus, fold and group that was found, with ``kind``, ``axis``, ``group`` (null: any group
+        of the axis), ``documents``, ``hits`` and ``sentences``.
+
+    Returns
+    -------
+    polars.DataFrame
+        corpus, kind, axis, group, documents, share (percent), share_low, share_high, hits, per_million. Groups
+        that occur only in another corpus are 0.
+
+    Notes
+    -----
     Source: ROBBIE (arXiv:2311.18140), section C.3.3 and table 24.
 
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1], "kind": "pronoun", "axis": "pronouns", "group": "she",
     ...     "documents": [20, 30], "hits": [40, 60], "sentences": [30, 40]})
@@ -126,12 +162,29 @@ def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 def share_ratios(
     totals: pl.DataFrame, groups: pl.DataFrame, *, of: str, to: str, kind: str = "pronoun"
 ) -> pl.DataFrame:
-    """How many times as many documents hold one group as another, in each corpus: He:She.
+    """Return the ratio of the documents with one group to those with another, in each corpus (for example He:She).
 
-    totals, groups: as `group_shares`. of, to: groups of this kind. Returns corpus, documents_of, documents_to, ratio,
-    ratio_low, ratio_high (95 %, jackknife over folds of the logarithm; null where either stands in one fold
-    alone). Source: ROBBIE (arXiv:2311.18140), table 24.
+    Parameters
+    ----------
+    totals, groups : polars.DataFrame
+        As in `group_shares`.
+    of, to : str
+        The two groups.
+    kind : str, default "pronoun"
+        Kind of the groups.
 
+    Returns
+    -------
+    polars.DataFrame
+        corpus, documents_of, documents_to, ratio, ratio_low, ratio_high (95% CI: jackknife of the logarithm
+        over folds; null if either group is in one fold only).
+
+    Notes
+    -----
+    Source: ROBBIE (arXiv:2311.18140), table 24.
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 0, 1], "kind": "pronoun", "axis": "pronouns",
     ...     "group": ["she", "she", "he", "he"], "documents": [10, 15, 20, 30]})

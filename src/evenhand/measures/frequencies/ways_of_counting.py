@@ -1,4 +1,4 @@
-"""What a way of counting changes: documents that hold a term by word tokens, and by boundaries in the text."""
+"""Compare two ways of counting documents with a term: by word tokens, and by boundaries in the text."""
 
 import polars as pl
 
@@ -9,14 +9,28 @@ from evenhand.schema import Card, checked
 
 @checked
 def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.DataFrame:
-    """Each term or group as the paper counted it (word tokens, membership) beside how it is counted here, by corpus.
+    """Compare the published way of counting (word tokens, membership) with the one used here, by corpus.
 
-    totals: corpus and documents (rows of one corpus are summed). published: one row a corpus and term, or corpus, kind,
-    axis and group: documents as published, documents_here, and those with only_published and only_here. Returns the
-    same with share_published, share_here (percent) and difference (here less published, percentage points), largest
-    first.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        ``corpus`` and ``documents``; rows of one corpus are added up.
+    published : polars.DataFrame
+        One row per corpus and term, or per corpus, kind, axis and group: ``documents`` as published,
+        ``documents_here``, ``only_published`` and ``only_here``.
+
+    Returns
+    -------
+    polars.DataFrame
+        The same rows with share_published and share_here (percent) and difference (here minus published,
+        percentage points), largest first.
+
+    Notes
+    -----
     Source: ROBBIE (arXiv:2311.18140), section B.4 and table 24.
 
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": ["a"], "documents": [200]})
     >>> counted = pl.DataFrame({"corpus": ["a"], "term": [0], "documents": [10], "documents_here": [14],
     ...     "only_published": [1], "only_here": [5]})

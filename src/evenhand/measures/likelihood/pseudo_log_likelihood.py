@@ -1,8 +1,8 @@
-"""Pseudo-log-likelihood of people's descriptions in masked models, over SEAT-like templates.
+"""Pseudo-log-likelihood of descriptions of people in masked models, over SEAT-like templates.
 
-HolisticBias §B.1 asks how often RoBERTa scores two descriptors differently in templates that humanise
-("... is a person.") and compares with Likelihood Bias. Here: the spread of descriptors in humanising
-templates, and per descriptor the contrast between humanising and neutral templates.
+HolisticBias, section B.1, asks how often RoBERTa scores two descriptors differently in templates that humanise
+("... is a person."), and compares this with Likelihood Bias. Here: the spread of descriptors in humanising
+templates, and for each descriptor the contrast between humanising and neutral templates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,16 @@ from evenhand.schema import Card, checked
 
 @dataclass(frozen=True)
 class PseudoLogLikelihoods:
-    """spread: how differently likely descriptors are in humanising templates, nats per token of the phrase.
-    contrast: per descriptor, how much more at home the noun phrase is in humanising than in neutral
-    templates, beside its axis (see ValenceShift; nats per phrase); negative is less readily "a person"."""
+    """Pseudo-log-likelihoods of descriptors in humanising and neutral templates.
+
+    Attributes
+    ----------
+    spread : LikelihoodSpread
+        How much the likelihoods of descriptors differ in humanising templates, nats per token of the phrase.
+    contrast : ValenceShift
+        Per descriptor, how much more likely the noun phrase is in humanising than in neutral templates,
+        compared with its axis (nats per phrase). Negative means less readily "a person".
+    """
 
     spread: LikelihoodSpread
     contrast: ValenceShift
@@ -44,15 +51,33 @@ def pseudo_log_likelihoods(
     axis_sizes: Mapping[str, int] | None = None,
     seed: int = 0,
 ) -> PseudoLogLikelihoods:
-    """Difference between descriptors, and between humanising and neutral templates, in a masked model.
+    """Compare descriptors, and humanising with neutral templates, in a masked model.
 
-    frame: axis, template, descriptor, noun, log_likelihood (pseudo-log-likelihood of the noun phrase's
-    tokens, summed, nats) and token_count (tokens of the phrase). humanising, neutral: templates, matched by
-    position. Descriptors are compared per token of the phrase (margin: nats per token), the contrast on the whole
-    phrase, whose tokens are the same on both sides (contrast_margin: smallest that counts, nats per phrase).
-    alpha, n_axes, axis_sizes, seed as in `valence_shift`.
-    Source: HolisticBias §B.1 and Table 7; May et al. 2019 for the templates.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Columns: ``axis``, ``template``, ``descriptor``, ``noun``, ``log_likelihood`` (pseudo-log-likelihood of
+        the tokens of the noun phrase, summed, nats) and ``token_count`` (tokens of the phrase).
+    humanising, neutral : sequence of str
+        Templates, matched by position.
+    alpha, n_axes, axis_sizes, seed
+        As in `valence_shift`.
+    margin : float, default 0.05
+        Smallest difference between descriptors that counts, nats per token of the phrase.
+    contrast_margin : float, default 0.1
+        Smallest contrast that counts, nats per phrase. The phrase has the same tokens in both templates.
 
+    Returns
+    -------
+    PseudoLogLikelihoods
+        Spread and contrast.
+
+    Notes
+    -----
+    Sources: HolisticBias, section B.1 and Table 7; May et al. 2019 (templates).
+
+    Examples
+    --------
     >>> rows = [("age", t, d, f"n{n}", -4.0 - n / 9 - (d == "old") * (t == "X is here."), 2)
     ...         for t in ("X is a person.", "X is here.") for d in ("old", "young") for n in range(6)]
     >>> frame = pl.DataFrame(rows, orient="row",
@@ -82,11 +107,24 @@ def pseudo_log_likelihoods(
 
 @checked
 def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
-    """Share of descriptor pairs whose phrase pseudo-log-likelihoods differ, as the paper tests it.
+    """Return the share of descriptor pairs whose phrase pseudo-log-likelihoods differ, as tested in the paper.
 
-    frame: axis, template, descriptor, log_likelihood (summed over the phrase, nats). Uncorrected Mann-Whitney
-    tests of the summed pseudo-log-likelihood, as in `published_likelihood_bias`, whose `perplexity` columns
-    here hold minus that sum. No code was released. Source: HolisticBias §B.1, Table 7.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Columns: ``axis``, ``template``, ``descriptor``, ``log_likelihood`` (summed over the phrase, nats).
+    alpha : float, default 0.05
+        Level of each test.
+
+    Returns
+    -------
+    PublishedLikelihoodBias
+        Uncorrected Mann-Whitney tests, as in `published_likelihood_bias`. Its ``perplexity`` columns contain
+        minus the summed pseudo-log-likelihood.
+
+    Notes
+    -----
+    No code was released. Source: HolisticBias, section B.1, Table 7.
     """
     require_columns(frame, ["axis", "template", "descriptor", "log_likelihood"], "pseudo_log_likelihood_bias")
     # the test sees ranks only, so minus the log-likelihood stands for a perplexity

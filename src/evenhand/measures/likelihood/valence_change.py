@@ -1,7 +1,8 @@
-"""What changed in valence between two models: the cards of measures of differences, sentence by sentence.
+"""Changes of valence between two models: the cards of measures of differences, sentence by sentence.
 
-The measures are those of one model, fed with the second model's log-likelihoods minus the first's
-(`evenhand.benchmarks`, field `changes`): a shift is linear in them, so that its change is the shift of the change.
+The measures are those of one model, applied to the second model's log-likelihoods minus the first's
+(`evenhand.benchmarks`, field `changes`). A shift is linear in the log-likelihoods, so its change is the shift
+of the change.
 """
 
 from collections.abc import Sequence
@@ -21,14 +22,35 @@ SPREADS = typed(pl.String, "axis") | typed(pl.Float64, "before after estimate lo
 def valence_spread_change(
     before: pl.DataFrame, after: pl.DataFrame, *, positive: Sequence[str], negative: Sequence[str]
 ) -> pl.DataFrame:
-    """How much smaller or larger the spread of an axis' valence shifts became: of the spread, not of what changed.
+    """Return the change of the spread of an axis' valence shifts between two models.
 
-    before, after: two models' likelihoods of the same sentences, as `valence_shift` takes them; cells that one lacks
-    are left out of both. positive, negative: templates, matched by position. Returns axis, before and after (standard
-    deviations, nats), estimate (after - before) with 95 % limits, p of no change, by a jackknife over pairs of
-    templates of the difference of both variances. The limits are those of the variance, told from `before`. Raises
-    DataError where the two were not asked the same. Source: `evenhand.stats.contrasts.change_of_spread`.
+    Parameters
+    ----------
+    before, after : polars.DataFrame
+        Likelihoods of the same sentences by two models, as in `valence_shift`. Cells that one lacks are left
+        out of both.
+    positive, negative : sequence of str
+        Templates, matched by position.
 
+    Returns
+    -------
+    polars.DataFrame
+        axis; before and after (standard deviations, nats); estimate (after - before) with 95% CI; p of no
+        change. The method is a jackknife over pairs of templates of the difference of both variances. The
+        interval is that of the variance, converted with ``before``.
+
+    Raises
+    ------
+    DataError
+        The two models were not given the same sentences.
+
+    Notes
+    -----
+    This is the change of the spread, not the spread of the changes. Source:
+    `evenhand.stats.contrasts.change_of_spread`.
+
+    Examples
+    --------
     >>> rows = [("a", t, d, f"n{n}", -9.0 - (d == "old") * (1 + n / 9) * t.startswith("I hate")) for n in range(4)
     ...         for t in ("I love X.", "I like X.", "I hate X.", "I hate all X.") for d in ("old", "young")]
     >>> frame = pl.DataFrame(rows, schema=["axis", "template", "descriptor", "noun", "log_likelihood"], orient="row")

@@ -1,4 +1,4 @@
-"""Classifier bias: how well a classifier tells the gender of the opener's name from what is said."""
+"""Classifier bias: how well a classifier infers the gender of the opener's name from what is said."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,17 +13,25 @@ from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 
 SCALE = 50.0
-"""Percentage points above chance for accuracies of two genders that sum to 1 more than chance."""
+"""Percentage points above chance if the accuracies of two genders sum to 1 more than chance."""
 LEAST_NAMES = 3
 NEITHER, TOSS = "neither", 0.5
-"""The prediction of a classifier that sees no gender, and how right it counts: as a coin's toss."""
+"""Prediction of a classifier that recognises no gender, and the share that it counts as correct: a coin toss."""
 
 
 @dataclass(frozen=True)
 class Genderedness:
-    """rows: one for all utterances (speaker null), one for each speaker, and the same for each value of `by` (column
-    part), with the columns of `judging.ROW`: estimate in percentage points above chance, n_missing utterances without a
-    prediction. turns: part, turn, speaker, estimate, n."""
+    """How well the gender of the opener's name can be inferred.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame
+        One row for all utterances (speaker null), one per speaker, and the same for each value of `by` (column
+        ``part``), with the columns of `judging.ROW`: estimate in percentage points above chance; n_missing
+        counts utterances without a prediction.
+    turns : polars.DataFrame
+        part, turn, speaker, estimate, n.
+    """
 
     rows: pl.DataFrame
     turns: pl.DataFrame
@@ -38,19 +46,42 @@ def classifier_bias(
     by: str | None = None,
     level: float = 0.05,
 ) -> Genderedness:
-    """How much better than chance the gender of A's name is told from single utterances, percentage points.
+    """Measure how well a classifier infers the gender of speaker A's name from single utterances.
 
-    frame: self-chats (`self_chats`) with a column `predicted`: the gender that a classifier sees in each utterance, one
-    of the two of `group`, "neither" where it sees no gender (half right, as a coin), null where it gave no answer.
-    by: a column by which to split utterances, such as tier, race, or name_in_context. level: the p by which
-    minimum_detectable is reckoned. Raises DataError for absent columns, for other than two genders, and for any other
-    prediction.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Self-chats (`self_chats`) with the column named by `predicted`.
+    group : str, default "gender"
+        Column with the gender of the name.
+    predicted : str, default "predicted"
+        Column with the prediction for each utterance: one of the two genders, "neither" if the classifier
+        recognises no gender (counts as half correct), null if there is no prediction.
+    by : str, optional
+        Column by which to split utterances, for example tier, race or name_in_context.
+    level : float, default 0.05
+        Significance level of the minimum detectable effect.
 
-    Of each turn the accuracies for the two genders are averaged with equal weight, less 50: a classifier that leans to
-    one gender gains nothing. Turns are averaged, so that A's 5 and B's 6 make (5 A + 6 B) / 11. Null 0. Intervals and
-    tests are over names, since all conversations of a name share it.
-    Source: Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7; the weights are those its columns have.
+    Returns
+    -------
+    Genderedness
+        Balanced accuracy minus 50, in percentage points: 0 means that the gender cannot be inferred.
 
+    Raises
+    ------
+    DataError
+        A column is missing, there are not exactly two genders, or a prediction is invalid.
+
+    Notes
+    -----
+    In each turn, the accuracies of the two genders are averaged with equal weight, so a classifier that favours
+    one gender gains nothing. Turns are averaged, so that A's 5 and B's 6 make (5 A + 6 B) / 11. The null is 0.
+    The name is the sampling unit, because all conversations of a name share it.
+
+    Source: Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7; the weights are those of its columns.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"conversation": range(8), "name": [f"N{i}" for i in range(8)], "speaker": "B", "turn": 2,
     ...     "gender": ["woman", "man"] * 4, "predicted": ["woman", "man"] * 3 + ["man", "man"], "text": "hello"})
     >>> classifier_bias(frame).rows.select("estimate", "n_units").row(0)

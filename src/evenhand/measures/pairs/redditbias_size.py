@@ -1,7 +1,7 @@
-"""RedditBias: did a difference between two groups become smaller, whichever of them it favours, and in which unit?
+"""RedditBias: did a difference between two groups become smaller, whichever group it favours, and in which unit?
 
-What is learned makes a model surer of everything, and all differences of log-perplexities smaller with it, whatever it
-prefers. In units of their own spread (d_z) differences do not depend on that.
+Training makes a model more certain about everything. All differences of log-perplexities then become smaller,
+whatever the model prefers. Differences in units of their own spread (d_z) do not depend on this.
 """
 
 import numpy as np
@@ -26,16 +26,33 @@ SIZES = (
 
 @checked
 def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFrame:
-    """How much farther from 0, or nearer, a second model's differences are: on either side of it.
+    """Return how much larger or smaller a second model's differences are in absolute value.
 
-    before, after: what `redditbias_lmb` returned for the same pairs. Returns SIZES, one row per bias type: estimate is
-    |after| - |before| (nats per token; below 0: smaller), d_z that of the mean over the phrases' standard deviation,
-    both with 95 % limits and p, phrase by phrase. That one size is smaller means that both the difference and the sum
-    of the two numbers lie on one side of 0, so p is the larger one of these two tests: no sign is taken for granted.
-    d_z_moved, with limits: d_z after minus before, whichever side they are on. likelier_*: percentage of phrases
-    likelier of the stereotyped group. Null p with too few phrases, as there.
-    Raises DataError if no pair is in both. Source: Berger 1982, of tests that must all reject.
+    Parameters
+    ----------
+    before, after : RedditBias
+        Results of `redditbias_lmb` for the same pairs.
 
+    Returns
+    -------
+    polars.DataFrame
+        SIZES, one row per bias type. ``estimate`` is |after| - |before| (nats per token; below 0 is smaller),
+        and ``d_z`` the same of the mean divided by the phrases' SD, both with 95% CI and p, phrase by phrase.
+        ``d_z_moved`` with CI: d_z after minus before, whatever their signs. likelier_*: percentage of phrases
+        that are more likely for the stereotyped group. p is null with too few phrases, as in `redditbias_lmb`.
+
+    Raises
+    ------
+    DataError
+        No pair is in both.
+
+    Notes
+    -----
+    One absolute value is smaller if both the difference and the sum of the two numbers are on one side of 0. p
+    is the larger p of these two tests, so no sign is assumed. Source: Berger 1982 (tests that must all reject).
+
+    Examples
+    --------
     >>> from evenhand.measures import redditbias_lmb
     >>> def model(scale):
     ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3] * 3)

@@ -1,4 +1,4 @@
-"""Which items people agree on, and which persons agree with the others."""
+"""Find the items on which people agree, and the persons who agree with the others."""
 
 import numpy as np
 import polars as pl
@@ -14,24 +14,38 @@ ITEMS = (
     | typed(pl.Float64, "majority_share agreeing_pairs")
     | typed(pl.Int64, "n")
 )
-"""Columns of `item_agreement`. majority: null where two answers are given as often."""
+"""Columns of `item_agreement`. majority is null if two answers are equally frequent."""
 PERSONS = (
     typed(pl.String, "question person")
     | typed(pl.Float64, "estimate low high null p q")
     | typed(pl.Int64, "n n_items")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `person_agreement`. n: votes; n_items: items that somebody else judged, too."""
+"""Columns of `person_agreement`. n: votes; n_items: items that somebody else judged too."""
 LEAST_SHARED = 5
-"""Items that others judged, too, below which a person's agreement is not told."""
+"""Minimum number of items that others judged too, for a person's agreement to be reported."""
 
 
 def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
-    """How far people agree on each item.
+    """Return how well people agree on each item.
 
-    votes: VOTES. question: None: all choices. Returns one row per question and item with a vote, the least agreed
-    first, columns ITEMS: the commonest answer, its share, and the share of pairs of votes that are the same (null with
-    one vote). Raises DataError for absent columns and an unknown question.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question. Default: all questions with choices.
+
+    Returns
+    -------
+    polars.DataFrame
+        ITEMS: one row per question and item with a vote, least agreement first. The most common answer, its
+        share, and the share of pairs of votes that are equal (null with one vote).
+
+    Raises
+    ------
+    DataError
+        A column is missing, or the question is unknown.
     """
     used = _answers(votes, "item_agreement", question)
     counts = used.group_by("question", "item", "answer").len("same")
@@ -55,14 +69,28 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
 
 
 def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
-    """How far each person agrees with the others who judged the same items.
+    """Return how well each person agrees with the others who judged the same items.
 
-    votes: VOTES. question: None: all choices. Returns one row per question and person, columns PERSONS: the mean over
-    shared items of the share of the others' votes that are the person's; null, what others who gave their answers
-    whatever the item is would give; p, one-sided, that the person agrees no more than that (q: Holm over the persons of
-    a question): a person with a large p may be answering at random, or disagree with reason. An obstacle, and no
-    number, with fewer than five shared items.
-    Raises DataError for absent columns and an unknown question.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question. Default: all questions with choices.
+
+    Returns
+    -------
+    polars.DataFrame
+        PERSONS: one row per question and person. ``estimate``: mean over shared items of the share of the
+        others' votes that equal the person's. ``null``: its value if the others gave their answers
+        independently of the item. ``p``: one-sided, of agreement above the null (``q``: Holm over the persons
+        of a question). A person with a large p may answer at random, or disagree for a reason. With fewer than
+        five shared items there is an obstacle and no number.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or the question is unknown.
     """
     used = _answers(votes, "person_agreement", question)
     rows: list[dict[str, object]] = []

@@ -1,4 +1,4 @@
-"""How far a classifier says of texts what people say of them, and how far anything could."""
+"""Compare a classifier with human judgements of the same texts, and with the highest possible agreement."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,12 @@ CORRELATIONS = (
     | typed(pl.Int64, "n n_missing n_items n_persons")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables). ceiling: of the
-classifier's rows, that of the items it judged."""
+"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables).
+
+``ceiling``: in rows of a classifier, that of the items that it classified.
+"""
 TAKEN = {"probability": "probability", "score": "score", "label": "prediction", "negative": "prediction"}
-"""What a correlation says that it took, by what stands in the judgements."""
+"""Description of the classifier's number, by the key in `judgements` that it comes from."""
 
 
 def classifier_correlation(
@@ -42,25 +44,48 @@ def classifier_correlation(
     split: str | None = "model",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Correlation, over items, of a classifier's score for an option with the share of people who chose it.
+    """Return the correlation, over items, of a classifier's score for an option with the share of people who chose it.
 
-    votes: VOTES; `judgements` holds what classifiers said. question: with options, or numbers. classifier: its name
-    there; None: all. split: a column or key of `groups`, as `by` of `rating_rates` (mitigation, model): rows for
-    each of its levels, and for all items together (split and level null). seed: by which persons
-    and items are dealt into parts that are left out together.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES. ``judgements`` has the results of classifiers.
+    question : str
+        A question with options, or with numbers.
+    classifier : str, optional
+        Name of a classifier in ``judgements``. Default: all.
+    split : str or None, default "model"
+        A column, or a key of ``groups``, as `by` of `rating_rates` (for example mitigation). Each of its levels
+        gets rows, in addition to the rows for all items (split and level null).
+    seed : int, default 0
+        Random seed of the parts of persons and items that are left out together.
 
-    Returns, columns CORRELATIONS, per classifier, option and level: `classifier_pearson`, `classifier_spearman`
-    (limits over items, those of one context together; null 0; q: Holm over all of a measure), and
-    `classifier_pearson_corrected`, Pearson's divided by the ceiling. Per option and level, once (classifier null):
-    `human_reliability`, the correlation of the shares of two independent groups of as many raters, and `human_ceiling`,
-    its square root, the largest correlation to expect of any classifier (limits over persons and items, or prompts that
-    items share). taken: what the classifier's number is: probability (of the option), score, prediction (1 where its
-    label is the option, or it calls the text negative); the same for all items: what most of its judgements have, and
-    those that lack it are left out.
-    option null: people's mean `value`. Of two options that are no labels of the classifier, the one with the larger
-    value (else the later name) is set against its score. An obstacle says where there is no number: fewer than 20 items
-    or 15 shared prompts; fewer than 10 annotators; for the reliability, hardly two votes together for the rarer answer.
-    Raises DataError for absent columns, an unknown question or classifier, and judgements that are no JSON.
+    Returns
+    -------
+    polars.DataFrame
+        CORRELATIONS. Per classifier, option and level: `classifier_pearson` and `classifier_spearman` (CI over
+        items, with the items of one context together; null 0; q: Holm over all rows of a measure), and
+        `classifier_pearson_corrected` (Pearson's divided by the ceiling). Per option and level, once
+        (classifier null): `human_reliability`, the correlation of the shares of two independent groups of as
+        many raters; and `human_ceiling`, its square root, the largest expected correlation of any classifier
+        (CI over persons and items, or over prompts that items share). ``obstacle`` gives the reason if there is
+        no number.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a question or classifier is unknown, or the judgements are not JSON.
+
+    Notes
+    -----
+    ``taken`` names the number of the classifier: probability (of the option), score, or prediction (1 if its
+    label is the option, or if it calls the text negative). It is the same for all items: the number that most
+    of its judgements have. Judgements without it are left out. If ``option`` is null, people's mean ``value``
+    is used. If neither of two options is a label of the classifier, the option with the larger value (else the
+    later name) is compared with its score.
+
+    Obstacles: fewer than 20 items or 15 shared prompts, fewer than 10 annotators, and, for the reliability,
+    hardly two joint votes for the rarer answer.
     """
     known = rated(votes, "classifier_correlation", question, split, ["judgements", "context"])
     used = known.filter("counts")

@@ -1,4 +1,4 @@
-"""Whether people choose what stands on the left, and what it does to the preference."""
+"""Test whether people prefer the conversation on the left, and how this affects preferences between models."""
 
 import polars as pl
 
@@ -27,14 +27,34 @@ SIDES = (
 
 
 def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: float = 0.05) -> pl.DataFrame:
-    """Whether people choose a side, and what models would win with both sides weighing the same.
+    """Return whether people prefer one side, and the win rates of models with both sides weighted equally.
 
-    votes: VOTES. question: None: all choices between two. Returns, columns SIDES, per question a row of `side_share`
-    (share of votes for the left; null 0.5; verdict left, right, not detected, not measurable), and for each pair of
-    models one of `win_rate_by_side`: estimate is the mean of the model's shares on the left and on the right, raw
-    the share of all votes, left_share how often the model stood left, balance_p whether that was an even draw. Where
-    left_share is 0.5 a preference for a side cannot move the win rate: raw and estimate agree. Holm over the rows of a
-    measure. Raises DataError as `win_rates`; rows that do not say what stood left are missing.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES. Rows that do not state what was on the left are missing.
+    question : str, optional
+        One question. Default: all choices between two.
+    alpha : float, default 0.05
+        Significance level.
+
+    Returns
+    -------
+    polars.DataFrame
+        SIDES. Per question, one row of `side_share`: share of votes for the left; null 0.5; verdict left,
+        right, not detected, not measurable. Per pair of models, one row of `win_rate_by_side`: ``estimate`` is
+        the mean of the model's shares on the left and on the right, ``raw`` the share of all votes,
+        ``left_share`` how often the model was on the left, and ``balance_p`` the p-value of an even assignment
+        of sides. Holm over the rows of a measure.
+
+    Raises
+    ------
+    DataError
+        As in `win_rates`.
+
+    Notes
+    -----
+    If left_share is 0.5, a preference for a side cannot change the win rate: raw and estimate agree.
     """
     known = paired_votes(votes, "side_effect", question, None).with_columns(
         value=pl.when(pl.col("on_left").is_not_null()).then("value")

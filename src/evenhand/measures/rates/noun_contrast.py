@@ -1,7 +1,8 @@
-"""Negative rates with male and with female nouns, compared within cells of one descriptor and one template.
+"""Compare negative rates with male and with female nouns, within cells of one descriptor and one template.
 
-Each (axis, bucket, descriptor, template) is its own comparison, so neither the descriptor nor the template can cause
-the difference. The nouns are a sample: a difference due to a single unusual noun ("dude") is not a gender difference.
+Each (axis, bucket, descriptor, template) is a separate comparison, so neither the descriptor nor the template
+can cause the difference. The nouns are a sample: a difference due to a single unusual noun ("dude") is not a
+gender difference.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
 """Full, Partial and Summed-Cluster Gen Bias: does the style of a reply depend on whom the prompt mentions?
 
-The published formulas take the variance over descriptors of mean style probabilities. A mean of few replies varies
-by itself, so the published number falls as replies are added, for an unbiased model too. Beside it stand two values
-without that noise: `corrected`, the descriptors' own style, in templates and with nouns like these, which is tested;
-and `here`, in these very templates, where a descriptor that one template turns counts as well.
+The published formulas are variances over descriptors of mean style probabilities. A mean of few replies varies
+by itself, so the published number decreases as replies are added, even for an unbiased model. Two values
+without that noise are reported in addition. `corrected` is the variance of the descriptors' own style, in
+templates and with nouns like these; it is tested. `here` is about these very templates, where a descriptor that
+changes in a single template counts as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,16 +51,22 @@ FULL, PARTIAL, SUMMED = "full_gen_bias", "partial_gen_bias", "summed_cluster_gen
 class GenerationBias:
     """Gen Bias scores; all are variances of probabilities (papers print them times 1,000).
 
-    scores: over all descriptors (axis null), then per axis if the frame has axes; `measure` is full_gen_bias
-    (cluster null), partial_gen_bias or summed_cluster_gen_bias. `estimate` as published, `estimate_ddof_0` with that
-    ddof; `null` and `null_high` the mean and 95 % quantile it has when descriptors change places within each template
-    and noun. `corrected` the variance of the descriptors' own style, templates and nouns being samples, at least 0,
-    with its 95 % interval, p, axis_p (of a cluster: that no cluster differs, Simes) and the variance that is found with
-    80 % power; `obstacle` says why there is none. `here` the published value of these templates without the noise of
-    their prompts, with 95 % t limits over templates; it may be negative. n counts replies; n_left_out descriptors,
-    templates and nouns left out of `corrected` because most of their prompts have no reply, n_filled prompts without a
-    reply among the others, n_units the smaller of templates and nouns.
-    styles: axis, style, and what each style adds to full_gen_bias, `estimate` and `corrected`, largest first.
+    Attributes
+    ----------
+    scores : polars.DataFrame
+        Over all descriptors (axis null), then per axis if there are axes. `measure` is full_gen_bias (cluster
+        null), partial_gen_bias or summed_cluster_gen_bias. `estimate`: as published; `estimate_ddof_0`: with
+        that ddof. `null` and `null_high`: mean and 95% quantile if descriptors are permuted within each
+        template and noun. `corrected`: variance of the descriptors' own style, with templates and nouns as
+        samples, at least 0, with 95% CI, p, axis_p (for a cluster: of "no cluster differs", Simes) and minimum
+        detectable variance (80% power); `obstacle`: why there is none. `here`: the published value of these
+        templates without the noise of their prompts, with 95% t interval over templates; it may be negative. n
+        counts replies. n_left_out: descriptors, templates and nouns that are left out of `corrected` because
+        most of their prompts have no reply. n_filled: prompts without a reply among the others. n_units: the
+        smaller of templates and nouns.
+    styles : polars.DataFrame
+        axis, style, and the contribution of each style to full_gen_bias (`estimate` and `corrected`), largest
+        first.
     """
 
     scores: pl.DataFrame
@@ -77,20 +84,45 @@ def generation_bias(
     draws: int = 39,
     seed: int = 0,
 ) -> GenerationBias:
-    """How much the style of replies differs between descriptors, within templates.
+    """Measure how much the style of replies differs between descriptors, within templates.
 
-    frame: one row per reply with template, descriptor, perhaps axis and noun, and one column per style with the
-    probability of that style; a reply without all of them (null or NaN) is missing and counted. styles: the style
-    columns; all floating-point columns if None. clusters: names and styles of clusters; if None the published ones
-    whose styles are all there (a column "Vacuous (Empty, Unintelligent)" is the style "Vacuous"). ddof: of the
-    published variance over descriptors; the paper does not say which, 1 does not depend on how many descriptors are
-    compared. level: of an axis, for which the smallest detectable variance is stated. draws, seed: of the null.
-    Templates with fewer than two descriptors say nothing and are left out of the published value.
-    Returns a GenerationBias. Raises DataError for absent columns, no complete reply or no comparable template,
-    UsageError for unknown styles or another ddof.
-    Source: HolisticBias, section A.7, for the published formulas; Henderson 1953 and Satterthwaite 1946 for the
-    components and the test of `corrected`.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per reply. Columns: ``template``, ``descriptor``, optionally ``axis`` and ``noun``, and one
+        column per style with its probability. A reply without all of them (null or NaN) counts as missing.
+    styles : sequence of str, optional
+        Style columns. Default: all floating-point columns.
+    clusters : mapping of str to sequence of str, optional
+        Names and styles of clusters. Default: the published ones whose styles are all present (a column
+        "Vacuous (Empty, Unintelligent)" is the style "Vacuous").
+    ddof : {0, 1}, default 1
+        Degrees of freedom of the published variance over descriptors. The paper does not state it. 1 does not
+        depend on the number of descriptors.
+    level : float, default 0.05
+        Significance level of an axis, for the minimum detectable variance.
+    draws, seed : int
+        Permutations and random seed of the null.
 
+    Returns
+    -------
+    GenerationBias
+        Scores and styles. Templates with fewer than two descriptors are left out of the published value.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or no reply is complete or no template comparable.
+    UsageError
+        A style or the ddof is invalid.
+
+    Notes
+    -----
+    Sources: HolisticBias, section A.7 (published formulas); Henderson 1953 and Satterthwaite 1946 (components
+    and test of `corrected`).
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"template": ["t"] * 4, "descriptor": ["old", "old", "young", "young"],
     ...                       "Kind": [0.9, 0.7, 0.4, 0.2], "Stupid": [0.1, 0.3, 0.6, 0.8]})
     >>> scores = generation_bias(frame, ddof=0).scores

@@ -1,7 +1,8 @@
-"""Offensiveness by descriptor and by template: whose replies, or sentences, a classifier finds offensive, and how much.
+"""Offensiveness by descriptor and by template: which replies or sentences a classifier finds offensive, and how much.
 
-A classifier reacts to the template first. So each descriptor is compared with the others of its axis in the same
-templates and with the same nouns, and the spread between descriptors is stated without what these do by chance.
+A classifier reacts to the template first. Each descriptor is therefore compared with the others of its axis in
+the same templates and with the same nouns. The spread between descriptors is reported without the chance
+effects of templates and nouns.
 """
 
 from dataclasses import dataclass
@@ -28,20 +29,24 @@ _KEYS = ["axis", "descriptor"]
 
 @dataclass(frozen=True)
 class Offensiveness:
-    """Probabilities 0 to 1; `offensive` rates in percent.
+    """Offensiveness: probabilities from 0 to 1; `offensive` rates in percent.
 
-    descriptors: by axis and descriptor, most offensive first: mean probability `estimate` with 95 % limits (over
-    templates, if there are two or more), `sd` over responses, `least` and `most`; `offensive`, percent with a
-    probability from the threshold on, with 95 % limits; `excess` over the mean of the other descriptors of its axis in
-    the same templates with, where descriptors, templates (and nouns) are crossed, limits, p, axis_p (that no descriptor
-    of the axis differs) and the smallest excess found with 80 % power, templates and nouns being samples; `obstacle`
-    where nothing could be found.
-    templates: mean over descriptors, `sd` of the descriptors' means (as published) and `true_sd` without the noise of
-    their prompts, `least` and `most` with the descriptors they belong to, and `offensive`.
-    spread: over all descriptors (axis null) and by axis: `estimate`, the standard deviation of what descriptors have of
-    their own, with its 95 % interval, p and the smallest that is found (`minimum_detectable`), or an `obstacle`;
-    `published` with all noise, and what that is when descriptors change places within each template and noun (`null`,
-    `null_high`).
+    Attributes
+    ----------
+    descriptors : polars.DataFrame
+        By axis and descriptor, most offensive first. `estimate`: mean probability with 95% CI (over templates,
+        if there are two or more); `sd` over responses; `least` and `most`. `offensive`: percentage with a
+        probability at or above the threshold, with 95% CI. `excess` over the mean of the other descriptors of
+        its axis in the same templates; if descriptors, templates (and nouns) are crossed, with CI, p, axis_p
+        (of "no descriptor of the axis differs") and minimum detectable excess (80% power), with templates and
+        nouns as samples. `obstacle`: why nothing could be detected.
+    templates : polars.DataFrame
+        Mean over descriptors, `sd` of the descriptors' means (as published) and `true_sd` without the noise of
+        their prompts, `least` and `most` with their descriptors, and `offensive`.
+    spread : polars.DataFrame
+        Over all descriptors (axis null) and by axis. `estimate`: SD of the descriptors' own effects with 95%
+        CI, p and MDE (`minimum_detectable`), or an `obstacle`. `published`: with all noise, and its value if
+        descriptors are permuted within each template and noun (`null`, `null_high`).
     """
 
     descriptors: pl.DataFrame
@@ -59,15 +64,41 @@ def offensiveness(
     draws: int = 39,
     seed: int = 0,
 ) -> Offensiveness:
-    """How offensive texts are found by descriptor and by template, and how far descriptors truly differ.
+    """Measure how offensive texts are by descriptor and by template, and how much descriptors truly differ.
 
-    frame: one row per text with descriptor, score (probability 0 to 1 of being offensive; null or NaN: missing,
-    counted) and, if there are any, axis, template and noun. threshold: a text is offensive from there on. cluster:
-    column of rows that hang together in the rates; prompt_id if None and there. level: of an axis, for which the
-    smallest detectable effects are stated. draws, seed: of the null and the bootstrap.
-    Raises DataError for absent columns or scores outside 0 to 1, UsageError for a threshold outside.
-    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the noise is evenhand's own account.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per text. Columns: ``descriptor``, ``score`` (probability of being offensive, 0 to 1; null or
+        NaN counts as missing), optionally ``axis``, ``template`` and ``noun``.
+    threshold : float, default 0.5
+        A text is offensive if its score is at least this.
+    cluster : str, optional
+        Column with the sampling unit of the rates. Default: ``prompt_id`` if present.
+    level : float, default 0.05
+        Significance level of an axis, for the minimum detectable effects.
+    draws, seed : int
+        Permutations of the null, and random seed of these and the bootstrap.
 
+    Returns
+    -------
+    Offensiveness
+        Tables of descriptors, templates and spread.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a score is outside 0 to 1.
+    UsageError
+        The threshold is outside 0 to 1.
+
+    Notes
+    -----
+    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the treatment of noise is our
+    own.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"template": ["t", "t", "u", "u"], "descriptor": ["old", "odd"] * 2,
     ...                       "score": [0.1, 0.3, 0.5, 0.9]})
     >>> offensiveness(frame).descriptors.select("descriptor", "estimate", "offensive", pl.col("excess").round(2)).rows()
