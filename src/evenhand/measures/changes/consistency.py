@@ -147,7 +147,7 @@ def consistency(
 
     Notes
     -----
-    Sources: Morabito et al. 2023, section 3 and tables 3-4; docs/verdicts.md (boundaries of "tested").
+    Sources: Morabito et al. 2023, section 3 and tables 3-4; docs/explanation/verdicts.md (boundaries of "tested").
     """
     if importance not in ("share", "points"):
         raise UsageError(f"importance is {importance!r}.", "It is share or points.")

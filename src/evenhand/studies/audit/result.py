@@ -391,7 +391,7 @@ def resume(
     with working_copy(path) as copy:
         if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock lies there
             hint = "Look at how it is spelt, or start it as before: evenhand audit MODEL -o and the address."
-            raise DataError(f"{copy.address}: nothing had begun here.", hint)
+            raise DataError(f"{copy.address} does not contain a run.", hint)
         config, model = resumed_config(
             copy.folder, config_file, settings, given, classifiers, trust_addresses
         )
