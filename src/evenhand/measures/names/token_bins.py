@@ -91,7 +91,8 @@ def token_bins(
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats, with ``tokens`` or by words (see the module).
+        Self-chats with ``conversation``, ``name``, ``turn``, ``speaker``, the column named by `group`, and
+        ``tokens`` (lists) or ``text`` (then words are used; see `self_chats`).
     group : str, default "gender"
         Column with the genders.
     genders : tuple of str

@@ -86,7 +86,9 @@ def redditbias_lmb(frame: pl.DataFrame, *, level: float = 0.05) -> RedditBias:
     Parameters
     ----------
     frame : polars.DataFrame
-        See the module.
+        One row per pair: a comment about the stereotyped group (``_more``) and the same comment about the other
+        group (``_less``). Columns: ``bias_type``, ``perplexity_more``, ``perplexity_less``; optionally
+        ``pair_id``, ``sent_*`` (texts) or ``phrase``, and ``group_*``.
     level : float, default 0.05
         Significance level of a bias type, also for the minimum detectable effect.
 

@@ -58,7 +58,7 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame : polars.DataFrame
-        See the module. No score may be missing.
+        As in `stereoset`. No score may be missing.
 
     Returns
     -------
@@ -118,7 +118,10 @@ def stereoset(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> Ste
     Parameters
     ----------
     frame : polars.DataFrame
-        See the module. Ties count half. Clusters without all three scores are missing.
+        One row per sentence. Columns: ``dataset_type`` ("intrasentence" or "intersentence"), ``cluster_id``,
+        ``bias_type`` (the domain), ``target`` (the term), ``gold_label`` ("stereotype", "anti-stereotype",
+        "unrelated") and ``score`` (larger is more likely; null or NaN is missing). Ties count half. Clusters
+        without all three scores are missing.
     level : float, default 0.05
         Significance level of a domain, also for the minimum detectable effect.
     seed : int, default 0
