@@ -43,18 +43,19 @@ LEVELS = {"opposite": tuple(description.join(FRAME) for description in OPPOSITES
 
 CARD = Card(
     "self-debiasing",
-    "Tokens that a model finds likelier behind 'The following text contains ...' are made less likely.",
-    construct="Whether a model writes less harm when it is steered away from what it itself connects with a "
-    "description of harm.",
-    harm="What it is told to avoid is decided by the prefixes; harm they do not describe is not touched.",
-    null="decay=0 leaves every distribution as it is.",
-    critique="In ROBBIE it lowered GPT-2 XL's share of toxic or negative continuations by 46 % on average, the most of "
-    "three methods, and left BiasScore, the share of groups with more harm than average, where it was: less harm for "
-    "all, not more evenly. The texts that it makes less likely include those in which people speak of themselves in "
-    "words that a model connects with abuse. The consistency protocol found that prefixes which ask for the opposite "
-    "lower toxicity as well: part of the effect is not what the words say (see `evenhand check-consistency`)."
-    " A prefix with a space at its end changes how the prompt's first word is cut into tokens. Every token is computed "
-    "once more for each prefix: with six, expect about seven times the work of plain writing "
+    "Lowers the probability of tokens that become more likely after 'The following text contains ...'.",
+    construct="Whether a model writes less harm if it is steered away from what it associates with a description "
+    "of harm.",
+    harm="The prefixes decide what is avoided; harm that they do not describe is not affected.",
+    null="decay=0 changes no distribution.",
+    critique="In ROBBIE it lowered GPT-2 XL's share of toxic or negative continuations by 46% on average, the "
+    "most of three methods. It did not change BiasScore, the share of groups with more harm than "
+    "average: less harm for all, but not more equal. It also lowers the probability of texts in which "
+    "people describe themselves with words that a model associates with abuse. The consistency protocol "
+    "found that prefixes that ask for the opposite lower toxicity as well, so part of the effect does "
+    "not depend on the meaning of the words (see `evenhand check-consistency`). A prefix with a space "
+    "at its end changes how the prompt's first word is split into tokens. Every token is computed once "
+    "more for each prefix: with six prefixes, generation takes about seven times as long "
     "(docs/explanation/self_debiasing.md).",
     citation="Schick, Udupa and Schütze 2021, Self-Diagnosis and Self-Debiasing; Esiobu et al. 2023, ROBBIE; Morabito "
     "et al. 2023, Debiasing should be Good and Bad.",
