@@ -64,14 +64,16 @@ REALTOXICITYPROMPTS = (
 )
 NEGATIVE_HARM = "People of the group read more toxic or demeaning text about people like themselves."
 CLASSIFIER = (
-    "A rate is that of the classifier's judgements: a classifier harsher on texts that merely name a group makes "
-    "the group look harmed. "
+    "A rate is that of a classifier: a classifier that is harsher on texts that merely name a group makes the "
+    "group look harmed. "
 )
-COUNTED = "Samples of one prompt count for as many independent outcomes as their design effect leaves. "
+COUNTED = (
+    "Samples of one prompt count as the number of independent outcomes that their design effect leaves. "
+)
 BESIDE_ITS_AXIS = "Descriptors of one axis; template and noun are held fixed."
 FREQUENCY = (
     "Likelihood also reflects how often and with which words a group is written about, and how the tokenizer "
-    "cuts its name: a difference shows that the model treats groups as different, not why, nor that its "
-    "output harms anyone."
+    "splits its name. A difference shows that the model treats groups as different. It does not show why, or "
+    "that its output harms anyone."
 )
 POOLED_OTHERS = "The pooled rate of all other groups (the column background)."

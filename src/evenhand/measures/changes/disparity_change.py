@@ -190,14 +190,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=DISPARITY_CHANGE,
-            summary="How differently the groups of an axis changed from one model to another.",
-            construct="Whether a new model, or a mitigation, treats groups less alike than before.",
-            harm="One group may be spoken of far worse while the rate over all falls.",
-            groups="All groups of an axis with at least two prompts that both models answered.",
+            summary="How differently the groups of an axis changed from one model to another (standard "
+            "deviation).",
+            construct="Whether a new model, or a mitigation, treats groups less equally than before.",
+            harm="One group may be treated much worse while the overall rate falls.",
+            groups="All groups of an axis with at least two prompts to which both models responded.",
             ideal="0",
-            direction="Above 0 groups changed differently; whom it made worse off, group_difference_change says.",
+            direction="Above 0, groups changed differently; group_difference_change shows for whom it got worse.",
             null="All groups of the axis changed by the same amount, in points.",
-            critique="Equal ratios (40 to 20 % beside 10 to 5 %) are different changes in points.",
+            critique="Equal ratios (40 to 20% and 10 to 5%) are different changes in points.",
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED
@@ -210,14 +211,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=GROUP_DIFFERENCE_CHANGE,
-            summary="What changed for a group from one model to another, minus what changed for the others.",
-            construct="Who is treated worse than before, beside the other groups.",
-            harm="People of the group bear what a new model, or a mitigation, does to the others less or not at all.",
-            groups="Each group against the other groups of its axis, each of them once, whatever its prompts.",
+            summary="The change for a group from one model to another, minus the change for the others.",
+            construct="Who is treated worse than before, compared with the other groups.",
+            harm="People of the group bear an effect of a new model, or a mitigation, that is smaller or absent "
+            "for the others.",
+            groups="Each group compared with the other groups of its axis, each counted once, whatever its "
+            "number of prompts.",
             ideal="0",
-            direction="Above 0 the group fares worse beside the others than before.",
+            direction="Above 0, the group is treated worse than before, compared with the others.",
             null="It changed as the others did, on average, in points.",
-            critique="One group far off makes all others differ from their mean by a little in the other direction.",
+            critique="One group with a very different change makes all others differ from their mean slightly in "
+            "the other direction.",
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED

@@ -245,15 +245,15 @@ CARDS = (
         Card(
             name="classifier_kappa",
             summary="Cohen's kappa of two classifiers on the same texts.",
-            construct="Whether a verdict depends on who judges.",
-            harm="A finding that another classifier would not make may be the classifier's own bias.",
+            construct="Whether a classification depends on the classifier.",
+            harm="A finding that another classifier would not confirm may be due to the classifier's own bias.",
             groups="All texts, or those about a group.",
             ideal="1: the classifiers always agree.",
             direction="Lower is worse.",
-            null="0: agreement no better than two independent judges with these rates.",
+            null="0: agreement no better than that of two independent classifiers with these rates.",
             critique=(
-                "Low where negatives are rare, however seldom the two differ; read negative_agreement beside "
-                "it. Two classifiers may err alike."
+                "Low if negatives are rare, however rarely the two differ; read negative_agreement as well. Two "
+                "classifiers may make the same errors."
             ),
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales; Fleiss, Cohen & Everitt 1969",
             source="Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13",
@@ -264,17 +264,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="disagreement_rate",
-            summary="Share of texts about a group on which two classifiers differ.",
-            construct="Whether classifiers err differently about some groups.",
-            harm="Texts about some groups are judged by chance of the tool.",
+            summary="Percentage of texts about a group on which two classifiers differ.",
+            construct="Whether the errors of classifiers depend on the group.",
+            harm="For texts about some groups, the result depends on the choice of the tool.",
             groups="Each group with all others together.",
             ideal="That of all other groups.",
             direction="Higher is worse.",
             null=POOLED_OTHERS,
-            critique="It does not say which of the two errs.",
+            critique="It does not show which of the two is wrong.",
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales",
             source="Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990",
-            details="Fisher's exact test, two-sided; limits for clusters.",
+            details="Fisher's exact test, two-sided; CI for clusters.",
         ),
         unit="percent of texts",
     ),

@@ -123,20 +123,21 @@ CARDS = (
         Card(
             name="krippendorff_alpha",
             summary="Krippendorff's alpha of any number of raters, with ratings missing.",
-            construct="Whether what people labelled would be labelled so by others.",
-            harm="A finding on labels that others would not give is the raters' own.",
+            construct="Whether other people would give the same labels.",
+            harm="A finding on labels that others would not give is about the raters, not about the model.",
             groups="All units, for each question.",
             ideal="1: the raters always agree.",
             direction="Lower is worse.",
-            null="0: ratings dealt out by chance.",
+            null="0: agreement by chance.",
             critique=(
-                "Low where one value is rare, however seldom raters differ. That .67 or .8 were enough is a habit, "
-                "no law. Raters of one kind may err alike. Limits are for these raters, not for others like them."
+                "Low if one value is rare, however rarely raters differ. The limits .67 and .8 are conventions, "
+                "not laws. Raters of one kind may make the same errors. The CI is for these raters, not for "
+                "others like them."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
-            details="Nominal, ordinal or interval; limits by a bootstrap over units (raters as they are), none where "
-            "fewer than three units agree on another value than the commonest.",
+            details="Nominal, ordinal or interval. CI by a bootstrap over units with fixed raters; no CI if "
+            "fewer than three units agree on a value other than the most common one.",
         ),
         unit="alpha",
     ),

@@ -173,11 +173,11 @@ _REDDITBIAS = (
 def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
     shared = {
         "construct": "Whether a model can be taught to track what a user of a dialogue system wants.",
-        "harm": "None by itself: a mitigation that makes a model track worse is paid for by everybody.",
+        "harm": "None by itself: if a mitigation makes a model track worse, all users pay for it.",
         "groups": "All questions.",
         "ideal": "1",
         "direction": "Higher is better.",
-        "null": "A classifier that always says yes, on the same questions.",
+        "null": "A classifier that always answers yes, on the same questions.",
         "citation": _REDDITBIAS,
         "source": "Barikeri et al. 2021, section 3.2, Table 4 and appendix C.2",
     }
@@ -189,36 +189,36 @@ CARDS = (
         "share (0 to 1)",
         "dst_f1",
         "F1 of yes: does this slot value belong to what the user just said?",
-        critique="Half of the questions are made up, one for each right one: this is not joint goal accuracy. Always "
-        "saying yes gives 2b / (1 + b) at a share b of right ones, .667 at one half.",
+        critique="Half of the questions are invented, one for each correct one: this is not joint goal accuracy. "
+        "Always answering yes gives 2b / (1 + b) at a share b of correct ones, .667 at one half.",
     ),
     _info(
         "difference of shares",
         "dst_f1_over_null",
-        "F1 of yes over that of always saying yes.",
+        "F1 of yes minus that of always answering yes.",
         ideal="1 minus the null",
-        critique="An interval that holds 0 means that nothing was learned, or that nothing could be seen.",
+        critique="If the interval contains 0, either nothing was learned or the effect is too small to detect.",
         source="evenhand",
     ),
     _info(
         "share (0 to 1)",
         "dst_accuracy",
-        "Share of questions of state tracking that are answered right.",
-        critique="The share of the commoner answer is had by always giving it.",
+        "Share of state-tracking questions that are answered correctly.",
+        critique="Always giving the more common answer reaches its share.",
     ),
     _info(
         "share (0 to 1)",
         "dst_macro_f1",
         "Mean of F1 of yes and F1 of no.",
-        critique="As for F1 of yes; always saying yes gives half of that.",
+        critique="As for F1 of yes; always answering yes gives half of it.",
     ),
     _info(
         "share (0 to 1)",
         "dst_yes_rate",
         "Share of questions that are answered with yes.",
-        ideal="The share of right ones.",
+        ideal="The share of questions with the correct answer yes.",
         direction="Neither; near 0 or 1 the classifier answers without reading.",
-        critique="Says nothing of being right.",
+        critique="It does not show whether answers are correct.",
         source="evenhand",
     ),
 )

@@ -186,15 +186,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pronoun_lean",
-            summary="Whether the pronouns near a term are more often she's, or he's, than the corpus's pronouns are.",
-            construct="With which gender a corpus speaks of a group, a trait or an occupation.",
-            harm="Representational, if a model learns who is what: nurses are women, engineers men.",
+            summary='Whether the pronouns near a term are "she" or "he" more often than in the rest of the '
+            "corpus.",
+            construct="With which gender a corpus associates a group, a trait or an occupation.",
+            harm="Representational, if a model learns the associations: nurses are women, engineers are men.",
             groups="She- and he-pronouns at most a window of words from the term; terms of one corpus.",
             ideal="0",
             direction="Above 0: with she. Below 0: with he. Neither is worse by itself.",
-            null="0: she:he near the term as everywhere in the corpus.",
-            critique="Describes texts, not their writers: a term that means women leans, as it should. A pronoun that "
-            "is near need not be of the same person. Nothing is said of other pronouns.",
+            null="0: the ratio she:he near the term is that of the whole corpus.",
+            critique='It describes texts, not their writers: a term that means women leans to "she", as it '
+            "should. A nearby pronoun need not refer to the same person. Other pronouns are not covered.",
             citation="Bordia & Bowman 2019, Identifying and Reducing Gender Bias in Word-Level Language Models",
             source="A difference of log odds, as Bordia & Bowman 2019, equation 1, hold words against he and she",
             details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, less the same of all pronouns; "

@@ -317,25 +317,26 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=MEASURE,
-            summary="Does the treatment of a group follow how often it is written about?",
-            construct="Whether outcomes of answers about people rise or fall with their frequency in a corpus.",
-            harm="Those of whom little is written are understood less, or spoken of worse.",
+            summary="Is the treatment of a group related to how often it is written about?",
+            construct="Whether outcomes of responses about people rise or fall with their frequency in a corpus.",
+            harm="People about whom little is written are understood less well, or described worse.",
             groups=(
-                "Descriptors within their axis, by ranks; length in characters, words and parts (hyphens divide words, "
-                "too), tokens and numbers of answers are held equal where they are known and vary: by their ranks, the "
-                "ranks' squares and, as far as descriptors are many enough, bins of neighbouring values."
+                "Descriptors within their axis, by ranks. Length in characters, words and parts (hyphens divide "
+                "words, too), tokens and numbers of responses are controlled for if they are known and vary: by "
+                "their ranks, the squares of the ranks and, with enough descriptors, bins of neighbouring values."
             ),
-            ideal="none: to follow frequency is no bias by itself",
-            direction="Positive: the outcome rises with frequency; whether that is kinder depends on the outcome.",
-            null="0; beside it the size that 95 % of estimates have where each bucket may as well point the other way.",
+            ideal="none: a relation with frequency is not a bias by itself",
+            direction="Positive: the outcome rises with frequency. Whether this is better depends on the outcome.",
+            null="0, and the size that 95% of estimates have if the direction of each bucket is random.",
             critique=(
-                "A correlation over descriptors, not a cause. A likelihood follows frequency in any model that has "
-                "learnt anything: that is no finding about treatment. The corpus that was counted need not be the one "
-                "that the model was trained on. A word has senses that are not of people; counts beside words for "
-                "people stand next to it and are not judged. Frequencies of a sample of documents, or of a small "
-                "corpus, are noisy, which draws the correlation towards 0: below a reliability of 0.5 nothing is "
-                "measurable. Relations of opposite sign in different axes cancel, and those that rise and then fall "
-                "are not seen. Of few descriptors length is held equal by a slope, or a slope and a bend, alone."
+                "A correlation over descriptors is not a cause. In any trained model, likelihood is related to "
+                "frequency: this is not a finding about treatment. The counted corpus may differ from the "
+                "training data. A word may have senses that are not about people; counts near words for people "
+                "are shown and have no verdict. Frequencies from a sample of documents, or a small corpus, are "
+                "noisy, which shrinks the correlation: below a reliability of 0.5 the result is not measurable. "
+                "Relations of opposite sign in different axes cancel, and relations that rise and then fall are "
+                "not detected. With few descriptors, length is controlled for only by a slope, or by a slope and "
+                "a quadratic term."
             ),
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",

@@ -104,16 +104,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_share",
-            summary="The share of a term's hits near another word for a person, or that name people as plurals do.",
-            construct="Whether the term is about people where it stands.",
-            harm="None of itself: it says which frequencies are not of people.",
-            groups="Terms, each beside the unambiguous terms of its kind in the same corpus.",
+            summary="The percentage of a term's hits that are near another word for a person, or that are "
+            "plurals naming people.",
+            construct="Whether occurrences of the term are about people.",
+            harm="None by itself: it shows which frequencies are not about people.",
+            groups="Terms, each compared with the unambiguous terms of its kind in the same corpus.",
             ideal="None: as term_share",
-            direction="Low: the word stands in other senses.",
+            direction="Low: the word is used in other senses.",
             null="The median of the unambiguous terms of its kind.",
-            critique="Near is not about: a white wall beside a man counts as near a person. Rare senses of people "
-            "and texts without pronouns look doubtful. Occupations, I, we and you are no words for a person here, and "
-            "first names only where they are among the terms. Look at the contexts.",
+            critique="Near a person is not the same as about a person: a white wall next to a man counts. Rare "
+            "senses about people and texts without pronouns look doubtful. Occupations, I, we and you "
+            "do not count as words for a person here, and first names only if they are among the terms. "
+            "Look at the contexts.",
             citation="Our own",
             source="Beside Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
             details="Flagged as rarely of people where the whole 95 % interval lies below half (of terms that "

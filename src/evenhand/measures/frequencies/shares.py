@@ -207,27 +207,27 @@ def share_ratios(
     return pl.DataFrame(parts, schema=columns, orient="row").fill_nan(None)
 
 
-SEEN = "Whom a corpus speaks of, and how often."
-UNSEEN = (
-    "Groups that are seldom written about may be modelled badly; those written about in one way only, too."
-)
+SEEN = "Which groups a corpus mentions, and how often."
+UNSEEN = "Groups that are rarely mentioned may be modelled badly, as may groups that are mentioned in only one way."
 WORDS = (
-    "A word is not a person: white is a wall, old is a house. It says nothing of what is said. Hit by word boundaries, "
-    "case folded, plurals included; counts of another way of counting differ (counting_difference)."
+    "A word is not a person: white is a wall, old is a house. It does not show what is written about people. "
+    "Hits use word boundaries and ignore case; plurals are included. Other ways of counting give other counts "
+    "(counting_difference)."
 )
 CARDS = (
     MeasureInfo.of(
         Card(
             name="term_share",
-            summary="The share of a corpus's documents in which a term stands at least once.",
+            summary="The percentage of a corpus's documents that contain a term.",
             construct=SEEN,
             harm=UNSEEN,
             groups="Terms of an axis, in each corpus; documents are units.",
-            ideal="None: what share of texts should name a group is no question of counting",
-            direction="None is worse.",
-            null="None: it describes.",
+            ideal="None: no share of texts is the right one for a group",
+            direction="Neither is worse.",
+            null="None: a description.",
             critique=WORDS
-            + " Long documents hold more terms: compare corpora of like documents, or hits_per_million.",
+            + " Long documents contain more terms: compare corpora with similar documents, or use "
+            "hits_per_million.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, sections 3.3 and B.4, tables 7 and 20-22",
             details="Clopper-Pearson limits of as many independent documents as the spread over 20 folds allows (Korn "
@@ -243,15 +243,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="hits_per_million",
-            summary="How often a term stands in a corpus, per million words.",
+            summary="How often a term occurs in a corpus, per million words.",
             construct=SEEN,
             harm=UNSEEN,
             groups="Terms of an axis, in each corpus.",
             ideal="None: as term_share",
-            direction="None is worse.",
-            null="None: it describes.",
+            direction="Neither is worse.",
+            null="None: a description.",
             critique=WORDS
-            + " A few documents that repeat a term can make all of it: look at term_share beside it.",
+            + " A few documents that repeat a term can produce all hits: read term_share as well.",
             citation=ROBBIE,
             source="Beside Esiobu et al. 2023, section B.4, which counts documents alone",
             details="Grouped jackknife of its logarithm over 20 folds, t with 19 degrees of freedom; no limits where "
@@ -264,15 +264,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="group_share",
-            summary="The share of a corpus's documents with any term of a group: she-, he- and they-pronouns, buckets.",
+            summary="The percentage of a corpus's documents with any term of a group: she-, he- and "
+            "they-pronouns, buckets.",
             construct=SEEN,
             harm=UNSEEN,
             groups="Groups of terms, in each corpus; documents are units.",
             ideal="None: as term_share",
-            direction="None is worse.",
-            null="None: it describes.",
-            critique="A longer list finds more: shares of lists of unlike length are not comparable. "
-            "They is plural more often than not. " + WORDS,
+            direction="Neither is worse.",
+            null="None: a description.",
+            critique="A longer list finds more, so shares of lists of different lengths cannot be compared. "
+            '"They" is usually plural. ' + WORDS,
             citation=ROBBIE,
             source="Esiobu et al. 2023, section C.3.3, table 24; lists of pronouns of Chowdhery et al. 2022 (PaLM)",
             details="As term_share.",
@@ -282,15 +283,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="he_she_ratio",
-            summary="Documents with he-pronouns for each document with she-pronouns.",
-            construct="Whether a corpus speaks more of men than of women.",
+            summary="Number of documents with he-pronouns per document with she-pronouns.",
+            construct="Whether a corpus is more about men than about women.",
             harm="Men become the default person of a model.",
             groups="He- and she-pronouns in each corpus.",
             ideal="1",
             direction="Above 1: more documents with he.",
-            null="1, if as many documents spoke of men as of women.",
-            critique="Documents, not people: one he in a document counts like a hundred. Where most documents hold "
-            "both, it comes near 1 whatever their numbers.",
+            null="1, if equally many documents mention men and women.",
+            critique='Documents are counted, not people: one "he" in a document counts like a hundred. If most '
+            "documents contain both, the ratio is near 1 whatever their numbers.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 24",
             details="Grouped jackknife of its logarithm over 20 folds. Simulated, 95 % limits hold in 95-98 % from 8 "

@@ -120,14 +120,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="weighted_term_share",
-            summary="A term's share of documents over several corpora, weighted by their documents, with its spread.",
-            construct="Whom the corpora together speak of, and whether they agree.",
+            summary="A term's percentage of documents over several corpora, weighted by their documents, with "
+            "its spread.",
+            construct="Which groups the corpora together mention, and whether they agree.",
             harm="As term_share.",
             groups="Terms of an axis over corpora.",
             ideal="None: as term_share",
-            direction="None is worse.",
-            null="None: it describes.",
-            critique="The largest corpus decides: with the paper's, 96 of 100 documents are Common Crawl's.",
+            direction="Neither is worse.",
+            null="None: a description.",
+            critique="The largest corpus dominates: in the paper, Common Crawl has 96 of 100 documents.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, tables 7 and 20-22",
             details="Mean: sum(w p), w = documents over all documents. weighted_std: sqrt(sum(w (p - mean)^2)), in "
@@ -143,15 +144,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="term_spread",
-            summary="How unequally the terms of an axis are found: the standard deviation of their weighted means.",
-            construct="Whether a few terms of an axis make up most of what is said.",
+            summary="How unequal the frequencies of the terms of an axis are: the standard deviation of their "
+            "weighted means.",
+            construct="Whether a few terms of an axis make up most of the mentions.",
             harm="As term_share.",
             groups="Terms of an axis; the ten most frequent, and all, those never found at 0.",
             ideal="None: as term_share",
             direction="Larger: more unequal.",
-            null="None: it describes.",
-            critique="Follows the most frequent terms, which are often those with other senses (old, white). "
-            "Depends on which terms a list has. The paper found no relation with models' bias.",
+            null="None: a description.",
+            critique="It depends on the most frequent terms, which often have other senses (old, white), and on "
+            "the terms in the list. The paper found no relation with models' bias.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 23",
             details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four "

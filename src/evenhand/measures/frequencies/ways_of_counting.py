@@ -52,15 +52,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="counting_difference",
-            summary="A term's share of documents as counted here, less its share as the paper counted.",
-            construct="What a way of counting does to a frequency.",
-            harm="None of itself: it says which published frequencies are too low or too high.",
+            summary="A term's share of documents as counted here, minus its share as counted in the paper.",
+            construct="How the way of counting affects a frequency.",
+            harm="None by itself: it shows which published frequencies are too low or too high.",
             groups="The same documents, counted twice.",
             ideal="0",
             direction="Above 0: the paper's way misses documents.",
             null="0: both ways find the same documents.",
-            critique="Neither way knows what a word means. Ours finds plurals, and terms within words with hyphens, "
-            "which are one token.",
+            critique="Neither way knows what a word means. Ours finds plurals, and terms within hyphenated "
+            "words, which are one token.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
             details='Of a term of several words the paper says only that it "appears": as published, its tokens must '

@@ -68,10 +68,11 @@ def _info(name: str, summary: str, source: str, critique: str, details: str) -> 
     card = Card(
         name=name,
         summary=summary,
-        construct="How surprising a model finds human conversation: what debiasing cost as language modelling.",
+        construct="How surprising a model finds human conversation: the cost of debiasing in language modelling.",
         harm="None by itself.",
-        groups="None are compared; compare models with one tokenizer, or one before and after.",
-        ideal="None: that of the same model before a change.",
+        groups="No groups are compared; compare models with one tokenizer, or one model before and after a "
+        "change.",
+        ideal="None; use the same model before a change.",
         direction="Lower is less surprising.",
         null="None; compare with another run.",
         critique=critique,
@@ -87,16 +88,16 @@ CARDS = (
         "redditbias_lmp",
         "Perplexity of RedditBias' 6,000 lines of conversation, every token counting once.",
         "The usual perplexity of a text; the lines are Barikeri et al.'s, section 4",
-        "It does not compare between tokenizers.",
+        "It cannot be compared between tokenizers.",
         "Behind the model's start token; no line is cut.",
     ),
     _info(
         "redditbias_lmp_published",
         "The Language Model Perplexity of RedditBias as published: the mean over lines, each counting once.",
         "Barikeri et al. 2021, section 4; the released program",
-        "A line of three tokens counts as much as one of thirty, so that short lines decide; it does not compare "
-        "between tokenizers. For models debiased by CDA the published program averaged otherwise (pairs of lines by "
-        "their tokens), so that its numbers do not compare with each other.",
+        "A line of three tokens counts as much as one of thirty, so short lines dominate. It cannot be compared "
+        "between tokenizers. For models debiased by CDA, the published program averaged differently (pairs of "
+        "lines by their tokens), so its numbers cannot be compared with each other.",
         "Without start token and first token; lines are cut behind 36 tokens.",
     ),
 )

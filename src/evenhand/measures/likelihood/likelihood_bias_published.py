@@ -218,16 +218,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="likelihood_bias_published",
-            summary="Likelihood Bias as published: Mann-Whitney at 0.05 for all descriptor pairs, uncorrected.",
+            summary="Likelihood Bias as published: Mann-Whitney tests at 0.05 for all descriptor pairs, "
+            "uncorrected.",
             construct="As likelihood_bias.",
             harm="As likelihood_bias.",
-            groups="Descriptors of one axis; the template is held fixed, nouns are taken as independent samples.",
+            groups="Descriptors of one axis; the template is held fixed, and nouns count as independent samples.",
             ideal="None stated by the authors; a model without bias scores near 0.05, not 0.",
             direction="Higher is worse.",
             null="About 0.05 if all sentences were independent; unknown otherwise.",
             critique=(
-                "No correction for up to 11,325 tests per template; ignores that descriptors share nouns, so "
-                "where nouns vary more than descriptors it sees nothing."
+                "It does not correct for up to 11,325 tests per template. It ignores that descriptors share "
+                "nouns, so it detects nothing if nouns vary more than descriptors."
             ),
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section 2.3.2",

@@ -271,13 +271,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="likelihood_spread",
-            summary="How differently likely a model finds the descriptors of an axis in the same sentences.",
-            construct="Whether a model treats the descriptors of an axis as differently likely in one context.",
-            harm="Groups whose mention a model finds odd are erased, misspelt, or written about as exceptions.",
+            summary="How much the likelihoods of an axis' descriptors differ in the same sentences.",
+            construct="Whether a model finds the descriptors of an axis differently likely in one context.",
+            harm="Groups whose mention is unlikely for a model are left out, misspelt, or described as "
+            "exceptions.",
             groups=BESIDE_ITS_AXIS,
             ideal="None: 0 would mean that all groups are written about equally often.",
-            direction="Higher differs more. A description; no verdict is made of it.",
-            null="None is tested: the interval says how well the spread is known.",
+            direction="Higher means a larger difference. A description without a verdict.",
+            null="Not tested: the interval shows how precisely the spread is known.",
             critique=FREQUENCY + " Frequency alone makes it large in any model.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section 2.3.2, for the construct",
@@ -299,7 +300,7 @@ CARDS = (
             harm="As likelihood_spread.",
             groups=BESIDE_ITS_AXIS,
             ideal="0",
-            direction="Away from 0 in either direction; positive is less likely. A description.",
+            direction="Both directions are differences; positive is less likely. A description.",
             null="None is tested.",
             critique=FREQUENCY,
             citation=HOLISTICBIAS,

@@ -138,15 +138,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pseudo_log_likelihood_spread",
-            summary="How differently likely a masked model finds descriptors in sentences that call them people.",
-            construct="Whether a masked model treats descriptors as different where a sentence humanises them.",
+            summary="How much the likelihoods of descriptors differ in a masked model, in sentences that call "
+            "them people.",
+            construct="Whether a masked model finds descriptors differently likely in sentences that humanise "
+            "them.",
             harm="Dehumanisation.",
             groups=BESIDE_ITS_AXIS,
             ideal="None: 0 would mean that all groups are written about equally often.",
-            direction="Higher differs more. A description; no verdict is made of it.",
+            direction="Higher means a larger difference. A description without a verdict.",
             null="None is tested.",
             critique=FREQUENCY
-            + " Pseudo-log-likelihood favours words of many tokens unless words are masked whole.",
+            + " Pseudo-log-likelihood favours words of many tokens unless words are masked as a whole.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1 and Table 7, for the construct",
             details="As likelihood_spread, over the humanising templates, per token of the noun phrase.",
@@ -156,15 +158,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pseudo_log_likelihood_bias_published",
-            summary="Share of descriptor pairs told apart by uncorrected tests, as HolisticBias has it for RoBERTa.",
+            summary="Share of descriptor pairs that uncorrected tests distinguish, as in HolisticBias for "
+            "RoBERTa.",
             construct="As pseudo_log_likelihood_spread.",
             harm="Dehumanisation.",
             groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",
             ideal="None stated; about 0.05 of the pairs differ by chance.",
             direction="Higher is worse.",
             null="About 0.05, the level of each uncorrected test.",
-            critique="No code was released. Not corrected for the number of tests. Summed over tokens, it mostly "
-            "tells long phrases from short ones.",
+            critique="No code was released. The number of tests is not corrected for. Summed over tokens, it "
+            "mostly distinguishes long phrases from short ones.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1 and Table 7",
         ),
@@ -190,13 +193,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="humanising_contrast",
-            summary="Is a descriptor less readily 'a person' than others of its axis, beside neutral sentences?",
+            summary="Is a descriptor less likely to be 'a person' than others of its axis, compared with neutral "
+            "sentences?",
             construct="Association of a group with being called a person.",
             harm="Dehumanisation.",
             groups=BESIDE_ITS_AXIS
             + " Humanising and neutral templates are contrasted within descriptor and noun.",
             ideal="0",
-            direction="Negative: less at home in humanising sentences than others of the axis.",
+            direction="Negative: less likely in humanising sentences than others of the axis.",
             null="As valence_shift.",
             critique="Depends on which templates are called neutral; relative to the axis.",
             citation=HOLISTICBIAS,

@@ -83,11 +83,11 @@ def valence_spread_change(
 
 
 _DETAILS = (
-    "Test, interval and smallest effect are those of the measure of one model, on the differences: both models saw the "
-    "same words, so that what a pair of sentences does to a descriptor in both cancels. Simulated with 80 % of that "
-    "shared, an axis at .05 / 13: no change was called one in 150 comparisons of 5 or 12 pairs; a lone change of a nat "
-    "was named in 23 % (5 pairs, 30 descriptors) and 93 % (12 pairs, 32 descriptors, of which .87 nats is the smallest "
-    "change stated). The 95 % interval covered 95.5-97.2 %."
+    "Test, interval and MDE are those of the measure of one model, applied to the differences. Both models got "
+    "the same words, so the effect of a pair of sentences on a descriptor that both share cancels. Simulated "
+    "with 80% of that effect shared and an axis tested at .05 / 13: no change was called one in 150 comparisons "
+    "of 5 or 12 pairs. A single change of one nat was named in 23% (5 pairs, 30 descriptors) and 93% (12 pairs, "
+    "32 descriptors, where .87 nats is the stated MDE). The 95% CI covered 95.5-97.2%."
 )
 
 
@@ -96,12 +96,12 @@ def _changed(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
         name=f"{name}_change",
         summary=summary,
         construct=f"As {name}, of the change from one model to another.",
-        harm="People are written about in more hostile company than before, beside the others.",
+        harm="People are described in more hostile sentences than before, compared with others.",
         groups=BESIDE_ITS_AXIS,
         ideal="0",
         direction=direction,
         null=null,
-        critique="It says what changed, not whether the second model is fair.",
+        critique="It shows what changed, not whether the second model is fair.",
         citation="Miller 2024, Adding Error Bars to Evals, arXiv:2411.00640",
         source=f"The measure {name}; evenhand.benchmarks.analysis.changes",
         details=_DETAILS,
@@ -117,8 +117,8 @@ CARDS = (
     ),
     _changed(
         "valence_shift",
-        "What changed of a descriptor's valence shift.",
-        "Below 0: less at home in kind sentences.",
+        "How a descriptor's valence shift changed.",
+        "Below 0: less likely in kind sentences.",
         _ONE,
     ),
     _changed(
@@ -129,7 +129,7 @@ CARDS = (
     ),
     _changed(
         "humanising_contrast",
-        "What changed of a descriptor's humanising contrast.",
+        "How a descriptor's humanising contrast changed.",
         "As humanising_contrast.",
         _ONE,
     ),

@@ -155,15 +155,16 @@ CARDS = (
         Card(
             name="name_phrases",
             summary='What the first reply calls the opener\'s name ("a pretty name"), by group.',
-            construct="Whether names of some groups are remarked upon, and how.",
-            harm="Representational: names are praised, or found strange, by group.",
+            construct="Whether replies comment on names of some groups, and how.",
+            harm="Representational: names are praised, or called strange, depending on the group.",
             groups="Races and ethnicities, or other groups, of names.",
             ideal="Equal shares: a Gini of 0",
-            null="What groups dealt to names at random give, beside each; the most uneven of many are shown.",
+            null="The value if groups are assigned to names at random, shown with each phrase. The most uneven "
+            "of many phrases are shown.",
             direction="Larger means less even, at most 1 - 1/groups.",
-            details="Rates per conversation of each group; the most uneven phrases of at least a hundred uses.",
-            critique="One name can make a phrase: of the paper's, nearly all of 'real name' comes from Prince and "
-            "'that name' from Martha. Such phrases are marked.",
+            details="Rates per conversation of each group; the most uneven phrases with at least a hundred uses.",
+            critique="One name can produce a phrase: in the paper, nearly all of 'real name' comes from Prince "
+            "and 'that name' from Martha. Such phrases are marked.",
             citation=MARTHA,
             source="Smith & Williams 2021, table 4",
         ),

@@ -153,17 +153,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="overindexed_words",
-            summary="The words that conversations opened by one group's names use more often than others do.",
-            construct="What is talked about, by the group that a name tells.",
-            harm="Representational: people are talked to by what their name suggests.",
+            summary="The words that are more frequent in conversations opened by one group's names.",
+            construct="Topics of conversations, by the group that a name suggests.",
+            harm="Representational: people are addressed by what their name suggests.",
             groups="Genders, or gender within race, of names.",
             ideal="No word stands out",
-            null="None: words are ranked, and some are first under chance, too.",
+            null="None: words are ranked, and some come first by chance, too.",
             direction="A ratio of 1.2 is a fifth more often than on average.",
-            details="Ratio of the group's frequency to the mean of the groups', of words at least ten in a million; "
-            "log-odds with a Dirichlet prior beside it.",
-            critique="Names that are said back lead the list: see how many names a word was said with and the largest "
-            "name's share. Ranking invites stories: whether groups differ at all, token_bins says.",
+            details="Ratio of the group's frequency to the mean of all groups, for words with a frequency of at "
+            "least ten in a million; also log-odds with a Dirichlet prior.",
+            critique="Names that replies repeat lead the list: see with how many names a word occurred, and the "
+            "largest name's share. Rankings invite stories: token_bins shows whether groups differ at "
+            "all.",
             citation=MARTHA,
             source="Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, Fightin' Words",
         ),

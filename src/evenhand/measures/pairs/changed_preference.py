@@ -166,14 +166,14 @@ def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
     card = Card(
         name=f"{measure}_change",
         summary=f"How much more often a second model prefers the stereotyped sentence than a first: {what}.",
-        construct="Change of the preference for stereotypes between two models asked the same pairs.",
+        construct="Change of the preference for stereotypes between two models on the same pairs.",
         harm=STEREOTYPING,
         groups="As in the measure that is compared.",
         ideal="0",
         direction="Above 0 the second model prefers stereotypes more often, below 0 less often.",
         null=null,
         critique=critique
-        + "Less preference for stereotypes may be more for their opposites: see both levels.",
+        + "Less preference for stereotypes may mean more preference for their opposites: see both levels.",
         citation="McNemar 1947, Note on the sampling error of the difference between correlated proportions",
         source="Paired outcomes of the two models; simulated for this measure.",
     )
@@ -184,14 +184,15 @@ CARDS = (
     _info(
         "crows_pairs",
         "CrowS-Pairs, pair by pair",
-        "0; p and interval by flipping the signs of the differences of whole swaps.",
-        "Without a change the flip was false in 5 and 6 % of 300 simulated comparisons (published swaps on "
-        "race; pairs of a swap correlating by 0 and .2 in each model), McNemar's test in 5 and 59 %. ",
+        "0; p and CI by flipping the signs of the differences of whole swaps.",
+        "Without a change, the false-positive rate of the sign flip was 5 and 6% in 300 simulated comparisons "
+        "(published swaps on race; pairs of a swap correlating by 0 and .2 in each model), that of McNemar's "
+        "test 5 and 59%. ",
     ),
     _info(
         "stereoset_ss",
         "StereoSet, item by item",
-        "0; p and interval by Student's t over the terms' mean differences.",
+        "0; p and CI by Student's t over the terms' mean differences.",
         "Religion has 3 terms and is not measurable. ",
     ),
 )

@@ -107,11 +107,14 @@ def sign_test(wins: int, decided: int) -> float:
 
 
 BLODGETT = (
-    "Blodgett et al. 2021 find unclear stereotypes, ungrammatical or non-minimal pairs and pairs that are "
-    "not about the stated group; "
+    "Blodgett et al. 2021 report unclear stereotypes, ungrammatical or non-minimal pairs, and pairs that are not "
+    "about the stated group; "
 )
-STEREOTYPING = "Stereotyping: members of the group are written about, and judged, as the stereotype has it."
-EITHER_WAY = "Above 50 prefers stereotypes; below 50, their opposites: a difference too, not a merit."
+STEREOTYPING = "Stereotyping: members of the group are described, and judged, by the stereotype."
+EITHER_WAY = (
+    "Above 50, the model prefers stereotypes; below 50, their opposites, which is a difference too, not "
+    "a merit."
+)
 """Text about direction for the cards of all measures on stereotype pairs."""
 
 

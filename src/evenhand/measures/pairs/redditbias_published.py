@@ -127,22 +127,24 @@ CARDS = (
         Card(
             name="redditbias_lmb_published",
             summary="The Language Model Bias of RedditBias as published: a paired t over perplexities.",
-            construct="Whether sentences that stereotype a group are likelier of it than of another in its place.",
+            construct="Whether sentences that stereotype a group are more likely for it than for another group "
+            "in its place.",
             harm=STEREOTYPING,
-            groups="The two groups of a bias type; within a pair all words but the groups' names are the same.",
+            groups="The two groups of a bias type; within a pair, all words except the groups' names are the "
+            "same.",
             ideal="0",
-            direction="Below 0 stereotypes are likelier of the stereotyped group, above 0 of the other.",
-            null="0, of Student's t with one degree of freedom less than pairs; described, without a verdict.",
-            critique="t grows with the number of pairs, and perplexities span five orders of magnitude: under DialoGPT "
-            "one pair makes 34 % of the variance on religion1 and 48 % on race, where the same pairs compared by the "
-            "logarithm differ clearly (t = 2.43) and as published do not (1.17). Pairs that say nearly the same count "
-            "as independent. The set was freed of the outliers of one model, DialoGPT; what are outliers of "
-            "others stays.",
+            direction="Below 0, stereotypes are more likely for the stereotyped group; above 0, for the other.",
+            null="0, for Student's t with one degree of freedom less than pairs; a description without a verdict.",
+            critique="t grows with the number of pairs, and perplexities span five orders of magnitude. Under "
+            "DialoGPT, one pair makes 34% of the variance on religion1 and 48% on race; there, the same "
+            "pairs differ clearly if compared by logarithms (t = 2.43), and do not as published (1.17). "
+            "Pairs that say nearly the same count as independent. The set was cleaned of the outliers "
+            "of one model, DialoGPT; outliers of other models remain.",
             citation=BARIKERI,
             source="Barikeri et al. 2021, section 2.2 and figure 1; the released program",
-            details="Perplexity without start token; the first token is not scored. The table `published` has beside "
-            "it p, the same t of log-perplexities, the share of the variance in the largest pair, and what one more "
-            "pass of the published rule of outliers makes of it.",
+            details="Perplexity without start token; the first token is not scored. The table `published` also "
+            "has p, the same t for log-perplexities, the share of the largest pair in the variance, and "
+            "the result of another pass of the published outlier rule.",
         ),
         unit="t",
         ideal=0.0,

@@ -145,13 +145,14 @@ def _card(name: str, summary: str, unit: str, direction: str) -> MeasureInfo:
     card = Card(
         name=name,
         summary=summary,
-        construct="Beside redditbias_lmb_change: what became of the same pairs, whatever a model is sure of.",
+        construct="Complements redditbias_lmb_change: what changed in the same pairs, independent of how certain "
+        "a model is.",
         harm=STEREOTYPING,
-        groups="The two groups of a bias type; within a pair all words but the groups' names are the same.",
+        groups="The two groups of a bias type; within a pair, all words except the groups' names are the same.",
         ideal="0",
         direction=direction,
-        null="Described, without a verdict: a change of nats is told of stereotypes only where this agrees.",
-        critique="Two models may differ in how much their phrases scatter, which changes d_z as well.",
+        null="A description without a verdict: a change in nats is reported for stereotypes only if this agrees.",
+        critique="The spread of phrases may differ between two models, which changes d_z as well.",
         citation=BARIKERI,
         source="Barikeri et al. 2021, section 2.2, for the pairs; the number is ours",
     )
@@ -163,12 +164,12 @@ CARDS = (
         "redditbias_effect_size_change",
         "How much redditbias_effect_size (d_z) changed from one model to another, phrase by phrase.",
         "standard deviations",
-        "Above 0 stereotypes have become less likely of the stereotyped group.",
+        "Above 0, stereotypes have become less likely for the stereotyped group.",
     ),
     _card(
         "redditbias_likelier_change",
         "How much redditbias_likelier changed from one model to another.",
         "percent of phrases",
-        "Below 0 stereotypes are less often likelier of the stereotyped group.",
+        "Below 0, fewer stereotypes are more likely for the stereotyped group.",
     ),
 )

@@ -140,16 +140,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="item_agreement",
-            summary="Share of pairs of votes on an item that are the same, and its commonest answer.",
-            construct="Whether people see the same in one item.",
-            harm="A majority hides those who see harm that others do not.",
+            summary="Share of equal pairs of votes on an item, and its most common answer.",
+            construct="Whether people agree on one item.",
+            harm="A majority hides people who see harm that others do not see.",
             groups="All persons who judged the item.",
             ideal="1: all votes on the item are the same.",
             direction="Lower is worse.",
-            null="None: an item's few votes describe.",
+            null="None: the few votes of an item are a description.",
             critique=(
-                "Two or three votes tell little of an item: sort by it to read what people disagree on, do not test "
-                "it. Chance is not taken off; `krippendorff_alpha` does that, over items."
+                "Two or three votes say little about an item: sort by it to read what people disagree on, do not "
+                "test it. It does not correct for chance; `krippendorff_alpha` does, over items."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Observed agreement, by item",
@@ -160,16 +160,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_agreement",
-            summary="How often the others' votes on a person's items are the person's, against answering by chance.",
+            summary="How often the others' votes on a person's items equal the person's, compared with chance.",
             construct=_CHANCE,
-            harm="Answers given without looking blur what the others say; a dissenter taken for one is silenced.",
+            harm="Careless answers blur what the others say; treating a dissenter as careless silences them.",
             groups="Each person and all others who judged the same items.",
-            ideal="What others reach among themselves; no value can be named.",
+            ideal="The agreement of the others among themselves; there is no fixed value.",
             direction="Lower is worse.",
-            null="What the person's answers would meet if others gave theirs whatever the item.",
+            null="The agreement of the person's answers if others gave theirs independently of the item.",
             critique=(
-                "Disagreeing is not answering badly: on harm to a group its members may rightly stand alone. Do not "
-                "exclude by it alone. A person who always gives the commonest answer agrees often; the null says so."
+                "Disagreement is not carelessness: on harm to a group, its members may rightly disagree with all "
+                "others. Do not exclude by this number alone. A person who always gives the most common answer "
+                "agrees often; the null shows this."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Leave-one-out agreement; Wilson 1927 for limits over items",

@@ -219,8 +219,8 @@ _HO = (
     "inequality using the new SDO7 scale, Journal of Personality and Social Psychology 109"
 )
 _VIEWS = {
-    "harm": "Where judges who mind inequality less decide, a model that demeans may win.",
-    "groups": "Persons by their answers to statements on equality; models and items held fixed.",
+    "harm": "If judges who care less about inequality decide, a model that demeans may win.",
+    "groups": "Persons, by their answers to statements on equality; models and items are held fixed.",
     "citation": f"{_HO}; {MARTHA}",
 }
 CARDS = (
@@ -228,16 +228,18 @@ CARDS = (
         Card(
             name="sdo_score",
             summary="A person's mean agreement with equality over the SDO7 statements rated, -3 to 3.",
-            construct="How far a person is for equality of groups (the reverse of social dominance orientation).",
-            ideal="None: a view is no fault.",
-            direction="Higher is more for equality.",
+            construct="How strongly a person supports equality of groups (the reverse of social dominance "
+            "orientation).",
+            ideal="None: a view is not a fault.",
+            direction="Higher means more support for equality.",
             null="0: the middle of the scale.",
             critique=(
-                "With two of sixteen statements the score goes in steps of a half and says little of one person. The "
-                "scale was made for all statements. Ask for consent, let people skip, keep it apart from who they are."
+                "With two of sixteen statements, the score has steps of a half and says little about one person. "
+                "The scale was made for all statements. Ask for consent, let people skip, and store it "
+                "separately from identities."
             ),
             source="Smith & Williams 2021, Tables 12 and 15; Ho et al. 2015",
-            details="Persons of equal scores share a third, that of their middle rank.",
+            details="Persons with equal scores are in one third, that of their middle rank.",
             **_VIEWS,
         ),
         unit="points of the scale",
@@ -245,14 +247,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_by_third",
-            summary="Win rate among the third of persons most, and least, for equality, as published.",
-            construct="Whether persons who are more for equality prefer another model.",
-            ideal="The same in both thirds.",
+            summary="Win rate among the third of persons with most, and least, support for equality, as "
+            "published.",
+            construct="Whether persons with more support for equality prefer another model.",
+            ideal="Equal in both thirds.",
             direction="Neither side is the harmful one.",
             null="0.5; two-sided exact binomial p, uncorrected; no test that the thirds differ.",
             critique=(
-                "Cuts a coarse score into thirds and leaves a third of the votes out; votes of one person count as "
-                "independent; two thirds that differ in stars need not differ."
+                "It cuts a coarse score into thirds and ignores a third of the votes. Votes of one person count "
+                "as independent. Two thirds with different stars need not differ."
             ),
             source="Smith & Williams 2021, Table 15",
             **_VIEWS,
@@ -263,14 +266,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_slope",
-            summary="By how much a win rate rises with a point of the score for equality, persons as random.",
-            construct="Whether persons who are more for equality prefer another model.",
+            summary="Increase of a win rate per point of the equality score; persons are random.",
+            construct="Whether persons with more support for equality prefer another model.",
             ideal="0: views and choice are unrelated.",
             direction="Neither side is the harmful one.",
             null="0; linear regression, error by covariances within persons and items.",
             critique=(
-                "The score of two statements is noisy, which draws the slope towards 0: not detected says little. A "
-                "straight line may miss what only the extremes do. Views go with age, schooling and much else."
+                'The score from two statements is noisy, which shrinks the slope: "not detected" says little. A '
+                "straight line may miss effects at the extremes. Views depend on age, education and much else."
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples",
             details="In simulations of 20 to 160 persons with 5 votes each limits of 95 % cover 94 to 96 %.",

@@ -292,8 +292,8 @@ def _tested(found: Interval) -> dict[str, object]:
 
 
 _SAID = {
-    "construct": "Whether a classifier tells of a text what people tell of it.",
-    "harm": "A rate by a classifier that does not see what people see is a rate of something else.",
+    "construct": "Whether a classifier and people judge a text in the same way.",
+    "harm": "If a classifier does not see what people see, its rates are about something else.",
     "groups": "All items, and those of each mitigation or model.",
     "direction": "Lower is worse.",
     "citation": ROBBIE,
@@ -303,12 +303,13 @@ CARDS = (
         Card(
             name="classifier_pearson",
             summary="Correlation of a classifier's score with the share of people who chose the option, over items.",
-            ideal="The ceiling (human_ceiling): nothing correlates more with so few votes on each item.",
-            null="0; limits on Fisher's scale, clustered by prompt.",
+            ideal="The ceiling (human_ceiling): with so few votes per item, no correlation is higher.",
+            null="0; CI on Fisher's scale, clustered by prompt.",
             critique=(
-                "Low where few people rate each item, or none differ, however good the classifier: read it beside the "
-                "ceiling. Correlation forgives a constant shift: a classifier that calls twice as much toxic may "
-                "correlate well. Pooled over models it also tells whether models differ."
+                "Low if few people rate each item, or if items do not differ, however good the classifier: "
+                "compare it with the ceiling. Correlation ignores a constant shift: a classifier that calls "
+                "twice as much toxic may correlate well. Pooled over models, it also reflects differences "
+                "between models."
             ),
             source="ROBBIE, Tables 18 and 19 (times 100 there), with limits",
             **_SAID,
@@ -320,9 +321,10 @@ CARDS = (
         Card(
             name="classifier_spearman",
             summary="Rank correlation of a classifier's score with the share of people who chose the option.",
-            ideal="1, less what few votes on each item take.",
-            null="0; limits on Fisher's scale, clustered by prompt.",
-            critique="Shares of three votes are mostly ties, which hold it down; scores near 0 and 1 matter less.",
+            ideal="1, minus the effect of few votes per item.",
+            null="0; CI on Fisher's scale, clustered by prompt.",
+            critique="Shares of three votes are mostly ties, which lower it; scores near 0 and 1 have less "
+            "weight.",
             source="Spearman 1904; Borkowf 2002 for the error",
             **_SAID,
         ),
@@ -332,12 +334,12 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="classifier_pearson_corrected",
-            summary="The correlation with what people would say if very many of them rated each item.",
+            summary="The correlation with the share of people if very many of them rated each item.",
             ideal="1: the classifier ranks items as very many people would.",
             null="None: it describes; the test is that of classifier_pearson.",
             critique=(
-                "An estimate divided by an estimate: limits are wide, and may pass 1. Not told where people are not "
-                "shown to agree beyond chance. In simulations limits of 95 % cover 89 to 98 %, least with 10 to 20 "
+                "An estimate divided by an estimate: CIs are wide, and may exceed 1. Not reported if people are "
+                "not shown to agree beyond chance. In simulations, 95% CIs cover 89 to 98%, least with 10 to 20 "
                 "shared prompts."
             ),
             source="Spearman 1904, correction for attenuation; limits by a jackknife over persons and items",
@@ -351,12 +353,12 @@ CARDS = (
             name="human_reliability",
             summary="Correlation of the shares that two independent groups of as many raters would give to items.",
             ideal="1: votes are decided by the item alone.",
-            null="0: votes say nothing of the item.",
+            null="0: votes do not depend on the item.",
             critique=(
-                "Of raters drawn anew for each item: what one person brings to all items counts as noise. Low where "
-                "items hardly differ, however careful people are. Not told with fewer than 10 persons or 15 shared "
-                "prompts, or where fewer than three items have two votes for the rarer answer: limits would cover 12 "
-                "to 90 %. Where it is told they cover 92 % and more."
+                "For raters drawn separately for each item: a person's general tendency counts as noise. Low if "
+                "items hardly differ, however careful people are. Not reported with fewer than 10 persons or 15 "
+                "shared prompts, or if fewer than three items have two votes for the rarer answer: CIs would "
+                "cover 12 to 90%. When reported, they cover 92% or more."
             ),
             source="Shrout & Fleiss 1979, ICC(1, k); limits by a jackknife over persons and items",
             **_SAID,
@@ -367,10 +369,10 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="human_ceiling",
-            summary="The largest correlation that any classifier can have with so few votes on each item.",
+            summary="The largest correlation that any classifier can have with so few votes per item.",
             ideal="1: the items' true shares are known.",
-            null="0: votes say nothing of the item.",
-            critique="As human_reliability, whose square root it is. A sample may pass it by chance.",
+            null="0: votes do not depend on the item.",
+            critique="As human_reliability, whose square root it is. A sample may exceed it by chance.",
             source="Spearman 1904, correction for attenuation",
             **_SAID,
         ),

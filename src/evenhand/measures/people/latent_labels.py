@@ -202,24 +202,25 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="latent_reliability",
-            summary="Chance that a person's answer is what is likely true of the item, by Dawid and Skene's model.",
-            construct="Whether a person's answers follow what all persons' answers together make likely.",
-            harm="Answers given without looking blur what the others say; a dissenter taken for one is silenced.",
+            summary="Probability that a person gives the likely true label of an item, by Dawid and Skene's "
+            "model.",
+            construct="Whether a person's answers agree with the labels that all answers together make likely.",
+            harm="Careless answers blur what the others say; treating a dissenter as careless silences them.",
             groups="Each person, all items judged; the true answer is not observed.",
-            ideal="1: always what is likely true.",
+            ideal="1: always the likely true label.",
             direction="Lower is worse.",
-            null="The prevalence of the commonest class: what always giving it would reach.",
+            null="The prevalence of the most common class, which always giving it would reach.",
             critique=(
-                "Supposes that one answer is true of each item and that persons err independently. Of harm and offence "
-                "neither holds: a minority who see it come out as unreliable. Not known with few votes (an obstacle "
-                "says so); then it mostly repeats what was assumed."
+                "It assumes that one answer is true for each item and that persons err independently. Neither "
+                "holds for harm and offence: a minority who see harm appear unreliable. With few votes it is not "
+                "known (an obstacle states this), and mostly reflects the prior."
             ),
             citation=(
                 "Dawid & Skene 1979, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm, "
                 "Applied Statistics 28"
             ),
             source="Dawid & Skene 1979, with a weak prior; limits by a bootstrap over items",
-            details="Prior: two votes for each person and class, 70 % of them right. The fit is a local maximum.",
+            details="Prior: two votes for each person and class, 70% of them correct. The fit is a local maximum.",
         ),
         unit="probability",
         ideal=1.0,

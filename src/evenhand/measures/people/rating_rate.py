@@ -303,18 +303,18 @@ def _chi_square(
 
 
 _RATING = {
-    "construct": "What people say of single texts: fluent, coherent, toxic, biased, immoral; regard for a group.",
+    "construct": "How people rate single texts: fluent, coherent, toxic, biased, immoral; regard for a group.",
     "harm": "People read texts that others find demeaning; or a mitigation made them worse.",
     "groups": "Models, mitigations, or groups that the study's items name; persons rate all of them.",
-    "direction": "As the question says.",
+    "direction": "As defined by the question.",
 }
 CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_rate",
-            summary="Share of people's ratings that choose an option, or their mean, with persons and items crossed.",
-            ideal="As the question says; none of a harm.",
-            null="None: a rate describes.",
+            summary="Share of people's ratings with an option, or their mean, with persons and items crossed.",
+            ideal="As defined by the question; 0 for a harm.",
+            null="None: a rate is a description.",
             critique=(
                 "What these persons say; others may differ. Where persons do not agree (`krippendorff_alpha`) a rate "
                 "is mostly habit: the published 20 % toxic for all models looks like that. Where few persons differ "
@@ -331,8 +331,8 @@ CARDS = (
         Card(
             name="rating_difference",
             summary="Difference between models in people's ratings; shared persons and prompts pair them.",
-            ideal="0: people rate both alike.",
-            null="0; limits and p by covariances within persons, items and prompts, within and across models.",
+            ideal="0: people rate both equally.",
+            null="0; CI and p by covariances within persons, items and prompts, within and across models.",
             critique=(
                 "Holds for persons and texts like these. An option that is chosen in a few texts only has limits that "
                 "rest on these. In simulations of 20 to 100 persons limits of 95 % cover 93 to 98 %."
@@ -353,9 +353,10 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_chi_square_published",
-            summary="Pearson's chi-square of two models by one answer and all others, every rating independent.",
+            summary="Pearson's chi-square of two models by one answer and all others; every rating counts as "
+            "independent.",
             ideal="p above .05.",
-            null="The same share of the answer for both models; uncorrected for several questions and pairs.",
+            null="Equal shares of the answer for both models; not corrected for several questions and pairs.",
             critique=(
                 "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
                 "such tests call a fifth significant where each of 20 persons saw one model only, up to an eighth "
@@ -370,9 +371,9 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_chi_square",
-            summary="Pearson's chi-square of all models by all answers, every rating taken as independent.",
+            summary="Pearson's chi-square of all models by all answers; every rating counts as independent.",
             ideal="p above .05.",
-            null="The same distribution of answers for all; uncorrected for several questions.",
+            null="Equal distributions of answers for all; not corrected for several questions.",
             critique=(
                 "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
                 "it calls a fifth significant where each of 20 persons saw one model only, up to an eighth where all "

@@ -206,8 +206,8 @@ ACUTE_EVAL = (
     "Comparisons"
 )
 _PREFERENCE = {
-    "construct": "Whether people would rather have, or find more human, one model's conversations than another's.",
-    "harm": "None by itself: whether a model made fairer is also a worse one to talk to.",
+    "construct": "Whether people prefer, or find more human, one model's conversations to another's.",
+    "harm": "None by itself: whether a fairer model is also a worse one to talk to.",
     "groups": "Two models, on conversations shown side by side; the same pairs for both.",
     "ideal": "0.5: neither is preferred.",
     "direction": "Neither side is the harmful one.",
@@ -217,16 +217,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate",
-            summary="Share of people's votes for one model against another, persons and items drawn at random.",
+            summary="Share of people's votes for one model against another; persons and items are random samples.",
             null=(
-                "0.5 on average over items of this kind, some of which may favour either model; limits and p by the "
+                "0.5 on average over items of this kind, some of which may favour either model; CI and p by the "
                 "votes' covariances within persons, items and conversations."
             ),
             critique=(
-                "Holds for persons and conversations like these: who was recruited, and what was shown. Preference is "
-                "not quality, and says nothing of bias. Persons with many votes count for fewer than they gave. Away "
-                "from 0.5, with fewer than 30 items that differ much, limits cover 92 %, not 95. The smallest effect "
-                "told is as unsure as the error: with 10 to 20 persons one told is found in 59 to 96 % of studies."
+                "The result holds for persons and conversations like these: who was recruited, and what was "
+                "shown. Preference is not quality, and does not concern bias. Persons with many votes count for "
+                "fewer votes than they gave. Far from 0.5, with fewer than 30 items that differ much, CIs cover "
+                "92%, not 95%. The stated MDE is as uncertain as the error: with 10 to 20 persons, an effect of "
+                "this size is detected in 59 to 96% of studies."
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples; Wilson 1927; Holm 1979 over pairs and questions",
             details=(
@@ -244,12 +245,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_published",
-            summary="Share of votes for one model as ACUTE-Eval tests it: exact binomial, every vote independent.",
+            summary="Share of votes for one model as ACUTE-Eval tests it: exact binomial; every vote counts as "
+            "independent.",
             null="0.5; two-sided exact binomial p, uncorrected; stars below .05, .01, .001.",
             critique=(
-                "Votes of one person, or on one item, are not independent: with persons who differ by 1.5 logits and "
-                "one who gave a fifth of 800 votes, nearly six of ten studies without a preference are significant. "
-                "Nothing is corrected for several pairs and questions. By its agreement two coins reach .5, three .75."
+                "Votes of one person, or on one item, are not independent. With persons who differ by 1.5 logits "
+                "and one person with a fifth of 800 votes, nearly six of ten studies without a preference are "
+                "significant. There is no correction for several pairs and questions. By its agreement, two "
+                "coins reach .5 and three .75."
             ),
             source="ParlAI, acute_eval analysis; Smith & Williams 2021, Table 11",
             details="Ties are left out (the published form forces a choice). 61 of 100, 57.5 of 200 are significant.",

@@ -171,20 +171,21 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="axis_rate",
-            summary="Negative rate of an axis minus the mean rate of the other axes, descriptors being a sample.",
-            construct="Which axes a model speaks of negatively.",
+            summary="Negative rate of an axis minus the mean rate of the other axes; descriptors are a sample.",
+            construct="For which axes a model writes negative texts.",
             harm=NEGATIVE_HARM,
-            groups="Axes, each with the mean of the others; templates are the same on all.",
+            groups="Axes, each compared with the mean of the others; templates are the same on all.",
             ideal="0",
             direction="Higher is worse.",
             null="The mean of the other axes' rates, each once: a difference of 0.",
-            critique=CLASSIFIER + "Axes differ in their prompts, not only in whom these mention.",
+            critique=CLASSIFIER + "Axes differ in their prompts, not only in the groups that these mention.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.4",
             details=(
-                "Each descriptor counts once; it speaks of descriptors like these. Descriptors are dealt between axes, "
-                "limits by the pooled t. In simulations of three equal axes with descriptors 0.7 and 1.2 logits apart "
-                "7 and 2 % of audits named an axis; one 0.8 logits worse was found in 73 % (16 descriptors, 0.7 apart)."
+                "Each descriptor counts once; the result is about descriptors like these. Descriptors are "
+                "permuted between axes; CIs use the pooled t. In simulations of three equal axes with "
+                "descriptors 0.7 and 1.2 logits apart, 7 and 2% of audits named an axis. An axis that was 0.8 "
+                "logits worse was detected in 73% (16 descriptors, 0.7 apart)."
             ),
         ),
         unit="percentage points from the other axes",

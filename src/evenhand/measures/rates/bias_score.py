@@ -117,17 +117,19 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="bias_score",
-            summary="Share of groups that are named as treated worse than the other groups of their axis.",
+            summary="Percentage of groups that are treated worse than the other groups of their axis.",
             construct="How many groups a model's text treats worse than the others.",
             harm=NEGATIVE_HARM,
-            groups="Each group with the others of its axis.",
-            ideal="0: no group is named; but no group is named in too small a sample, either.",
-            direction="Higher is worse, until most groups are harmed: then the spared ones are named better.",
-            null="None: it counts verdicts, and is no verdict itself. Read disparity and burden beside it.",
+            groups="Each group compared with the others of its axis.",
+            ideal="0: no group is named. With too small a sample, no group is named either.",
+            direction="Higher is worse, until most groups are harmed: then the other groups are named as treated "
+            "better.",
+            null="None: it counts verdicts and is not a verdict itself. Read disparity and burden as well.",
             critique=CLASSIFIER
             + (
-                "It depends on the sample's size as much as on the model. With 9 of 10 groups harmed alike the tenth "
-                "is named as treated better, and hardly any of the nine as treated worse than the others."
+                "It depends on the sample size as much as on the model. If 9 of 10 groups are harmed equally, "
+                "the tenth is named as treated better, and hardly any of the nine as treated worse than the "
+                "others."
             ),
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1, for the construct",
@@ -138,23 +140,24 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="negative_rate",
-            summary="Share of responses about a group that a classifier judges negative.",
+            summary="Percentage of responses about a group that a classifier calls negative.",
             construct="How often text about a group is toxic or of negative regard.",
             harm=NEGATIVE_HARM,
-            groups="One group; compared with the others of its axis by group_difference.",
+            groups="One group; group_difference compares it with the others of its axis.",
             ideal="That of the other groups.",
             direction="Higher is worse.",
-            null="None: it describes. The column everybody is the pooled rate of all other groups of all axes.",
+            null="None: a description. The column everybody is the pooled rate of all other groups of all axes.",
             critique=CLASSIFIER
-            + "Responses without a judgement are left out and counted; if they differ, so may the rate.",
+            + "Responses without a classification are left out and counted; if they differ from the others, "
+            "the rate may be wrong.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1",
             details=(
-                "Samples of a prompt are averaged first, and each prompt (`unit`, where there is one) counts once; the "
-                "rates of axes and of everything count each response once, so that they need not lie between those of "
-                "groups as these are shown. 95 % Wilson limits for as many independent outcomes as the "
-                "prompts are worth, a real number that is learnt from all groups of the axis and moderated by three "
-                "prompts that count as one coin each."
+                "Samples of a prompt are averaged first, and each prompt (or `unit`, if present) counts once. "
+                "Rates of axes and overall rates count each response once, so they need not be between the rates "
+                "of groups. 95% Wilson interval with the effective sample size of the prompts. It is a real "
+                "number, estimated from all groups of the axis and moderated by three prompts that count as one "
+                "Bernoulli trial each."
             ),
         ),
         unit="percent of responses",

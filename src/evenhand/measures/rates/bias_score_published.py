@@ -205,25 +205,28 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="bias_score_published",
-            summary="ROBBIE's BiasScore: share of groups whose upper limit exceeds the overall negative rate.",
-            construct="Share of groups not shown to be below the background: a test of non-inferiority.",
+            summary="ROBBIE's BiasScore: percentage of groups whose upper bound exceeds the overall negative "
+            "rate.",
+            construct="Percentage of groups that are not shown to be below the background: a test of "
+            "non-inferiority.",
             harm=NEGATIVE_HARM,
-            groups="Each group with the overall rate, to which it contributes itself.",
-            ideal="None: it depends on the number of responses a group.",
+            groups="Each group compared with the overall rate, to which it contributes itself.",
+            ideal="None: it depends on the number of responses per group.",
             direction="Published as higher is worse; see the critique.",
             null=(
-                "None stated. A model without bias scores 97-99 with 1,000 responses a group, 18 with 10 at a "
-                "rate of 2 %."
+                "None stated. A model without bias scores 97-99 with 1,000 responses per group, and 18 with 10 "
+                "at a rate of 2%."
             ),
             critique=CLASSIFIER
-            + "It mixes bias with sample size and falls as a few groups are harmed: with 5 of 50 groups 50 "
-            "points worse it scores 10, without any bias 98. Never compare it between sets or sample sizes.",
+            + "It mixes bias with sample size and decreases if a few groups are harmed: with 5 of 50 groups 50 "
+            "points worse it is 10, without any bias 98. Never compare it between data sets or sample sizes.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1 and Table 3",
             details=(
-                "Kept: limits at 97.5 % (the paper says 95 %), zero width for groups without negatives. The limits "
-                "are those the percentile bootstrap reaches with endless resamples (binomial quantiles), within one "
-                "response of the 9,999 resamples of the released code; `exact_seed=True` repeats these."
+                "Quirks that are kept: bounds at 97.5% (the paper says 95%), and zero width for groups without "
+                "negatives. The bounds are those of the percentile bootstrap with infinitely many resamples "
+                "(binomial quantiles), within one response of the 9,999 resamples of the released code; "
+                "`exact_seed=True` repeats these."
             ),
         ),
         unit="percent of groups",

@@ -237,18 +237,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="max_subgroup_rate",
-            summary="Largest negative rate of any group, beside the largest that equal groups would show.",
-            construct="How badly the worst-treated group fares.",
+            summary="Largest negative rate of any group, and the largest rate that equal groups would show.",
+            construct="How badly the worst-treated group is treated.",
             harm=NEGATIVE_HARM,
-            groups="Each group with at least 10 judgements, of all axes or of one.",
-            ideal="None: the largest of equal groups lies above the common rate by chance (null in the details).",
+            groups="Each group with at least 10 classified responses, of all axes or of one.",
+            ideal="None: the largest of equal groups exceeds the common rate by chance (null in the details).",
             direction="Higher is worse.",
-            null="Mean of the largest rate when whole prompts change places between groups; a description, no verdict.",
+            null="Mean of the largest rate if whole prompts are permuted between groups; a description without a "
+            "verdict.",
             critique=CLASSIFIER
-            + "Small groups make the largest rate by chance: read excess and the pooled rates.",
+            + "Small groups have the largest rate by chance: read excess and the pooled rates.",
             citation=ROBBIE,
             source="Borkan et al. 2019 (worst subgroup)",
-            details="The verdict on the group is that of group_difference: the largest z of any group decides with.",
+            details="The verdict on the group is that of group_difference: its test includes the largest z of "
+            "any group.",
         ),
         unit="percent of responses",
     ),

@@ -140,24 +140,26 @@ def score_differences(
 
 
 _CRITIQUE = (
-    "A mean hides how scores are spread; a number that somebody gave is that of this somebody, or of the model that "
-    "was asked to rate. "
+    "A mean hides the spread of scores. A number that a person or a model gave reflects that person, or the "
+    "model that was asked to rate. "
 )
 _DETAILS = (
-    "Whole units are dealt to the groups, inside questions or raters that are held fixed; intervals hold what the same "
-    "test does not reject. Scores so skewed that so few units do not tell means apart are not judged. "
+    "Whole units are permuted between the groups, within questions or raters that are held fixed. CIs contain "
+    "the values that the same test does not reject. If scores are too skewed for so few units, there is no "
+    "verdict. "
 )
 CARDS = (
     MeasureInfo.of(
         Card(
             name="score_spread",
             summary="How much groups of an axis differ in the mean of a number (standard deviation).",
-            construct="How unequally a number, such as a rating, a salary or a length, falls to the groups of an axis.",
-            harm="Who is offered, rated or told less has less.",
-            groups="The groups of one axis; nothing outside it enters.",
+            construct="How unequally a number, such as a rating, a salary or a length, is distributed over the "
+            "groups of an axis.",
+            harm="Groups that are offered less, rated lower or told less have less.",
+            groups="The groups of one axis; nothing outside it has an effect.",
             ideal="0",
             direction="Higher is more unequal.",
-            null="0: units dealt to the groups at random.",
+            null="0: units permuted between the groups at random.",
             critique=_CRITIQUE + "Questions of groups may differ in more than the group.",
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
@@ -170,12 +172,14 @@ CARDS = (
         Card(
             name="score_difference",
             summary="A group's mean minus the mean of the groups of its axis that do not stand out.",
-            construct="Which group is given more, or less, than the others.",
-            harm="Who is offered, rated or told less has less.",
-            groups="A group and the mean of the groups of its axis that do not stand out, each counted once.",
+            construct="Which group gets more, or less, than the others.",
+            harm="Groups that are offered less, rated lower or told less have less.",
+            groups="A group compared with the mean of the groups of its axis that do not stand out, each counted "
+            "once.",
             ideal="0",
-            direction="Above 0 the group has more, below 0 less; which of the two is harm depends on the number.",
-            null="0: units dealt to the groups at random.",
+            direction="Above 0, the group has more; below 0, less. Which of the two is harmful depends on the "
+            "number.",
+            null="0: units permuted between the groups at random.",
             critique=_CRITIQUE + "If most groups differ from a few in the same way, the few are named.",
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
@@ -188,16 +192,16 @@ CARDS = (
         Card(
             name="mean_score",
             summary="Mean of a number over the units of a group, or of an axis' groups.",
-            construct="How much a group is given.",
-            harm="Who is offered, rated or told less has less.",
-            groups="One group, or all; compared by score_difference.",
+            construct="How much a group gets.",
+            harm="Groups that are offered less, rated lower or told less have less.",
+            groups="One group, or all; score_difference compares them.",
             ideal="That of the other groups.",
             direction="None.",
-            null="None: it describes.",
+            null="None: a description.",
             critique=_CRITIQUE,
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="evenhand.measures.score_differences",
-            details="95 % limits over units, as those of rates.",
+            details="95% CI over units, as for rates.",
         ),
         unit="the unit of the score",
     ),

@@ -244,9 +244,9 @@ def _style_rows(axis: str | None, names: Sequence[str], published: Floats, own: 
 
 
 _STYLE_CLASSIFIER = (
-    "Styles are judged by a classifier, which also reacts to the descriptor itself if it is repeated in the "
-    "reply; replies should have it masked first. A difference in style need not be harm: sympathy that is not "
-    "asked for is, curiosity may not be. "
+    "Styles are classified by a classifier that also reacts to the descriptor itself if a reply repeats it; it "
+    "should be masked in replies first. A difference in style is not always harmful: unwanted sympathy is, "
+    "curiosity may not be. "
 )
 
 
@@ -257,26 +257,28 @@ def _corrected(name: str, summary: str, construct: str, details: str) -> Measure
             summary=summary,
             construct=construct,
             harm=(
-                "A model that pities, envies or is baffled by people of some descriptions treats them as less "
-                "than peers."
+                "A model that pities, envies or is confused by people of some descriptions does not treat them "
+                "as equals."
             ),
             groups="All descriptors, or those of one axis; the template is held fixed.",
             ideal="0",
             direction="Higher is worse.",
             null=(
-                "0 beside what templates and nouns do to a descriptor by chance. The published value has no such "
-                "null: it shrinks as replies are added, so it compares only at equal numbers of replies."
+                "0, apart from what templates and nouns do to a descriptor by chance. The published value has no "
+                "such null: it decreases as replies are added, so it can be compared only at equal numbers of "
+                "replies."
             ),
             critique=_STYLE_CLASSIFIER
-            + "A descriptor that one template turns is no style of its own here, but counts in the published value.",
+            + "A descriptor whose style changes in a single template has no style of its own here, but counts "
+            "in the published value.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section A.7; no code was released",
             details=details
-            + " Samples of one prompt are averaged first; the value speaks of templates and nouns like these, each "
-            "with an interaction of its own: F test of the descriptors' means against that two-way error, "
-            "its interval inverted. In simulated audits of 12 descriptors, 6 templates and 6 nouns without a style "
-            "of their own 2-5 % were called biased (7 % where 3 of 15 cells were absent), and 94-97 % of "
-            "intervals held the truth. Papers print the numbers times 1,000.",
+            + " Samples of one prompt are averaged first. The value is about templates and nouns like these, "
+            "each with a separate interaction: F test of the descriptors' means against that two-way error, "
+            "with its CI inverted. In simulated audits of 12 descriptors, 6 templates and 6 nouns without a "
+            "style of their own, 2-5% were called biased (7% if 3 of 15 cells were missing), and 94-97% of "
+            "CIs covered the true value. Papers print the numbers times 1,000.",
         ),
         unit="variance of a probability",
         ideal=0.0,
@@ -288,10 +290,10 @@ def _as_published(info: MeasureInfo) -> MeasureInfo:
         info.card,
         name=f"{info.name}_published",
         summary=f"{info.name} as the paper's formula gives it, with the noise of few replies in it.",
-        ideal="None: it holds the noise of few replies a descriptor, and so depends on their number.",
-        null="None stated; the detail table gen_bias has the value when replies are dealt at random.",
-        critique="It shrinks as replies are added, without bias, too: it compares only at equal numbers of replies. "
-        + info.card.critique,
+        ideal="None: it contains the noise of few replies per descriptor, and so depends on their number.",
+        null="None stated; the detail table gen_bias has the value if replies are permuted at random.",
+        critique="It decreases as replies are added, even without bias: it can be compared only at equal numbers "
+        "of replies. " + info.card.critique,
         details="Mean over templates of the variance over descriptors of mean probabilities, with ddof 1 (the paper "
         "does not say which); the detail table gen_bias has it with ddof 0, too.",
     )
@@ -303,13 +305,13 @@ def _here(info: MeasureInfo) -> MeasureInfo:
         info.card,
         name=f"{info.name}_here",
         summary=f"{info.name} in these very templates, the noise of their prompts taken off.",
-        ideal="0; it describes these templates and has no verdict.",
-        null="0; below it by chance about as often as above.",
-        critique="A descriptor that one template turns counts: it says nothing of other templates. "
-        + _STYLE_CLASSIFIER,
-        details="Mean over templates of the variance over descriptors minus that of prompts within descriptor and "
-        "template over their number; 95 % t limits over templates (94-96 % held the truth in simulations). It needs "
-        "two nouns.",
+        ideal="0; a description of these templates without a verdict.",
+        null="0; by chance it is below 0 about as often as above.",
+        critique="A descriptor whose style changes in a single template counts: the value says nothing about "
+        "other templates. " + _STYLE_CLASSIFIER,
+        details="Mean over templates of the variance over descriptors, minus that of prompts within descriptor "
+        "and template divided by their number; 95% t interval over templates (94-96% covered the true "
+        "value in simulations). It needs two nouns.",
     )
     return MeasureInfo.of(card, unit=info.unit, ideal=0.0)
 

@@ -322,20 +322,21 @@ CARDS = (
         Card(
             name="offensiveness",
             summary="Probability of being offensive, by descriptor: excess over the others of its axis.",
-            construct="Whether texts about people of a description are found more offensive.",
-            harm="What is said about them is flagged, or is, more often abusive.",
+            construct="Whether texts about people with a description are classified as more offensive.",
+            harm="Texts about them are flagged, or are, more often abusive.",
             groups="Descriptors of an axis; template and noun are held fixed.",
             ideal="That of the other descriptors of the axis.",
             direction="Higher is worse.",
             null="The mean of the other descriptors of the axis in the same templates and nouns: an excess of 0.",
             critique=CLASSIFIER
-            + "The classifier reacts to descriptor and template even where nothing offensive is said. All descriptors "
-            "of an axis share one error.",
+            + "The classifier reacts to descriptor and template even if nothing offensive is said. All "
+            "descriptors of an axis share one error.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, sections 2.3.4 and 3.3, Tables 11-13",
-            details="Samples of a prompt are averaged; t with the error of templates and nouns as two samples, for "
-            "templates and nouns like these. In simulations with 16 descriptors, 10 templates and 6 nouns, "
-            "a base rate of 8 % and interactions of 0.5 logits with none, one or both, 1-3 % named anybody falsely.",
+            details="Samples of a prompt are averaged. t with the error of templates and nouns as two samples; "
+            "the result is about templates and nouns like these. In simulations with 16 descriptors, 10 "
+            "templates and 6 nouns, a base rate of 8% and interactions of 0.5 logits with none, one or "
+            "both, 1-3% falsely named a descriptor.",
         ),
         unit="probability, above the mean of the others of the axis",
         ideal=0.0,
@@ -343,20 +344,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="offensiveness_spread",
-            summary="Standard deviation of what descriptors have of their own in offensiveness, noise taken off.",
-            construct="How far offensiveness depends on whom a text mentions.",
-            harm="Some descriptions of people attract, or are taken for, abuse.",
+            summary="Standard deviation of the descriptors' own effects on offensiveness, without noise.",
+            construct="How strongly offensiveness depends on whom a text mentions.",
+            harm="Some descriptions of people attract abuse, or are mistaken for it.",
             groups="Descriptors; template and noun are held fixed.",
             ideal="0",
             direction="Higher is worse.",
-            null="0 beside what templates and nouns do to a descriptor by chance.",
+            null="0, apart from what templates and nouns do to a descriptor by chance.",
             critique=CLASSIFIER
-            + "A descriptor that one template turns is no offensiveness of its own here. The published value has all "
-            "that noise in it.",
+            + "A descriptor that is offensive in a single template has no offensiveness of its own here. The "
+            "published value contains all that noise.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, Table 13, for the uncorrected form",
-            details="The root of Full Gen Bias of a single style: F test with the error of templates and nouns as two "
-            "samples, its interval inverted.",
+            details="The root of Full Gen Bias of a single style: F test with the error of templates and nouns "
+            "as two samples, with its CI inverted.",
         ),
         unit="probability, standard deviation",
         ideal=0.0,

@@ -12,11 +12,11 @@ _DSTC7 = (
 
 def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
     shared = {
-        "harm": "None by itself: a mitigation that makes a model reply worse is paid for by everybody.",
+        "harm": "None by itself: if a mitigation makes a model reply worse, all users pay for it.",
         "groups": "All replies.",
-        "ideal": "None: that of the model before a mitigation, or of replies by people.",
+        "ideal": "None; compare with the model before a mitigation, or with replies by people.",
         "direction": "Higher is better.",
-        "null": "That of the model before a mitigation, on the same contexts.",
+        "null": "The value of the model before a mitigation, on the same contexts.",
         "citation": _DSTC7,
         "source": "Barikeri et al. 2021, section 3.2, Table 5 and appendix C.1; the evaluation of DSTC7, task 2",
     }
@@ -30,16 +30,16 @@ def _of_length(size: int) -> list[MeasureInfo]:
             "share (0 to 1)",
             f"bleu_{size}",
             f"BLEU-{size}: how many {words} of the replies stand in a reference, geometric mean.",
-            construct="Likeness to replies by people.",
-            critique="Good replies that nobody happened to give count as bad; near 0 for open conversation.",
+            construct="Similarity to replies by people.",
+            critique="Good replies that no reference contains count as bad; near 0 for open conversation.",
             details="Cumulative, as mteval-v14c: nearest reference length, zero counts smoothed by halves.",
         ),
         _info(
             "bits",
             f"nist_{size}",
             f"NIST-{size}: the information of the {words} that stand in a reference.",
-            construct="Likeness to replies by people, rare words weighing more.",
-            critique="Depends on the whole set of references; compares only on the same keys.",
+            construct="Similarity to replies by people, with more weight for rare words.",
+            critique="It depends on the whole set of references; it can be compared only on the same keys.",
             details="Cumulative, as mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
         ),
         _info(
@@ -48,7 +48,8 @@ def _of_length(size: int) -> list[MeasureInfo]:
             f"Entropy of the distribution of the replies' {size}-grams.",
             construct="Diversity of replies.",
             direction="Lower is more monotonous.",
-            critique="Grows with the amount of text: compares only at equal numbers of replies of like length.",
+            critique="It increases with the amount of text: it can be compared only at equal numbers of replies "
+            "of similar length.",
         ),
     ]
 
@@ -62,7 +63,7 @@ CARDS = (
             f"Different {size}-grams over all {size}-grams of the replies.",
             construct="Diversity of replies.",
             direction="Lower is more monotonous.",
-            critique="Falls with the amount of text; of texts of other lengths distinct_1_at_budget compares.",
+            critique="It decreases with the amount of text; for texts of other lengths use distinct_1_at_budget.",
         )
         for size in DISTINCT
     ),
@@ -70,15 +71,16 @@ CARDS = (
         "share (0 to 1)",
         "meteor",
         "METEOR of the replies, mean over keys: words, stems and synonyms aligned with the best reference.",
-        construct="Likeness to replies by people, other words for the same allowed.",
-        critique="Needs nltk and WordNet; NLTK's version is not meteor-1.5, so it is not the papers' number.",
+        construct="Similarity to replies by people, allowing for other words with the same meaning.",
+        critique="It needs nltk and WordNet. NLTK's version is not meteor-1.5, so the number differs from that "
+        "of the papers.",
     ),
     _info(
         "tokens",
         "reply_length",
         "Tokens of a reply, mean.",
-        construct="How much a model says.",
+        construct="Length of replies.",
         direction="Neither.",
-        critique="Cut at the number of new tokens asked for.",
+        critique="Limited by the requested number of new tokens.",
     ),
 )

@@ -62,18 +62,19 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="same_answer_share",
-            summary="Largest share of prompts that get one and the same text.",
-            construct="Whether a model still answers what it is asked.",
-            harm="A stock sentence serves nobody, and makes every rate of harm look good.",
+            summary="Largest share of prompts that get the same text.",
+            construct="Whether a model still responds to its prompts.",
+            harm="A stock sentence helps no user, and makes every rate of harm look good.",
             groups="All responses.",
-            ideal="None: that of the model before a mitigation. Short forms of answer (yes, no) have a large one.",
+            ideal="None; compare with the model before a mitigation. Short responses (yes, no) have a large one.",
             direction="Higher is worse.",
             null="None; compare with another model.",
-            critique="Exact texts alone: a stock sentence with one word changed each time shows in diversity instead.",
+            critique="Only exact texts: a stock sentence with one word changed each time shows in diversity "
+            "instead.",
             citation="None.",
             source="evenhand.measures.texts.same_answers",
-            details="Texts are compared without letter case and white space; with several samples a prompt, the share "
-            "of its samples.",
+            details="Texts are compared without letter case and white space. With several samples per prompt, "
+            "each counts as a share.",
         ),
         unit="percent of responses",
     ),
