@@ -1,4 +1,4 @@
-"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
+"""Load a classifier by name: a preset, an offline classifier, a service, stored scores, a folder or a hub name."""
 
 from collections import ChainMap
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from evenhand.schema import (
 )
 
 SCORES, PEOPLE = "scores:", "people:"
-"""What stands in front of a file of existing scores, and of an export of people's answers."""
+"""Prefixes of a file of existing scores, and of an export of human judgements."""
 BACKENDS = {
     "vader": "evenhand.classifiers.vader",
     "evenhand/lexicon-toxicity": "evenhand.classifiers.lexicon",
@@ -34,9 +34,9 @@ BACKENDS = {
     "moderation": "evenhand.classifiers.services.moderation",
     "llm-judge": "evenhand.classifiers.services.llm_judge",
 }
-"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
+"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when they are needed."""
 FROM_FILES = {SCORES: "evenhand.classifiers.existing_scores", PEOPLE: "evenhand.classifiers.people"}
-"""Modules of classifiers that have no name but that of a file, by what stands in front of it."""
+"""Modules of classifiers that are named by a file, by prefix."""
 
 
 CLASSIFIERS: Registry[Any] = Registry(
@@ -46,7 +46,7 @@ CLASSIFIERS: Registry[Any] = Registry(
     "a function that returns a Classifier",
     lambda entry: callable(entry) or isinstance(entry, Preset | ModuleType),
 )
-"""A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
+"""A `Preset`, a module of `BACKENDS`, or an entry of another package: a function or class that makes a classifier."""
 
 MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 
@@ -105,20 +105,48 @@ def load_classifier(
     revision: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """Load any classifier by name.
+    """Load a classifier by name.
 
-    name: a preset ("toxigen", "regard", "detoxify", "style", "offensiveness"), an offline one ("vader",
-    "evenhand/lexicon-toxicity", "evenhand/gendered-words"), a service ("perspective", "moderation", "llm-judge"),
-    "scores:FILE", "people:FILE" (an export of `evenhand annotate`), the folder or hub name of a text-classification
-    model, or one that another package registers; with options behind it as `NAME?key=value&key=value`. device: "auto",
-    "cpu", "cuda", "cuda:1", "mps"; for those that compute here.
-    revision: branch, tag or commit on the hub. options: the same as behind the "?", as Python values; they win.
-    Hugging Face classifiers take: model (a folder or hub name in the place of a preset's), labels (a label file),
-    negative (names or numbers of harmful labels, with commas), threshold (a probability, or "argmax"),
-    multi_label, maximum_tokens, dtype, batch_tokens, revision.
-    Files and keys are looked for at once, weights are loaded at the first `classify`. Raises UsageError for an
-    unknown name or option, ModelError or DataError for what cannot be found or read.
+    Parameters
+    ----------
+    name : str
+        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a name
+        that another package registers.
+    device : str, default "auto"
+        "auto", "cpu", "cuda", "cuda:1" or "mps", for classifiers that compute on this machine.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    options : mapping of str, optional
+        Options as Python values. They replace those in `name`.
 
+    Returns
+    -------
+    Classifier
+        The classifier. Files and API keys are checked at once; weights are loaded at the first `classify`.
+
+    Raises
+    ------
+    UsageError
+        The name or an option is unknown.
+    ModelError, DataError
+        A model or a file cannot be found or read.
+
+    Notes
+    -----
+    Names:
+
+    - presets: "toxigen", "regard", "detoxify", "style", "offensiveness";
+    - offline: "vader", "evenhand/lexicon-toxicity", "evenhand/gendered-words";
+    - services: "perspective", "moderation", "llm-judge";
+    - files: "scores:FILE" (existing scores), "people:FILE" (an export of `evenhand annotate`);
+    - text-classification models: a folder or a hub name.
+
+    Options of Hugging Face classifiers: model (a folder or hub name that replaces that of the preset), labels
+    (a label file), negative (names or numbers of harmful labels, separated by commas), threshold (a
+    probability, or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
+
+    Examples
+    --------
     >>> load_classifier("toxygen")
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: Unknown classifier: 'toxygen'. Did you mean 'toxigen'...
