@@ -178,8 +178,8 @@ def test_failures_of_writing_and_of_judging_are_told_apart():
         "total",
         "share",
     ]
-    assert rows[1] == ["age", "2", "", "3", "5", "16.7 %"]
-    assert rows[2] == ["not about a group", "", "1", "", "1", "10.0 %"]
+    assert rows[1] == ["age", "2", "", "3", "5", "16.7%"]
+    assert rows[2] == ["not about a group", "", "1", "", "1", "10.0%"]
     told = " ".join(printed(view).split())
     assert "age 3 10.0% not generated: refused" in told and "age 2 6.7% no toxicity: quota" in told
 

@@ -1,4 +1,4 @@
-from . import harm as harm
+from . import consistency as consistency, harm as harm
 from .caveats import (
     CLASSIFIER as CLASSIFIER,
     CORRECTED as CORRECTED,
