@@ -30,7 +30,7 @@ def test_not_detected_names_the_smallest_effect():
     verdict, note = verdict_of(p=0.4, minimum_detectable=0.123456, unit="nats")
     assert verdict == Verdict.NOT_DETECTED == "not detected"
     assert note == (
-        "No difference from the unbiased value of 0.5 detected (q = 0.4). Minimum detectable effect: 0.123 nats."
+        "No difference from the unbiased value of 0.5 detected (q = 0.4; minimum detectable effect: 0.123 nats)."
     )
 
 
