@@ -107,7 +107,9 @@ def test_equal_differences_say_what_so_many_could_find_and_not_that_nothing_was_
     assert some["low"] < 0 < some["high"] and some["minimum_detectable"] > 1 and some["obstacle"] is None
     assert many["p"] == pytest.approx((1 - np.log(2) / 3) ** 30) and many["high"] < 0
     strict = one(equal(8), level=0.002)
-    assert strict["minimum_detectable"] is None and strict["obstacle"].startswith("With 8 equal phrases, p cannot")
+    assert strict["minimum_detectable"] is None and strict["obstacle"].startswith(
+        "With 8 equal phrases, p cannot"
+    )
 
 
 @pytest.mark.parametrize(

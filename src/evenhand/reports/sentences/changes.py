@@ -245,8 +245,10 @@ def preference_unchanged(names: Sequence[str | None], reach: str) -> str:
 
 
 def overall(what: str, verb: str, numbers: str) -> str:
-    """Return how the level over all groups changed. verb: "rose", "fell" or "did not change significantly"."""
-    return f"All groups together: {what} {verb}: {numbers}."
+    """Return how the level over all groups changed. verb: "rose", "fell" or a verdict such as "no change detected"."""
+    if verb in ("rose", "fell"):
+        return f"All groups together: {what} {verb} from {numbers}."
+    return f"All groups together: {what}: {verb}, {numbers}."
 
 
 PREFIXES = {
