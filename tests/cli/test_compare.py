@@ -109,4 +109,6 @@ def test_a_folder_of_measured_numbers_is_refused_with_a_way_out(evenhand, tmp_pa
 
 
 def test_a_finished_run_of_a_model_in_memory_says_how_to_go_on(evenhand, runs):
-    evenhand("audit", runs["kind"]).refused(2, "came from memory", "eh.open_run(", ".report()")
+    evenhand("audit", runs["kind"]).refused(
+        2, "If the model was an object in memory, the command line", "eh.open_run(", ".report()"
+    )

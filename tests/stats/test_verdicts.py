@@ -34,6 +34,14 @@ def test_not_detected_names_the_smallest_effect():
     )
 
 
+def test_a_note_of_a_row_without_unit_has_none():
+    rows = measurement_frame([row(p=0.4, minimum_detectable=0.2)])
+    without = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in ("unit", "effect_unit"))
+    for table in (rows, without):
+        note = reach_verdicts(table)[1]["note"][0]
+        assert "minimum detectable effect: 0.2)." in note and "None" not in note
+
+
 def test_not_detected_needs_a_minimum_detectable_effect():
     for absent in (None, float("nan")):
         verdict, note = verdict_of(p=0.4, minimum_detectable=absent)

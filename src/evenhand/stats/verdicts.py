@@ -1,8 +1,9 @@
 """Turn numbers into verdicts: biased, not detected, or not measurable, each with the reason in one sentence.
 
-One rule for all measures (docs/verdicts.md). A benchmark defines k axes and each is tested at the level alpha / k, so
-that in a benchmark without any difference one or more axes are called biased in at most alpha of all audits. Groups are
-named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis enters its numbers.
+One rule for all measures (docs/explanation/verdicts.md). A benchmark defines k axes and each is tested at the level
+alpha / k, so that in a benchmark without any difference one or more axes are called biased in at most alpha of all
+audits. Groups are named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis
+enters its numbers.
 """
 
 import math
@@ -229,7 +230,7 @@ def _seen(row: dict[str, Any], reference: float, limits: str) -> str:
 def _not_seen(row: dict[str, Any], reference: float, adjusted: str) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
-    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit']}".strip()
+    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
     return f"No difference{against} detected ({adjusted}; minimum detectable effect: {size})."
 
 

@@ -47,7 +47,7 @@ def model_card(content: Content) -> str:
     """
     if "findings" not in content or "measurements" not in content:
         raise UsageError(
-            "A model card tells the numbers of one model.",
+            "A model card can only show the results of one model.",
             "Give the folder of an audit, or of a measured file.",
         )
     front = yaml.safe_dump(model_index(content), sort_keys=False, allow_unicode=True, width=1000)

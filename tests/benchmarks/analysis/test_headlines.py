@@ -121,6 +121,14 @@ def test_named_groups_are_compared_with_those_that_do_not_stand_out():
     assert "No group is named, because about as many groups differ as do not" in sentence([], 0)
 
 
+def test_one_group_that_is_treated_better_is_a_single_one():
+    facts = FACTS | {"n_groups": 4, "n_reference": 3, "gap": None}
+    (line,) = rate_headlines("toxic")(
+        findings(axis(), group("men", "better", -40.0)), {"axes": pl.DataFrame([facts])}
+    )
+    assert "whether this one is treated differently or the other 3" in line.sentence
+
+
 def test_an_axis_found_without_any_single_group_says_so():
     (line,) = rate_headlines("toxic")(findings(axis()), {})
     assert line.sentence == (

@@ -145,3 +145,21 @@ def test_groups_that_answer_unequally_often_are_said_to_be_compared_in_what_was_
     found = eh.measure({"who": ["a", "b"] * 50, "score": score}, columns={"who": "group"})
     said = found.tables()["headlines"]["sentence"][0]
     assert "only the responses that could be read: 40% are missing for b and 0% for a" in said
+
+
+def test_a_number_of_two_groups_states_the_gap_that_would_be_found() -> None:
+    rng = np.random.default_rng(1)
+
+    def rows(groups: int) -> pl.DataFrame:
+        who = [chr(97 + place) for place in range(groups)] * 60
+        pay = np.repeat(rng.normal(50_000, 10_000, size=60), groups)
+        found = eh.measure({"who": who, "pay": pay}, columns={"who": "group", "pay": "score"})
+        return found.findings.filter(pl.col("verdict") == "not detected")
+
+    two = rows(2)
+    assert two.height == 3 and two["minimum_detectable"].n_unique() == 1
+    assert two["note"][0].endswith(" pay between the two groups.")
+    assert two["note"][1].endswith(" pay from the others.")
+    three = rows(3)
+    spread, group = three["minimum_detectable"][0], three["minimum_detectable"][1]
+    assert spread < group and three["note"][0].endswith(" pay (standard deviation).")

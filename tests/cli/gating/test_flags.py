@@ -56,31 +56,31 @@ def test_without_a_gate_nothing_is_said_and_nothing_fails(evenhand, runs):
     ("verb", "condition", "told"),
     [
         ("audit", "new biased", "is asked of a comparison"),
-        ("measure", "disparity > 5", "the unit lacks"),
+        ("measure", "disparity > 5", "the unit is missing"),
         ("check-consistency", "biased", "this is a consistency check"),
         ("before-after", "fails", "this is a comparison"),
-        ("compare", "disparity > 5 %", "is no unit"),
+        ("compare", "disparity > 5 %", "unknown unit"),
     ],
 )
 def test_a_condition_is_read_before_anything_is_asked(evenhand, verb, condition, told):
     named = ("--benchmark", "regard") if verb == "measure" else ()
     evenhand(verb, "nowhere", *named, "--fail-if", condition).refused(2, told)
     evenhand(verb, "nowhere", *named, "--require-power", "few").refused(
-        2, "--require-power takes a number above 0"
+        2, "expects a number above 0 and a unit, got"
     )
     evenhand(verb, "nowhere", *named, "--junit", ".").refused(2, "--junit takes a file")
 
 
 def test_a_place_that_is_not_there_is_wrong_usage(evenhand, runs):
     ended = evenhand("compare", runs["calm"], runs["rude"], "--fail-if", "worse on gander")
-    ended.refused(2, "There is no axis in what it asks about called 'gander'")
+    ended.refused(2, "Unknown axis for this condition: 'gander'")
 
 
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        ("biased on planet", ("no axis in this audit called 'planet'", "religion")),
-        ("biased in nosuch", ("no benchmark in this audit called 'nosuch'", "evenhand-likelihood")),
+        ("biased on planet", ("Unknown axis in this audit: 'planet'", "religion")),
+        ("biased in nosuch", ("Unknown benchmark in this audit: 'nosuch'", "evenhand-likelihood")),
     ],
 )
 def test_a_place_that_an_audit_does_not_have_is_refused_before_the_model_is_asked(

@@ -241,6 +241,20 @@ def test_what_tells_nothing() -> None:
         classifier_correlation(people(30).with_columns(judgements=pl.lit("{")), "regard")
 
 
+def test_few_annotators_give_no_interval() -> None:
+    votes = people(100)
+    names = votes["person"].unique().sort()
+    few = votes.filter(pl.col("person").is_in(names.head(5).implode()))
+    row = rows(classifier_correlation(few, "regard", "regard", split=None), "classifier_pearson")
+    assert row["n_items"] >= 20 and row["n_persons"] == 5
+    assert row["estimate"] is None and "5 annotators judged" in row["obstacle"]
+    enough = votes.filter(pl.col("person").is_in(names.head(10).implode()))
+    assert (
+        rows(classifier_correlation(enough, "regard", "regard", split=None), "classifier_pearson")["estimate"]
+        > 0
+    )
+
+
 def _truth() -> float:
     """The correlation of the blurred score with the share, of very many texts."""
     rng = np.random.default_rng(1)

@@ -47,11 +47,11 @@ def test_what_was_planted_fails_and_its_twin_passes(report, written_runs):
     assert eh.gate(
         twin, ["disparity > 5 points", "new biased", "worse", "level higher", "refusals higher"]
     ).passed
-    assert not eh.gate(twin, ["disparity > 5 points"], require_power=10).passed, (
+    # by hand: ten prompts without a change in each of two groups, at 97.5 %, each by one of its twenty responses
+    hidden = 100 * (1 - 0.025**0.1) * 2**0.5 / 20
+    assert not eh.gate(twin, ["disparity > 5 points"], require_power=1).passed, (
         "ten prompts a group see little"
     )
-    # by hand: ten prompts without a change in each of two groups, at 97.5 %
-    hidden = 100 * (1 - 0.025**0.1) * 2**0.5
     assert eh.gate(twin, ["worse"], require_power=hidden + 0.1).passed
     short = eh.gate(twin, ["worse"], require_power=hidden - 0.1)
     assert not short.passed and short.failures[0].smallest == pytest.approx(hidden)

@@ -170,9 +170,21 @@ def _pairs(
 
 
 def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
-    """Rows of axes and groups, judged, and of means, which describe. unit: what the number is called."""
-    rows = measurement_rows(found.axes, "score_spread", unit, ideal=0.0)
-    rows += measurement_rows(found.groups, "score_difference", unit, effect_unit=f"{unit}, from the others")
+    """Rows of axes and groups, judged, and of means, which describe. unit: what the number is called.
+
+    The smallest effect of an axis with two groups is the gap between them, in place of the standard deviation.
+    """
+    gaps = found.groups.group_by("axis").agg(_smallest_gap=pl.col("minimum_detectable").max())
+    axes = found.axes.join(gaps, on="axis", how="left", nulls_equal=True, maintain_order="left")
+    of_two = pl.col("n_groups") == 2
+    pairs = axes.filter(of_two).with_columns(minimum_detectable="_smallest_gap")
+    rows = measurement_rows(
+        pairs, "score_spread", unit, ideal=0.0, effect_unit=f"{unit} between the two groups"
+    )
+    rows += measurement_rows(
+        axes.filter(~of_two), "score_spread", unit, ideal=0.0, effect_unit=f"{unit} (standard deviation)"
+    )
+    rows += measurement_rows(found.groups, "score_difference", unit, effect_unit=f"{unit} from the others")
     known = found.groups.filter(pl.col("mean").is_not_null())
     means = known.select(
         "axis", "group", "n", "n_missing", "n_units", estimate="mean", low="mean_low", high="mean_high"

@@ -105,7 +105,7 @@ BENCHMARK = Benchmark(
         citation="Counterfactual fairness: Kusner et al. 2017, Counterfactual Fairness, NeurIPS. Names in otherwise "
         "equal applications: Bertrand and Mullainathan 2004, American Economic Review 94(4).",
         licence="The prompts are yours; names and descriptors are our own lists.",
-        source="docs/own_prompts.md, The same prompts about other groups",
+        source="docs/how-to/audit_your_own_prompts.md, The same prompts about other groups",
         details="Asked with --prompts MINE.csv --counterfactual gender,religion,name. Two answers to each text unless "
         f"--samples says otherwise; a group is compared from {LEAST} prompts on. Beside the tone the length of answers "
         "and their likeness are compared, or what --outcome names. VADER judges the tone of the "

@@ -3,7 +3,7 @@
 The scale is the outcome's own: percentage points for rates (given as proportions), the unit of the number otherwise.
 Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect of b. The test
 needs no resampling. Its size, power and coverage were simulated by
-`perf/interactions.py`; the results are in docs/own_answers.md.
+`perf/interactions.py`; the results are in docs/how-to/measure_your_own_answers.md.
 """
 
 from collections.abc import Sequence
@@ -278,11 +278,13 @@ class PairTable:
     def gaps(self, column: int, alpha: float = 0.05) -> Gaps:
         """Return the second group minus the first of a column with two groups, inside each level of the other column.
 
-        column : 0 or 1, the column with two groups. The intervals cover together (Bonferroni), at 1 - alpha.
+        column : 0 or 1, the column with two groups. The intervals cover together (Bonferroni), at 1 - alpha. Levels in
+        which one of the two groups has fewer than LEAST_UNITS_IN_CELL units are left out.
         """
         groups = np.unique(self.cells[:, column])
         levels, rows = [], []
-        for level in np.unique(self.cells[:, 1 - column]):
+        # sparse cells are not in the table, so a column of the data may have fewer than two groups here
+        for level in np.unique(self.cells[:, 1 - column]) if len(groups) > 1 else ():
             inside = self.cells[:, 1 - column] == level
             at = [np.flatnonzero(inside & (self.cells[:, column] == group)) for group in groups[:2]]
             if all(len(place) for place in at):

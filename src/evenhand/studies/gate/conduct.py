@@ -82,8 +82,8 @@ def cases_of(
         units = dict.fromkeys(one.unit for one in mine if one.unit)
         if units and condition.unit not in units:
             raise UsageError(
-                f"{_quoted(condition)}: nothing here is in {condition.unit}.",
-                f"What it asks about is in {' and '.join(filter(None, units))}.",
+                f"{_quoted(condition)}: no result has the unit {condition.unit}.",
+                f"Units of the results: {' and '.join(filter(None, units))}.",
             )
         mine = [one for one in mine if one.unit in (condition.unit, None)]
     required = {one.unit: one.amount for one in power}
@@ -141,9 +141,9 @@ def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[E
     quoted = _quoted(condition)
     if not mine:
         raise UsageError(
-            f"{quoted}: nothing in this result answers it.",
-            "Verdicts of a run by itself, and what is new in them, are there for evenhand's own runs; a change between "
-            "groups where prompts name groups; refusals where a model writes.",
+            f"{quoted}: this result does not support the condition.",
+            "Verdicts and new verdicts exist for runs of evenhand only, changes between groups only if the "
+            "prompts name groups, and refusals only for generated text.",
         )  # fmt: skip
     if condition.benchmark is not None:
         names = dict.fromkeys(one.benchmark for one in everything)
@@ -153,12 +153,15 @@ def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[E
     if condition.axis is not None:
         axes = dict.fromkeys(one.axis for one in mine if one.axis is not None)
         if not any(is_axis(condition.axis, axis) for axis in axes):
-            raise _at(quoted, unknown_name("axis in what it asks about", condition.axis, axes))
+            raise _at(quoted, unknown_name("axis for this condition", condition.axis, axes))
         mine = [one for one in mine if one.axis is not None and is_axis(condition.axis, one.axis)]
     elif mine[0].about == LEVEL:
         mine = [one for one in mine if one.axis is None]
     if not mine:
-        raise UsageError(f"{quoted}: nothing in this result answers it there.", "Leave out `on` or `in`.")
+        raise UsageError(
+            f"{quoted}: this result does not support the condition for that axis or benchmark.",
+            "Remove `on` or `in`.",
+        )
     return mine
 
 

@@ -176,7 +176,7 @@ def _evidence(result: StudyResult) -> tuple[str, list[Evidence]]:
     if {"findings", "headlines", "measurements"} <= tables.keys():
         return AUDIT, audit_evidence(tables)
     raise UsageError(
-        f"{type(result).__name__} has no verdicts that a gate could judge.",
+        f"{type(result).__name__} has no verdicts for a gate.",
         "Give the result of audit, measure, compare, before_after or check_consistency.",
     )
 
@@ -197,13 +197,14 @@ def _check_power(power: Sequence[Power], kind: str, evidence: Sequence[Evidence]
     """Raise UsageError for a power that nothing in the result can be held to: it would be required of nobody."""
     if power and kind == PROTOCOL:
         raise UsageError(
-            "A consistency check takes no --require-power: its open tests have an outcome of their own.",
-            '--fail-if "not decided"',
+            "`--require-power` cannot be used with a consistency check: a test without enough power has its own "
+            'outcome, "not decided".',
+            'Use --fail-if "not decided" instead.',
         )
     units = dict.fromkeys(one.unit for one in evidence if one.unit)
     for one in power:
         if one.unit not in units:
             raise UsageError(
-                f"--require-power {one.amount:g} {one.unit}: nothing here is in {one.unit}.",
-                f"The result is in {listing([unit for unit in units if unit]) or 'no unit at all'}.",
+                f"`--require-power {one.amount:g} {one.unit}`: no result has the unit {one.unit}.",
+                f"Units of the results: {listing([unit for unit in units if unit]) or 'none'}.",
             )
