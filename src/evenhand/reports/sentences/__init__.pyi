@@ -1,4 +1,4 @@
-from . import consistency as consistency, harm as harm
+from . import associations as associations, consistency as consistency, harm as harm
 from .caveats import (
     CLASSIFIER as CLASSIFIER,
     CORRECTED as CORRECTED,
