@@ -270,7 +270,7 @@ def side_section(analysis: Analysis) -> Section | None:
             ("it stood left", "right"),
             ("all answers", "right"),
             ("sides equal", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("even draw, p", "right"),
             ("q", "right"),
         ),
