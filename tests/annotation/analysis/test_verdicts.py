@@ -114,9 +114,9 @@ def test_a_sentence_says_the_share_of_so_many_answers_and_names_the_weighted_one
     )
     n = everything.height
     ((_, sentence),) = study.headlines
-    assert f"{100 * won / n:.1f} % of {n} answers; weighted " in sentence
+    assert f"{100 * won / n:.1f}% of {n} judgements; weighted " in sentence
     shown = " ".join(text_of(study).split())
-    assert f"{100 * won / n:.1f} %" in shown and "share weighted" in shown
+    assert f"{100 * won / n:.1f}%" in shown and "share weighted" in shown
     assert f"{100 * won / n:.1f} %" in study.html()
     (row,) = study.tables()["win_rates"].filter(measure="win_rate").to_dicts()
     assert row["raw"] == pytest.approx(won / n) and row["estimate"] > row["raw"]
@@ -149,7 +149,7 @@ def test_a_sentence_on_uneven_sides_tells_the_number_of_both_sides(tmp_path: Pat
     ((verdict, sentence),) = study.headlines
     assert verdict == "not detected" and "weighted equally for left and right position: " in sentence
     (row,) = study.tables()["sides"].filter(measure="win_rate_by_side").to_dicts()
-    assert f"{100 * (1 - row['estimate']):.1f} % with both sides" in sentence  # of the old one
+    assert f"left and right position: {100 * (1 - row['estimate']):.1f}% (" in sentence  # of the old one
 
 
 def test_where_nothing_would_be_found_no_size_is_named(tmp_path: Path) -> None:
