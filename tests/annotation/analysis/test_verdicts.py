@@ -117,7 +117,7 @@ def test_a_sentence_says_the_share_of_so_many_answers_and_names_the_weighted_one
     assert f"{100 * won / n:.1f}% of {n} judgements; weighted " in sentence
     shown = " ".join(text_of(study).split())
     assert f"{100 * won / n:.1f}%" in shown and "share weighted" in shown
-    assert f"{100 * won / n:.1f} %" in study.html()
+    assert f"{100 * won / n:.1f}%" in study.html()
     (row,) = study.tables()["win_rates"].filter(measure="win_rate").to_dicts()
     assert row["raw"] == pytest.approx(won / n) and row["estimate"] > row["raw"]
 

@@ -133,7 +133,7 @@ def test_how_it_was_written_and_who_judged_what_is_stated(page, view, written_ru
     (stored,) = record.values()
     how = page[page.index("How the texts were generated and classified") :]
     how = " ".join(Outline(how[: how.index("</details>")]).text)
-    for part in ("vader", stored.fingerprint["revision"], "MIT", "from 0.05 on", f"{stored.texts:,}"):
+    for part in ("vader", stored.fingerprint["revision"], "MIT", "0.05 or more", f"{stored.texts:,}"):
         assert part in how
     assert "prompt and continuation, up to the first full stop, noun phrase at its beginning" in how
     assert "Hutto" in how and "slurs that are in no list" in how, "citation and critique of its card"
