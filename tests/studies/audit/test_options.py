@@ -53,7 +53,7 @@ def test_the_last_set_wins_and_values_are_yaml():
     [
         (["margin"], "expects name=value, got 'margin'"),
         (["=3"], "`--set` expects name=value"),
-        (["margin=["], r"--set margin=\[: '\[' is not a YAML value"),
+        (["margin=["], r"--set margin=\[`: '\[' is not a valid YAML value"),
         (["margin=-1"], "margin: must be at least 0, got -1"),
         (["alpha=1"], "alpha: must be less than 1, got 1"),
         (["limit=0"], r"limit \(--limit\): must be at least 1, got 0"),

@@ -138,9 +138,9 @@ def test_where_two_might_be_meant_neither_is_taken(columns, flags) -> None:
 @pytest.mark.parametrize(
     ("columns", "stated", "part"),
     [
-        (["who", "pay"], {}, "no column says by its name whom"),
+        (["who", "pay"], {}, "cannot tell which column contains the group"),
         (["gender", "x"], {}, "cannot tell which column contains the outcome"),
-        (["gender", "x", "y"], {"x": "score", "y": "score"}, "both said to be score"),
+        (["gender", "x", "y"], {"x": "score", "y": "score"}, "both given as score"),
         (["gender", "x"], {"z": "score"}, "column 'z' not found"),
         (
             ["a", "b", "c", "x"],
