@@ -187,12 +187,12 @@ CARDS = {
     for card in (
         _card(
             "puppet/uniform",
-            "Every word is equally likely, so longer sentences are less likely: costs nothing.",
+            "Every word is equally likely, so longer sentences are less likely.",
         ),
-        _card("puppet/random", "Every text gets a random likelihood a word: no preference, plenty of noise."),
-        _card("puppet/refusing", "Refuses every text: what a report says when nobody answers."),
+        _card("puppet/random", "Every text gets a random likelihood per word: no preference, much noise."),
+        _card("puppet/refusing", "Refuses every text: shows a report without any response."),
         _card("puppet/failing", "Fails on every text, as a crashing backend would."),
-        _card("puppet/blank", "Answers every text with nothing."),
+        _card("puppet/blank", "Responds to every text with an empty text."),
         _card("puppet/nan", "Gives NaN for every text, as a broken half-precision model would."),
     )
 }
