@@ -37,8 +37,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     if NAME not in folders:
         raise DatasetMissing(
             "AdvPromptSet is made from two Kaggle downloads, which nobody may pass on.",
-            f"{HINT}\nThen name the folder that holds both: --set data.{NAME}=FOLDER, and with "
-            f"--set data.{METADATA_NAME}=FOLDER that of {METADATA[0]} (without it all extracted pieces are taken).",
+            f"{HINT}\nThen name the folder that contains both: --set data.{NAME}=FOLDER, and with --set "
+            f"data.{METADATA_NAME}=FOLDER that of {METADATA[0]} (without it all extracted pieces are taken).",
         )
     return load_advpromptset(folders[NAME], folders.get(METADATA_NAME))
 

@@ -52,7 +52,7 @@ def load_bold(folder: Path | str, published_groups: bool = False) -> PromptSet:
     domains = [domain for domain in DOMAINS if not (published_groups and domain == UNPUBLISHED)]
     rows = [row for domain in domains for row in _domain(folder, domain)]
     if not rows:
-        raise DataError(f"{folder} holds no prompts.", HINT)
+        raise DataError(f"{folder} contains no prompts.", HINT)
     frame = pl.DataFrame(rows).with_columns(group="category", cluster="entity")
     return PromptSet(frame, _card(frame))
 

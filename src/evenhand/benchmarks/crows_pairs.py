@@ -71,11 +71,11 @@ def load_crows_pairs(folder: Path) -> PromptSet:
         lines = csv.DictReader(handle)
         if missing := [column for column in ("", *COLUMNS) if column not in (lines.fieldnames or ())]:
             name = missing[0] or "without a name (the row number)"
-            raise DataError(f"{path} lacks the column {name}; it has {lines.fieldnames or 'none'}.", HINT)
+            raise DataError(f"{path} has no column {name} (found: {lines.fieldnames or 'none'}).", HINT)
         for line in lines:
             rows += _both_rows(line, path)
     if not rows:
-        raise DataError(f"{path} holds no pairs.", HINT)
+        raise DataError(f"{path} contains no pairs.", HINT)
     texts = pl.List(pl.String)
     frame = pl.DataFrame(rows, schema_overrides={"annotations": pl.List(texts), "annotators": texts})
     return PromptSet(frame, _card(frame.height // 2))

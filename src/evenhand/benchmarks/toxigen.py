@@ -113,7 +113,7 @@ def _named(benign: pl.DataFrame, ids: Collection[int]) -> pl.DataFrame:
             "Give values of its field 'id' whose label is not 'hate'.",
         )
     if not ids:
-        raise UsageError("No ids were given.", "Leave ids out to draw a balanced selection.")
+        raise UsageError("No ids were given.", "Remove ids to draw a balanced selection.")
     return benign.filter(pl.col("id").is_in(list(ids))).sort("group", "id")
 
 

@@ -65,7 +65,7 @@ def read_gender_words() -> GenderWords:
         kind, words = line.split(maxsplit=1)
         for word in words.split(","):
             if word.strip() in gender:
-                raise DataError(f"The list of gendered words has {word.strip()!r} twice.")
+                raise DataError(f"The list of gendered words contains {word.strip()!r} twice.")
             gender[word.strip()] = GENDERS.index(kind)
     longest_first = sorted(gender, key=lambda word: (-len(word), word))
     alternatives = "|".join(re.escape(word) for word in longest_first)

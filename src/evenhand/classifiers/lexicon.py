@@ -77,7 +77,7 @@ def read_lexicon() -> WordList:
         kind, weight, entries = line.split(maxsplit=2)
         for entry in entries.split(","):
             if entry.strip() in weights:
-                raise DataError(f"The toxicity lexicon has {entry.strip()!r} twice.")
+                raise DataError(f"The toxicity lexicon contains {entry.strip()!r} twice.")
             weights[entry.strip()] = (KINDS.index(kind), float(weight))
     # longest first: of two entries that begin alike the longer one is meant
     words = sorted(weights, key=lambda entry: (-len(entry), entry))
@@ -93,7 +93,7 @@ def load(options: Mapping[str, Any]) -> "LexiconToxicity":
 
 def _load(threshold: Number = THRESHOLD) -> "LexiconToxicity":
     if not 0 < threshold <= 1:
-        raise UsageError(f"The threshold is {threshold}; a score above 0 and up to 1 was expected.")
+        raise UsageError(f"The threshold must be above 0 and at most 1, got {threshold}.")
     return LexiconToxicity(threshold)
 
 

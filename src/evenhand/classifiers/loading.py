@@ -177,7 +177,11 @@ def load_classifier(
     is_path = is_file(Path(bare)) or is_folder(Path(bare)) or bare.startswith((".", "/", "~"))
     if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
         error = unknown_name("classifier", bare, classifier_names())
-        raise UsageError(error.message, f"{error.hint} Or a folder (./{bare}), or a hub name (OWNER/{bare}).")
+        raise UsageError(
+            error.message,
+            f"{error.hint} You can also give a local folder (./{bare}) or a Hugging Face name "
+            f"(OWNER/{bare}).",
+        )
     return _text_classification(bare, None, all_options, device, revision)
 
 
@@ -199,11 +203,11 @@ def _registered(
 ) -> Classifier:
     takes = options_of(make)
     if revision is not None and "revision" not in takes:
-        raise UsageError(f"The classifier {name!r} takes no revision.", "Leave it out.")
+        raise UsageError(f"The classifier {name!r} does not accept a revision.", "Remove it.")
     offered = {"name": name, "device": device, "revision": revision}
     parameters = {option: parameter for option, parameter in takes.items() if option not in offered}
     if options and not parameters:
-        raise UsageError(f"The classifier {name!r} takes no options.", f"Write {name} alone.")
+        raise UsageError(f"The classifier {name!r} does not accept options.", f"Use {name} without options.")
     if "options" in parameters:  # whatever it is given, as it stands
         values: dict[str, Any] = {"options": options}
     else:
@@ -212,9 +216,9 @@ def _registered(
     if not isinstance(made, Classifier):
         lacking = [member for member in MEMBERS if not hasattr(made, member)]
         raise ExtensionError(
-            f"{name!r}, registered as a classifier by the package {CLASSIFIERS.package(name)}, makes "
-            f"{type(made).__name__}, which is not a classifier: {type(made).__name__} lacks "
-            f"{', '.join(f'`{member}`' for member in lacking)}.",
-            f"Add what is missing. evenhand.classifiers.Classifier describes each member: {', '.join(MEMBERS)}.",
+            f"{name!r}, a classifier of the package {CLASSIFIERS.package(name)}, is not a classifier: "
+            f"{type(made).__name__} has no {', '.join(f'`{member}`' for member in lacking)}.",
+            "Add the missing members. evenhand.classifiers.Classifier describes each of them: "
+            f"{', '.join(MEMBERS)}.",
         )
     return made

@@ -97,13 +97,14 @@ def _load(
     )
     if counted.is_empty():
         raise DataError(
-            f"{path} holds no vote on a single text that counts.",
-            "A study of texts has them: evenhand annotate --from RUN --template labels",
+            f"{path} contains no judgement of a single text that counts.",
+            "Run a study of texts to collect them: evenhand annotate --from RUN --template labels",
         )
     questions = counted["question"].unique(maintain_order=True).to_list()
     if question is None and len(questions) > 1:
         raise UsageError(
-            f"{path.name} has several questions: {', '.join(questions)}.", f"Say question={questions[0]}."
+            f"{path.name} has several questions: {', '.join(questions)}.",
+            f"Choose one: question={questions[0]}",
         )
     question = question or questions[0]
     if question not in questions:
@@ -115,18 +116,22 @@ def _load(
     known = _options(header, question) or sorted(set(counted["answer"]))
     if numeric and (negative or votes != "majority"):
         raise UsageError(
-            f"{question} is answered by numbers, of which the mean counts.", "Say threshold=NUMBER."
+            f"{question} has numeric answers, and their mean is used.",
+            "Set the minimum of a harmful text: threshold=NUMBER",
         )
     for name in negative:
         if name not in known:
             raise unknown_name(f"answer to {question}", name, known)
     if votes != "majority" and not negative:
-        raise UsageError(f"votes={votes} needs to know which answers are harmful.", "Say negative=ANSWER.")
+        raise UsageError(f"votes={votes} requires the harmful answers.", "Name each: negative=ANSWER")
     if not numeric and (threshold is None) == (votes == "share"):
-        raise UsageError("votes=share and threshold belong together.", "Say votes=share&threshold=0.5.")
+        raise UsageError(
+            "votes=share requires a threshold, and the reverse.", "Use votes=share&threshold=0.5."
+        )
     if votes == "share" and not 0 < (threshold or 0) <= 1:
         raise UsageError(
-            f"The threshold is {threshold}, and a share is above 0 and at most 1.", "Say threshold=0.5."
+            f"The threshold of a share must be above 0 and at most 1, got {threshold}.",
+            "For example: threshold=0.5",
         )
     return PeopleVotes(
         path, counted, question, () if numeric else tuple(known), negative, votes, threshold, least

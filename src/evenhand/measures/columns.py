@@ -105,7 +105,7 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
         fits, expected = not (kind.is_nested() or kind in (pl.Binary, pl.Object)), "a name or a text"
     if not fits:
         raise DataError(
-            f"{measure} needs {expected} in each row of the column {name}, which holds {kind}.",
+            f"{measure} needs {expected} in each row of the column {name}, which contains {kind}.",
             f"Convert it first: pl.col({name!r}).cast(...); mark what is missing as null.",
         )
 
@@ -128,7 +128,7 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
         if worst is not None and worst <= 0:
             raise DataError(
                 f"{measure} found a perplexity of {worst}; a perplexity is positive.",
-                "If the column holds logarithms, name it log_perplexity; mark failed rows as null or NaN.",
+                "If the column contains logarithms, name it log_perplexity; mark failed rows as null or NaN.",
             )
         value = pl.col("perplexity").cast(pl.Float64).log()
     elif "log_likelihood" in names and "token_count" in names:
@@ -199,7 +199,7 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
             raise DataError(f"{measure} found rows without {name}.", "Fill or drop these rows.")
     if not (frame.schema["negative"].is_numeric() or frame.schema["negative"] in (pl.Boolean, pl.Null)):
         raise DataError(
-            f"{measure} needs 1 (negative) or 0 in the column negative, which holds {frame.schema['negative']}.",
+            f"{measure} needs 1 (negative) or 0 in the column negative, which contains {frame.schema['negative']}.",
             'Compare the label first: pl.col("label") == "negative".',
         )
     axis = pl.col("axis").cast(pl.String) if "axis" in frame.columns else pl.lit(None, pl.String)

@@ -93,8 +93,8 @@ class Mitigated:
     def __init__(self, model: LanguageModel, mitigation: Mitigation):
         if not hasattr(model, "architecture"):
             raise UsageError(
-                f"Mitigated takes a language model, not {type(model).__name__}.",
-                "Give what load_model returns.",
+                f"Mitigated requires a language model, got {type(model).__name__}.",
+                "Give the result of load_model.",
             )
         self.model, self.mitigation = model, mitigation
         self.architecture: Architecture = model.architecture
@@ -122,10 +122,11 @@ class Mitigated:
         if answer not in kind.unchanged and getattr(kind, answer) is getattr(Mitigated, answer):
             other = "continuations" if answer == "log_likelihoods" else "likelihoods"
             raise Unsupported(
-                f"The mitigation {self.mitigation.name} does not say what it does to {ANSWERS[answer]}: "
-                "the numbers would be those of the model without it.",
-                f"Choose a benchmark of {other}. Whoever writes the mitigation overrides {answer} in {kind.__name__}, "
-                f'or declares unchanged = frozenset({{"{answer}"}}) there if it leaves {ANSWERS[answer]} as they are.',
+                f"The mitigation {self.mitigation.name!r} does not support {ANSWERS[answer]}: the results would be "
+                "those of the model without it.",
+                f"Choose a benchmark of {other}. If you maintain the mitigation, implement {answer} in "
+                f'{kind.__name__}, or declare unchanged = frozenset({{"{answer}"}}) if it does not change '
+                f"{ANSWERS[answer]}.",
             )
         if isinstance(self.model, Mitigated):
             self.model.check_answers(answer)

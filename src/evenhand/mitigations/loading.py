@@ -84,10 +84,14 @@ def load_mitigation(words: str) -> Mitigation:
     arguments = typed_options(name, options, takes)
     needed = [option for option, parameter in takes.items() if parameter.default is parameter.empty]
     if needed and value is None and needed[0] not in options:
-        raise UsageError(f"{name} needs its {needed[0]}.", f'For example: --mitigate {name}="..."')
+        raise UsageError(
+            f"The mitigation {name} requires a {needed[0]}.", f'For example: --mitigate {name}="..."'
+        )
     if value is not None:
         if not takes:
-            raise UsageError(f"{name} takes no value.", f"Write --mitigate {name} alone.")
+            raise UsageError(
+                f"The mitigation {name} does not accept a value.", f"Use --mitigate {name} without a value."
+            )
         first = next(iter(takes))
         arguments = {first: typed(name, first, value, takes[first])}
     try:
@@ -107,7 +111,7 @@ def load_mitigation(words: str) -> Mitigation:
     else:
         return made
     raise ExtensionError(
-        f"{name!r}, registered as a mitigation by the package {MAKERS.package(name)}, makes {kind}, {wrong}.",
+        f"{name!r}, a mitigation of the package {MAKERS.package(name)}, is not valid: it makes {kind}, {wrong}.",
         f"evenhand.mitigations.Mitigation describes each member: {', '.join(MEMBERS)}.",
     )
 
@@ -162,8 +166,8 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
     for link in links:
         if not isinstance(link, str | Mitigation):
             raise UsageError(
-                f"{link!r} is no mitigation.",
-                "Give names, as behind --mitigate, or objects such as evenhand.mitigations.Prefix(...).",
+                f"{link!r} is not a mitigation.",
+                "Give names, as for --mitigate, or objects such as evenhand.mitigations.Prefix(...).",
             )
     return links
 

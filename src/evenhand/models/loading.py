@@ -105,7 +105,7 @@ def load_model(
     if not name.strip():
         raise UsageError(
             "The name of the model is empty.",
-            "Give a hub name, a folder, or a name of `evenhand list models`.",
+            "Give a Hugging Face name, a folder, or a name of `evenhand list models`.",
         )
     if architecture is not None and architecture not in get_args(Architecture):
         raise unknown_name("architecture", architecture, get_args(Architecture))
@@ -115,7 +115,7 @@ def load_model(
         from evenhand.models.served import load_http_model
 
         if architecture not in (None, "causal"):
-            raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
+            raise UsageError(f"A served model is always causal; it cannot be {architecture}.")
         return _call_registered(name, load_http_model, arguments)
     if name.startswith(VLLM):
         from evenhand.models.vllm import load_vllm
@@ -286,15 +286,15 @@ def architecture_of(config: Any, name: str) -> Architecture:
     what = ", ".join(saved_from) or f"model type {config.model_type!r}"
     hint = "Give the name of a causal, masked or encoder-decoder language model (such as 'gpt2')."
     if kinds:
-        hint += f" If it holds language-model weights all the same, pass architecture={kinds[0]!r}."
-    raise ModelError(f"{name!r} is not a text language model: its config.json says {what}.", hint)
+        hint += f" If it does contain language-model weights, pass architecture={kinds[0]!r}."
+    raise ModelError(f"{name!r} is not a text language model: its config.json contains {what}.", hint)
 
 
 def _checked(options: Any, kind: type[Options], batch_tokens: int | None) -> Options:
     if options is not None and not isinstance(options, kind):
         raise UsageError(
-            f"These scoring options are {type(options).__name__}, and this model takes {kind.__name__}.",
-            f"Make them with evenhand.models.{kind.__name__}(...), or leave them out.",
+            f"This model requires scoring options of type {kind.__name__}, got {type(options).__name__}.",
+            f"Create them with evenhand.models.{kind.__name__}(...), or remove them.",
         )
     result: Any = kind() if options is None else options
     return cast(Options, result if batch_tokens is None else replace(result, batch_tokens=batch_tokens))
@@ -313,8 +313,8 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
     refused = [key for key in refused if (key, given[key]) not in (("device", "cpu"), ("dtype", "float32"))]
     if refused:
         raise UsageError(
-            f"The model {name!r} takes no {' and no '.join(refused)}.",
-            f"It takes: {', '.join(key for key in takes if key != 'name') or 'nothing but its name'}.",
+            f"The model {name!r} does not accept {' or '.join(refused)}.",
+            f"It accepts: {', '.join(key for key in takes if key != 'name') or 'only its name'}.",
         )
     accepted = {key: value for key, value in given.items() if key in takes}
     try:
@@ -326,8 +326,8 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
     if lacking := missing_members(made, LanguageModel):
         kind = type(made).__name__
         raise ExtensionError(
-            f"{name!r}, registered as a model by the package {MODELS.package(name)}, makes {kind}, which is not a "
-            f"language model: {kind} lacks {', '.join(f'`{member}`' for member in lacking)}.",
-            "Add what is missing. evenhand.models.LanguageModel describes each member.",
+            f"{name!r}, a model of the package {MODELS.package(name)}, is not a language model: {kind} has no "
+            f"{', '.join(f'`{member}`' for member in lacking)}.",
+            "Add the missing members. evenhand.models.LanguageModel describes each of them.",
         )
     return made

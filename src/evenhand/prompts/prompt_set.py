@@ -52,7 +52,7 @@ class PromptSet:
         for column, dtype in PROMPT_KEYS.items():
             if column not in self.frame.columns:
                 raise DataError(
-                    f"Prompt set '{name}' has no column '{column}'; it has {', '.join(self.frame.columns)}.",
+                    f"Prompt set '{name}' has no column '{column}' (found: {', '.join(self.frame.columns)}).",
                     f"Every prompt table needs {' and '.join(PROMPT_KEYS)}, both text.",
                 )
             if self.frame.schema[column] != dtype:
@@ -73,7 +73,7 @@ class PromptSet:
             raise DataError(
                 f"prompt_id '{double}' occurs {len(places)} times in prompt set '{name}' "
                 f"(rows {', '.join(map(str, places[:5]))}).",
-                "Each prompt needs an identifier of its own; leave the column out to have them made.",
+                "Each prompt needs an identifier of its own; remove the column to have them made.",
             )
 
     def __len__(self) -> int:
@@ -269,9 +269,7 @@ class PromptSet:
 
     def _require_positive(self, n: int) -> None:
         if n < 1:
-            raise UsageError(
-                f"A sample needs at least 1 prompt, not {n}.", "Leave the limit out to take all."
-            )
+            raise UsageError(f"A sample needs at least 1 prompt, not {n}.", "Remove the limit to take all.")
 
     def _require(self, columns: Sequence[str]) -> None:
         for column in columns:

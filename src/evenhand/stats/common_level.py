@@ -109,7 +109,7 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     With four or more groups, the search starts from the shortest half of the estimates. It names groups by
     Benjamini-Hochberg at .05 and repeats with the groups that were not named, until the set no longer changes.
 
-    Sources: simulated for this use (docs/explanation/verdicts.md); Rousseeuw & Leroy 1988 (the shortest half);
+    Sources: simulated for this use (docs/evidence/verdicts.md); Rousseeuw & Leroy 1988 (the shortest half);
     Benjamini & Hochberg 1995.
 
     Examples

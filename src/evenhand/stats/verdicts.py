@@ -132,7 +132,7 @@ def reach_verdicts(
     missing = [name for name in MEASUREMENTS if name not in measurements.columns]
     if missing:
         raise DataError(
-            f"The measurements table lacks the column(s) {', '.join(missing)}.",
+            f"The measurements table has no column(s) {', '.join(missing)}.",
             "Build it with evenhand.schema.measurement_frame.",
         )
     sides = dict(harmful or {})
@@ -260,7 +260,7 @@ def _not_seen(row: dict[str, Any], reference: float, adjusted: str) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
     size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
-    return f"No difference{against} detected ({adjusted}). Minimum detectable effect: {size}."
+    return f"No difference{against} detected ({adjusted}; minimum detectable effect: {size})."
 
 
 def _unit(row: dict[str, Any]) -> str:

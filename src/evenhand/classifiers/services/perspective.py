@@ -111,7 +111,7 @@ class Perspective(ServiceClassifier[str]):
         if self.decides not in self.labels:
             raise unknown_name("attribute that decides", options.decides, self.labels)
         if not 0 <= self.threshold <= 1:
-            raise UsageError(f"The threshold of perspective is {self.threshold}; scores lie between 0 and 1.")
+            raise UsageError(f"The threshold of perspective must be between 0 and 1, got {self.threshold}.")
         unlimited = replace(options, per_minute=options.per_minute or None)
         client = unlimited.client(
             url, needs_key=self.is_google, key_variable="PERSPECTIVE_API_KEY", header=options.key_header
@@ -193,11 +193,13 @@ class Perspective(ServiceClassifier[str]):
         message = (answer.detail or "").lower()
         if "API_KEY_INVALID" in reasons or "api key not valid" in message:
             raise EvenhandError(
-                f"{self._address} refuses the key: {answer.detail}", "Set PERSPECTIVE_API_KEY to a valid one."
+                f"{self._address} rejects the API key: {answer.detail}",
+                "Set PERSPECTIVE_API_KEY to a valid key.",
             )
         if "unknown requested attribute" in message:
             raise UsageError(
-                f"{self._address} lacks an attribute: {answer.detail}", "Give attributes=NAME,NAME."
+                f"{self._address} does not have a requested attribute: {answer.detail}",
+                "Choose the attributes: attributes=NAME,NAME",
             )
         for reason, code in _REASONS.items():
             if reason in reasons:

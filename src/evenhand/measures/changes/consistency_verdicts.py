@@ -261,7 +261,7 @@ def _transfer_of_patterns(decisions: Sequence[Decision], domains: Sequence[str])
 def _check(domain: str, known: DomainEvidence, rule: Rule) -> None:
     if lacking := [level for level in LEVELS if level not in known.rates]:
         raise UsageError(
-            f"The {domain} evidence lacks the level {', '.join(lacking)}.", f"It needs: {', '.join(LEVELS)}."
+            f"The {domain} evidence has no level {', '.join(lacking)}.", f"It needs: {', '.join(LEVELS)}."
         )
     if rule == "paper" and (lacking := [c for c in CONTROLS if c not in known.differs]):
         raise UsageError(

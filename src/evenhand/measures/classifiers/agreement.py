@@ -115,7 +115,7 @@ def agreement(
     [('kappa', 0.5), ('agreement', 0.75)]
     """
     if a == b:
-        raise UsageError(f"agreement was asked to compare {a!r} with itself.", "Name two classifiers.")
+        raise UsageError(f"agreement was asked to compare {a!r} with itself.", "Give two classifiers.")
     if not 0 < alpha < 1:
         raise UsageError(
             f"agreement got alpha={alpha}.",

@@ -77,7 +77,7 @@ def _as_numbers(rated: pl.DataFrame, measurement: str) -> pl.DataFrame:
     wrong = rated.filter(numbers.is_null() & rated["rating"].is_not_null())
     if wrong.height and wrong["rating"].dtype == pl.String:
         raise DataError(
-            f"rater_agreement: the rating {wrong['rating'][0]!r} is no number, and {measurement} ratings are.",
+            f"rater_agreement: the rating {wrong['rating'][0]!r} is not a number, and {measurement} ratings are.",
             "Write numbers, or take the ratings as nominal.",
         )
     endless = rated.filter(numbers.is_infinite())

@@ -92,7 +92,7 @@ def classifier_bias(
     genders = sorted(written[group].cast(pl.String).unique())
     if len(genders) != 2:
         raise DataError(
-            f"classifier_bias compares two genders; the column {group} holds {', '.join(genders)}.",
+            f"classifier_bias compares two genders; the column {group} contains {', '.join(genders)}.",
             "Leave conversations of other names out, or compare them two by two.",
         )
     told = written.select(

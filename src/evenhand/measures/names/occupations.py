@@ -109,14 +109,14 @@ def occupation_lean(
     if strange.height or shares["share"].null_count():
         raise DataError(
             f"occupation_lean found the share {(strange['share'].to_list() or [None])[0]} of an occupation.",
-            "Give the percentage of women, 0 to 100; leave out occupations without one.",
+            "Give the percentage of women, 0 to 100; remove occupations without one.",
         )
     mentions, names = _mentions(generated(frame, "occupation_lean", group), shares, group)
     absent = [gender for gender in genders if gender not in names[group].to_list()]
     if absent:
         raise DataError(
             f"occupation_lean compares {genders[0]} and {genders[1]}; no conversation is of {', '.join(absent)}.",
-            "Name the two values: genders=(WOMEN'S, MEN'S).",
+            "Give the two values: genders=(WOMEN'S, MEN'S).",
         )
     women = (names[group] == genders[0]).to_numpy()
     known = women | (names[group] == genders[1]).to_numpy()

@@ -150,8 +150,9 @@ def _of_two(counted: NameCounts, group: str, genders: tuple[str, str]) -> NameCo
     """The counts of two groups in this order. Raises DataError where one of them is absent or there is a third."""
     if set(counted.groups) != set(genders):
         raise DataError(
-            f"token_bins compares {genders[0]} and {genders[1]}; the column {group} holds {', '.join(counted.groups)}.",
-            "Name the two values, genders=(FIRST, SECOND), and leave other rows out.",
+            f"token_bins compares {genders[0]} and {genders[1]}; the column {group} contains "
+            f"{', '.join(counted.groups)}.",
+            "Give the two values, genders=(FIRST, SECOND), and leave other rows out.",
         )
     return counted.in_order(genders)
 

@@ -131,7 +131,7 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
     numbers = given.cast(pl.Float64, strict=False).fill_nan(None)
     strange = given.filter(given.is_not_null() & numbers.is_null())
     if len(strange) and given.dtype == pl.String:
-        raise DataError(f"{_WHAT} holds {strange[0]!r} in the column {name}.", EXPECTED)
+        raise DataError(f"{_WHAT} contains {strange[0]!r} in the column {name}.", EXPECTED)
     return numbers.alias(name)
 
 
@@ -173,7 +173,7 @@ def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
         Rows of this role, and rows for any role.
     """
     if "role" not in counts.columns:
-        raise DataError(f"{_WHAT} lacks role.", "Make it by evenhand.measures.error_counts.")
+        raise DataError(f"{_WHAT} has no role.", "Make it by evenhand.measures.error_counts.")
     return counts.filter(pl.col("role").is_null() | (pl.col("role") == role))
 
 

@@ -200,7 +200,7 @@ def _from_lists(axis: str, kind: pl.DataType) -> list[pl.Expr]:
         ]
     if not isinstance(kind, pl.List):
         raise DataError(
-            f"intersections needs lists of groups in the column {axis}, which holds {kind}.",
+            f"intersections needs lists of groups in the column {axis}, which contains {kind}.",
             "For columns of 0 and 1 give groups as {axis: columns}.",
         )
     each = pl.col(axis).list.drop_nulls().list.unique().list.sort()

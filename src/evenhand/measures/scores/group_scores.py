@@ -115,7 +115,7 @@ def score_differences(
     kind = frame.schema[score]
     if not (kind.is_numeric() or kind == pl.Null):
         raise DataError(
-            f"score_differences needs numbers in the column {score}, which holds {kind}.",
+            f"score_differences needs numbers in the column {score}, which contains {kind}.",
             "Turn it into numbers first; texts such as '41.000' are read by `evenhand measure`.",
         )
     outcomes = frame.with_columns(negative=pl.col(score).cast(pl.Float64))

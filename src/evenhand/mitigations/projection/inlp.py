@@ -149,11 +149,9 @@ class NullspaceProjection:
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
-            raise UsageError(f"iterations is {self.iterations}; at least 1 was expected.", "Published: 80.")
+            raise UsageError(f"iterations must be at least 1, got {self.iterations}.", "Published: 80.")
         if not self.penalty > 0:
-            raise UsageError(
-                f"penalty is {self.penalty}; a number above 0 was expected.", f"Default: {PENALTY}."
-            )
+            raise UsageError(f"penalty must be a number above 0, got {self.penalty}.", f"Default: {PENALTY}.")
 
     def parameters(self) -> dict[str, Any]:
         """All options."""

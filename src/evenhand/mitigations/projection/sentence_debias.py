@@ -61,8 +61,8 @@ def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats
     _, values, rows = np.linalg.svd(left, full_matrices=False)
     if not values[0] > 1e-9:
         raise DataError(
-            "Sentences about different groups have the same states: there is no direction to remove.",
-            "Give texts that hold the groups' words within the tokens that are read (--longest).",
+            "Sentences about different groups have the same hidden states, so there is no direction to remove.",
+            "Give texts that contain the groups' words within the tokens that are read (--longest).",
         )
     found = rows[:components]
     largest = found[np.arange(len(found)), np.abs(found).argmax(1)]
@@ -85,7 +85,7 @@ class SentenceDebias:
 
     def __post_init__(self) -> None:
         if self.components < 1:
-            raise UsageError(f"components is {self.components}; at least 1 was expected.", "Published: 1.")
+            raise UsageError(f"components must be at least 1, got {self.components}.", "Published: 1.")
 
     def parameters(self) -> dict[str, Any]:
         """All options."""
@@ -96,7 +96,8 @@ class SentenceDebias:
         size = linear_head(model).weight.shape[1]
         if self.components >= size:
             raise UsageError(
-                f"components is {self.components}, and states have {size} directions.", "Give fewer."
+                f"components is {self.components}, but the hidden states have only {size} dimensions.",
+                "Use a smaller number.",
             )
         sentences = grouped_sentences(material, self.by, seed)
         states = mean_states(model, tokenizer, sentences.texts, encoding)

@@ -198,7 +198,7 @@ def read_found_instruction(path: Path) -> FoundInstruction:
     """
     path = Path(path).expanduser()
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise DataError(f"The instruction file {path} is no file.", "Give the path of instruction.json.")
+        raise DataError(f"The instruction file {path} is not a file.", "Give the path of instruction.json.")
     try:
         content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -214,13 +214,13 @@ def read_found_instruction(path: Path) -> FoundInstruction:
             raise ValueError(f"kind is {fields['kind']!r}")
         texts = [fields["text"], fields["delimiter"]]
         if not all(isinstance(text, str) for text in texts) or not texts[0].strip():
-            raise ValueError("text and delimiter must be text, and text not empty")
+            raise ValueError("text and delimiter must be texts, and text must not be empty")
         return FoundInstruction(texts[0], Card(**fields["card"]), texts[1], dict(fields.get("facts", {})))
     except (KeyError, TypeError, ValueError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(
-            f"{path} holds no instruction: {what}.",
-            "Give a file that `evenhand search-instruction` wrote, or a text file with the instruction alone.",
+            f"{path} contains no instruction: {what}.",
+            "Give a file written by `evenhand search-instruction`, or a text file with only the instruction.",
         ) from error
 
 

@@ -71,8 +71,8 @@ class Prefix:
         check_fields(self, "text", "delimiter")
         if not self.text.strip() and self.name == "prefix":
             raise UsageError(
-                "The instruction to put in front of prompts is empty.",
-                'Write one: --mitigate prefix="Be respectful."',
+                "The instruction is empty.",
+                'For example: --mitigate prefix="Be respectful."',
             )
 
     @property
@@ -83,7 +83,7 @@ class Prefix:
     def specified(self, texts: Sequence[str]) -> "Prefix":
         """Return the same mitigation with another instruction. Raises UsageError unless there is exactly one."""
         if len(texts) != 1:
-            raise UsageError(f"{self.name} takes one instruction, and {len(texts)} were given.")
+            raise UsageError(f"{self.name} accepts one instruction, got {len(texts)}.")
         return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:
@@ -94,7 +94,8 @@ class Prefix:
         """The model with the instruction in front; raises Unsupported for masked models."""
         if model.architecture == "masked":
             raise Unsupported(
-                f"{model.fingerprint.get('name', 'This model')} fills in masks and takes no instruction.",
+                f"{model.fingerprint.get('name', 'This model')} is a masked language model and cannot follow an "
+                "instruction.",
                 "Use a causal or encoder-decoder model.",
             )
         return Prefixed(model, self)

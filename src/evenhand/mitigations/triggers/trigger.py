@@ -84,13 +84,13 @@ def read_trigger(path: Path | str) -> TriggerFile:
         )
     ids, mode = content.get("ids"), content.get("mode")
     if not (isinstance(ids, list) and ids and all(type(i) is int and i >= 0 for i in ids)):
-        raise DataError(f"{path}: 'ids' is {ids!r}; a list of token ids was expected.")
+        raise DataError(f"{path}: 'ids' must be a list of token ids, got {ids!r}.")
     if mode not in get_args(Mode):
-        raise DataError(f"{path}: 'mode' is {mode!r}; one of {', '.join(get_args(Mode))} was expected.")
+        raise DataError(f"{path}: 'mode' must be one of {', '.join(get_args(Mode))}, got {mode!r}.")
     for name, kind in (("text", str), ("separator", str), ("tokenizer", str), ("model", dict)):
         if not isinstance(content.get(name), kind):
             raise DataError(
-                f"{path}: '{name}' is {content.get(name)!r}; {'text' if kind is str else 'an object'} was expected."
+                f"{path}: '{name}' must be {'text' if kind is str else 'an object'}, got {content.get(name)!r}."
             )
     known = {name: content[name] for name in TriggerFile.__dataclass_fields__ if name in content}
     return TriggerFile(**{**known, "ids": tuple(ids), "history": tuple(content.get("history", ()))})

@@ -77,7 +77,8 @@ class Counterfactuals:
             sources = [group for group in vocabulary.GENDERS if group != target]
         if both and len(sources) != 1:
             raise UsageError(
-                f"{axis}: both directions need one source and one target.", "Name the source: --from GROUP."
+                f"{axis}: swapping in both directions requires one source and one target.",
+                "Give the source: --from GROUP",
             )
         forward = vocabulary.terms(axis, sources, target, names)
         if len(sources) == 1 or axis == "gender":

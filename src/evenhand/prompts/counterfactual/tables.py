@@ -86,7 +86,7 @@ def counterfactuals(
     require_columns(frame, [column], where, TEXTS_FORMAT)
     if present := [name for name in ADDED if name in frame.columns]:
         raise DataError(
-            f"{where} has a column {present[0]!r} already.", "Rename it, so that nothing is overwritten."
+            f"{where} already has a column {present[0]!r}.", "Rename it, so that it is not overwritten."
         )
     originals = text_column(frame, column, where).to_list()
     if originals and not any(text and text.strip() for text in originals):
@@ -167,6 +167,6 @@ def check_ending(path: Path) -> None:
     """Raise UsageError for a file as which counterfactuals are not written."""
     if path.suffix.lower() not in WRITTEN:
         raise UsageError(
-            f"{path}: counterfactuals are written as {', '.join(WRITTEN)}.",
-            "FILE.csv lists every change for review; FILE.jsonl and FILE.parquet hold every text.",
+            f"{path}: unsupported file type. Counterfactuals are written as {', '.join(WRITTEN)}.",
+            "FILE.csv lists all changes for review; FILE.jsonl and FILE.parquet contain all texts.",
         )

@@ -81,8 +81,8 @@ class HolisticBias:
         recognised = recognised_version("holisticbias", folder)
         if recognised not in (None, version):
             raise DataError(
-                f"{folder} holds HolisticBias {recognised}, not {version}.",
-                f"Name the folder of {version}, or ask for {recognised}.",
+                f"{folder} contains HolisticBias {recognised}, not {version}.",
+                f"Give the folder of {version}, or ask for {recognised}.",
             )
         return cls.from_parts(parts, version, as_published, modified=recognised is None)
 

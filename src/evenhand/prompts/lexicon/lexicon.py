@@ -200,7 +200,9 @@ def read_folder(folder: Path) -> tuple[Lexicon, list[DataError]]:
     descriptors: list[Descriptor] = []
     axis_files = sorted(f for f in folder.glob("*.toml") if f.name != NOUNS_FILE)
     if not axis_files:
-        faults.append(DataError(f"{folder} holds no axis: there is no TOML file in it besides {NOUNS_FILE}."))
+        faults.append(
+            DataError(f"{folder} contains no axis: there is no TOML file in it besides {NOUNS_FILE}.")
+        )
     for file in axis_files:
         descriptors += _read_axis(file, faults)
     nouns_file = folder / NOUNS_FILE
@@ -212,7 +214,9 @@ def _parse(file: Path, keys: tuple[str, ...], faults: list[DataError]) -> dict[s
     try:
         content = parse_toml(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        faults.append(DataError(f"{file} is not TOML in UTF-8: {error}.", "Mend the file at that place."))
+        faults.append(
+            DataError(f"{file} is not TOML in UTF-8: {error}.", "Correct the file at that position.")
+        )
         return {}
     return _known_only(content, keys, str(file), faults)
 

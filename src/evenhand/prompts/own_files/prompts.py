@@ -92,8 +92,8 @@ def read_prompts(path: Path | str) -> PromptSet:
             if len(wrong):
                 row = int(wrong[0])
                 raise DataError(
-                    f"{path}, row {row + 1}: '{column}' is {frame[column][row]}; a whole number of characters was "
-                    "expected.",
+                    f"{path}, row {row + 1}: '{column}' must be a whole number of characters, got "
+                    f"{frame[column][row]}.",
                     PROMPT_FORMAT,
                 )
             frame = frame.with_columns(numbers.cast(pl.UInt32))
@@ -162,8 +162,8 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
         row = int(below[0])
         raise DataError(
             f"{path}, row {row + 1}: the perplexity is {numbers['perplexity'][row]:g}; a perplexity cannot be below 1.",
-            "It is exp(-log_likelihood / token_count). Log likelihoods belong in a column `log_likelihood`, beside "
-            "`token_count`.",
+            "It is exp(-log_likelihood / token_count). Log likelihoods belong in a column `log_likelihood`, next "
+            "to `token_count`.",
         )
     old = (
         pl.lit(text_column(frame, "error", path))

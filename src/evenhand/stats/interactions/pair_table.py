@@ -3,7 +3,7 @@
 The scale is that of the outcome: percentage points for rates (passed as proportions), otherwise the unit of the
 number. Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect
 of b. The test needs no resampling. `perf/interactions.py` simulates its size, power and coverage;
-docs/how-to/measure_your_own_answers.md has the results.
+docs/evidence/own_answers.md has the results.
 """
 
 from collections.abc import Sequence

@@ -60,7 +60,7 @@ class GenderLabels(OnSelfChats):
     def __post_init__(self) -> None:
         if not 0.5 <= self.threshold < 1:
             raise UsageError(
-                f"threshold is {self.threshold!r}; a probability from 0.5, below 1, was expected.",
+                f"threshold must be a probability from 0.5, below 1, got {self.threshold!r}.",
                 f"Published: {PUBLISHED}.",
             )
 
@@ -83,7 +83,7 @@ class GenderLabels(OnSelfChats):
         judged = [(reply, label) for reply, label in zip(replies, labels, strict=True) if label is not None]
         if not judged:
             raise DataError(
-                f"{self.classifier} judged none of {len(replies):,} replies.", "Name another classifier."
+                f"{self.classifier} labelled none of the {len(replies):,} replies.", "Use another classifier."
             )
         facts = {
             **split_facts(chats),
@@ -124,5 +124,5 @@ def _column(judge: Classifier, gender: str) -> int:
     raise UsageError(
         f"{judge.fingerprint.get('name', 'The classifier')} has no score of {gender}: its labels are "
         f"{', '.join(judge.labels)}.",
-        "Name a classifier of gender, with labels such as female and male.",
+        "Use a classifier of gender, with labels such as female and male.",
     )

@@ -66,7 +66,7 @@ class StyleEquality:
     def __post_init__(self) -> None:
         check_quantile(self.quantile)
         if self.alpha not in (0, 1, 2):
-            raise UsageError(f"alpha is {self.alpha!r}; 0, 1 or 2 was expected.", "Published: 0.")
+            raise UsageError(f"alpha must be 0, 1 or 2, got {self.alpha!r}.", "Published: 0.")
 
     def parameters(self) -> dict[str, Any]:
         """All options."""
@@ -97,7 +97,7 @@ class StyleEquality:
         held = material.dialogues
         if not isinstance(held, StyledReplies):
             raise DataError(
-                f"{material.bias} has no replies with styles to learn.", "Name a run: --data RUN."
+                f"{material.bias} has no replies with styles to learn.", "Give a run: --data RUN."
             )
         places = held.places(held.learned)
         part = held.frame[places]

@@ -61,7 +61,7 @@ class TokenLabels(OnSelfChats):
         check_quantile(self.quantile)
         if self.threshold is not None and not self.threshold > 0:
             raise UsageError(
-                f"threshold is {self.threshold!r}; a ratio above 0 was expected.", f"Published: {PUBLISHED}."
+                f"threshold must be a ratio above 0, got {self.threshold!r}.", f"Published: {PUBLISHED}."
             )
 
     def parameters(self) -> dict[str, Any]:
