@@ -52,8 +52,10 @@ MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 
 
 def asks_service(name: str) -> bool:
-    """Whether a classifier of ours, named without its options, puts texts to a service.
+    """Return whether a built-in classifier, named without options, sends texts to a service.
 
+    Examples
+    --------
     >>> asks_service("perspective"), asks_service("vader")
     (True, False)
     """
@@ -61,8 +63,12 @@ def asks_service(name: str) -> bool:
 
 
 def classifier_names() -> list[str]:
-    """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" and "people:FILE" stand for any file.
+    """Return the names that `load_classifier` knows without a folder or the hub.
 
+    "scores:FILE" and "people:FILE" represent any file.
+
+    Examples
+    --------
     >>> classifier_names()[:3]
     ['toxigen', 'regard', 'detoxify']
     """
@@ -72,8 +78,10 @@ def classifier_names() -> list[str]:
 
 
 def file_kind(name: str) -> str | None:
-    """What stands in front of the file that a classifier looks texts up in; None for one that judges.
+    """Return the prefix of a classifier that looks texts up in a file; None for other classifiers.
 
+    Examples
+    --------
     >>> file_kind("scores:old.csv"), file_kind("vader")
     ('scores:', None)
     """
@@ -81,9 +89,12 @@ def file_kind(name: str) -> str | None:
 
 
 def classifier_cards() -> dict[str, Card]:
-    """A card for each preset and backend of this package, by name: what it was trained on, what it calls harmful,
-    its known group bias, licence and citation.
+    """Return the cards of all presets and backends of this package, by name.
 
+    A card states training data, harmful labels, known bias between groups, licence and citation.
+
+    Examples
+    --------
     >>> classifier_cards()["regard"].licence
     'CC BY 4.0'
     """
