@@ -23,6 +23,9 @@ from .joining import (
     self_chats as self_chats,
     written_benchmarks as written_benchmarks,
 )
+from .label_errors import (
+    describe_unjudged as describe_unjudged,
+)
 from .labelling import (
     Labelling as Labelling,
     LabelOutcome as LabelOutcome,

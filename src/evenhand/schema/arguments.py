@@ -172,6 +172,8 @@ def is_a(value: Any, kind: type[Any]) -> bool:
 def missing_members(value: Any, protocol: type[Any]) -> list[str]:
     """Return the members of a protocol that an object lacks, without reading any, in alphabetical order.
 
+    A method that is None is lacking, as for `isinstance`: this is how a class takes a method of its parent away.
+
     >>> from typing import Protocol
     >>> class Named(Protocol):
     ...     name: str
@@ -182,7 +184,13 @@ def missing_members(value: Any, protocol: type[Any]) -> list[str]:
     protocols = [base for base in protocol.__mro__ if getattr(base, "_is_protocol", False)]
     names = {name for base in protocols for name in (*vars(base), *vars(base).get("__annotations__", {}))}
     wanted = sorted(name for name in names if name == "__call__" or not name.startswith("_"))
-    return [name for name in wanted if inspect.getattr_static(value, name, MISSING) is MISSING]
+    methods = {name for base in protocols for name, member in vars(base).items() if callable(member)}
+
+    def is_lacking(name: str) -> bool:
+        member = inspect.getattr_static(value, name, MISSING)
+        return member is MISSING or (member is None and name in methods)
+
+    return [name for name in wanted if is_lacking(name)]
 
 
 def _are(value: Any, inner: tuple[Any, ...]) -> bool:
