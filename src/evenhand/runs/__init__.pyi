@@ -23,9 +23,6 @@ from .joining import (
     self_chats as self_chats,
     written_benchmarks as written_benchmarks,
 )
-from .label_errors import (
-    describe_unjudged as describe_unjudged,
-)
 from .labelling import (
     Labelling as Labelling,
     LabelOutcome as LabelOutcome,
@@ -35,6 +32,7 @@ from .labelling import (
 from .labels import (
     LABEL_VALUES as LABEL_VALUES,
     classifier_key as classifier_key,
+    describe_unjudged as describe_unjudged,
     identified as identified,
     label_folders as label_folders,
 )
