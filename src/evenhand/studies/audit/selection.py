@@ -17,7 +17,7 @@ from evenhand.classifiers import Classifier, check_prompts
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
-from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
+from evenhand.schema import DataError, Unsupported, UsageError, is_file, is_folder, unknown_name
 from evenhand.studies.audit.asked import as_asked, asked_for_replies, own_prompts, speaker_of
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
@@ -108,6 +108,8 @@ def select(
     run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by
     name. Raises Unsupported, UsageError, DataError, ModelError.
     """
+    if config.personas is not None and not is_file(config.personas):
+        raise DataError(f"There is no file {config.personas}.", "Check the path after --personas.")
     error = read_classifier_error(config.classifier_error)
     for name, folder in config.folders.items():
         if not is_folder(folder):
@@ -215,6 +217,7 @@ def available(
     as_dialogue: set[str] = set()
     for benchmark in asked.benchmarks:
         name = benchmark.name
+        is_reading_own = False
         try:
             _check_architecture(benchmark, model)
             check_answers(model, "generate" if benchmark.writes else "log_likelihoods")
@@ -226,16 +229,18 @@ def available(
             if replies := asked_for_replies(benchmark, model, asking.dialogue):
                 speaker = speaker or speaker_of(model, asking.dialogue)
             own = None if name in asked.beside else asking.prompts
+            is_reading_own = own is not None
             full = (
                 own_prompts(own, benchmark, asking.counterfactual) if own else benchmark.build(asking.folders)
             )
+            is_reading_own = False
             full = benchmark.prompts_for(full, model.architecture)
             if name not in asked.beside:
                 full = as_asked(full, benchmark, asking, as_dialogue=replies)
             judges[name] = shelf.of(benchmark, judging.classifiers)
         except (Unsupported, DataError, ClassifierMissing) as error:
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
-            if not (asked.forgiving or name in asked.beside) or asked_for:
+            if is_reading_own or not (asked.forgiving or name in asked.beside) or asked_for:
                 raise
             if not (asked.alternatives and model.architecture not in benchmark.architectures):
                 left_out[name] = str(error)
