@@ -108,6 +108,7 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
     return model
 
 
+@checked
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
     """A chain as a list, one link being a chain as well; raises UsageError for anything that is no mitigation."""
     links = [chain] if isinstance(chain, str | Mitigation) else list(chain)

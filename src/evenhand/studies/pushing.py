@@ -21,6 +21,7 @@ from evenhand.schema import (
     EvenhandError,
     ServiceUnavailable,
     UsageError,
+    checked,
     is_file,
     is_folder,
     parse_json,
@@ -65,6 +66,7 @@ class Pushed:
     kept: tuple[str, ...] = ()
 
 
+@checked
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
     """Take a finished result to a place; see PLACES.
 

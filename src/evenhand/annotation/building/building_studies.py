@@ -20,7 +20,7 @@ from evenhand.annotation.building.run_chats import chats_of
 from evenhand.annotation.building.run_texts import texts_of
 from evenhand.annotation.definition import Item, Study, template as template_named
 from evenhand.runs import RunDirectory
-from evenhand.schema import DataError, UsageError, is_folder
+from evenhand.schema import DataError, UsageError, checked, is_folder
 
 PAIRED = "acute"
 """The template whose items are pairs; those of all others are texts."""
@@ -35,6 +35,7 @@ PUBLISHED = {
 """How much the papers had judged: at least so many, and how a note on less ends."""
 
 
+@checked
 def build_study(
     sources: Sequence[Path | str],
     template: str,

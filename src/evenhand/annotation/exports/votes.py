@@ -57,6 +57,7 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
     return write_votes(path, excluded(votes, study.rules), described(study))
 
 
+@checked
 def read_export(path: Path | str) -> Export:
     """Read what `write_export` wrote. Raises DataError with the line for what it is not."""
     path = Path(path).expanduser()
