@@ -41,7 +41,7 @@ def test_it_survives_a_round_trip(tmp_path, fakes):
         ("{}", "is not a manifest: 'version'"),
         (
             json.dumps({"version": VERSION + 1}),
-            f"has version {VERSION + 1}; this evenhand reads up to {VERSION}",
+            f"has format version {VERSION + 1}, but this evenhand reads versions up to {VERSION}",
         ),
         (json.dumps({"version": "x"}), "has version x"),
         (json.dumps({"version": VERSION}), "not a valid manifest: created: Field required"),
@@ -95,7 +95,7 @@ def test_a_manifest_of_the_first_version_is_read_and_becomes_one_of_this(tmp_pat
 def test_a_version_that_is_none_is_refused(tmp_path, version):
     path = tmp_path / "manifest.json"
     path.write_text(json.dumps({"version": version, "created": "2024-01-01"}))
-    with pytest.raises(DataError, match=f"has version {version}"):
+    with pytest.raises(DataError, match="but this evenhand reads versions up to"):
         Manifest.read(path)
 
 

@@ -128,9 +128,7 @@ def test_a_huge_size_is_refused_before_anything_is_allocated(
     hostile: Callable[..., Path], settings: dict[str, Any]
 ) -> None:
     folder, began = hostile(**settings), time.monotonic()
-    with pytest.raises(
-        ModelError, match=r"The config\.json of the model '.*' sets .* at most .* is accepted"
-    ):
+    with pytest.raises(ModelError, match="is allowed"):
         load_config(str(folder))
     assert time.monotonic() - began < 5
 
@@ -154,7 +152,7 @@ def test_sizes_of_published_models_are_accepted() -> None:
             {"text_config": {"num_hidden_layers": 900, "hidden_size": 2**20, "n_inner": 2**20, "num_experts": 2**14}},
             "num_experts to 16,384: together",
         ),
-        ({"eos_token_id": [1] * 10**5}, "gives 100,000 values to eos_token_id; at most 10,000 are accepted"),
+        ({"eos_token_id": [1] * 10**5}, "gives 100,000 values to eos_token_id; at most 10,000 are allowed"),
         ({"layer_types": ["full"] * 10**6}, "gives 1,000,000 values to layer_types"),
     ],
     ids=str,

@@ -1,9 +1,8 @@
-"""Finished results, taken to where a team keeps such things: a data set of the Hugging Face hub, Weights & Biases,
-Trackio.
+"""Upload finished results to a Hugging Face data set, Weights & Biases, or Trackio.
 
-What goes there is what a reader needs: pages, numbers, tables. Prompts, answers, labels and tables that quote them stay
-at home unless they are asked for: prompts may be somebody's own, and answers to published benchmarks hold texts under
-licences of their own.
+Pages, numbers and tables are uploaded. Prompts, responses, labels and tables that quote them are not, unless
+you request it. Prompts may be private, and responses to published benchmarks contain texts under the licences
+of these benchmarks.
 """
 
 from collections.abc import Iterator
@@ -45,10 +44,13 @@ SENT = frozenset(
     *("manifest.json", "measurements.json", "measurements.parquet", "findings.parquet", "headlines.parquet"),
     *("changes.parquet", "moved.parquet"),
 }
-"""Files that go along, at any depth (the runs within a study), by name; of `details` every table. Nothing else does."""
+"""Names of the files that are uploaded, at any depth, with every table of `details`. No other file is uploaded.
+
+Files at any depth are those of runs within a study.
+"""
 DETAILS, AT_HOME = "details", {"responses", "prompts", "labels"}
 QUOTED = {"text", "prompt", "continuation", "answer_before", "answer_after", "response", "example"}
-"""Columns and keys that hold texts: tables and numbers that have any of them stay at home with the answers."""
+"""Columns and keys that contain texts. Tables and numbers with any of them are uploaded only with the responses."""
 MOST_LISTED = 5
 
 
@@ -68,23 +70,52 @@ class Pushed:
 
 @checked
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
-    """Take a finished result to a place; see PLACES.
+    """Upload a finished result to the Hugging Face hub, Weights & Biases or Trackio; see PLACES.
 
-    folder: a run's or a study's. public: whether a repository that is made anew may be seen by everybody; otherwise it
-    is private, and one that is there stays as it is. answers: whether prompts, answers and labels go along (hub only).
-    Only files that evenhand writes are sent, and no links. Raises UsageError for another place, DataError
-    for a folder without a result or with such a link, ServiceUnavailable where the place refuses or cannot be reached;
-    pushing again sends what is there then.
+    Parameters
+    ----------
+    folder : path or str
+        Folder of a run or a study.
+    place : str
+        Destination.
+    public : bool, default False
+        Make the repository public if it is created. An existing repository is not changed.
+    answers : bool, default False
+        Also upload prompts, responses and labels (hub only).
+
+    Returns
+    -------
+    Pushed
+        What was uploaded, and where.
+
+    Raises
+    ------
+    UsageError
+        The destination is not one of PLACES.
+    DataError
+        The folder has no result, or contains a link.
+    ServiceUnavailable
+        The destination refuses or cannot be reached. You can push again; this uploads the current files.
+
+    Notes
+    -----
+    Only files that evenhand writes are uploaded, never links.
     """
     folder = Path(folder)
     kind, separator, rest = place.partition("://")
     if not separator or kind not in PLACES or not rest.strip("/"):
-        raise UsageError(f"{place!r} is no place to push to.", "One of: " + "; ".join(PLACES.values()) + ".")
+        raise UsageError(
+            f"{place!r} is not a valid destination.", "Expected one of: " + "; ".join(PLACES.values()) + "."
+        )
     files, kept = _files(folder, answers)
     if kind == HUB:
         return replace(_to_hub(folder, rest.strip("/"), files, public), kept=tuple(kept))
     if public or answers:
-        raise UsageError(f"--public and --answers are for the hub; {kind} takes numbers and the page.", place)
+        raise UsageError(
+            f"`--public` and `--answers` work with the Hugging Face Hub only; {kind} receives numbers "
+            "and the report.",
+            place,
+        )
     return _to_tracker(kind, folder, rest.strip("/"), files)
 
 
@@ -102,17 +133,19 @@ def folder_scalars(folder: Path | str) -> dict[str, float]:
             rows = parse_json(path.read_text(encoding="utf-8"))[part]
             return table_scalars(pl.DataFrame(rows, infer_schema_length=None))
         except (*UNREADABLE, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path} cannot be read: {error}.", "Measure again, with -o.") from error
+            raise DataError(
+                f"{path} cannot be read: {error}.", "Run `evenhand measure` again, with -o."
+            ) from error
     raise DataError(
-        f"{folder} holds none of {', '.join(NUMBERS)}: there are no numbers to be sent.",
-        "Push the folder of an audit, of `evenhand measure -o` or of `evenhand compare -o`.",
+        f"{folder} has no numbers to upload: none of {', '.join(NUMBERS)} was found.",
+        "Give the folder of an audit, of `evenhand measure -o` or of `evenhand compare -o`.",
     )
 
 
 def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
     """What goes along and what stays because it quotes texts, relative to the folder."""
     if not is_folder(folder):
-        raise DataError(f"There is no folder {folder}.", "Name the folder of a finished run or study.")
+        raise DataError(f"Folder not found: {folder}.", "Give the folder of a finished run or study.")
     sent: list[str] = []
     kept: list[str] = []
     links: list[str] = []
@@ -138,8 +171,8 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
         )
     if not any(name.endswith((".html", ".json")) for name in sent):
         raise DataError(
-            f"{folder} holds no finished result: no page and no numbers.",
-            "Name the folder of a finished run or study.",
+            f"No finished result in {folder}: it has no report and no numbers.",
+            "Give the folder of a finished run or study.",
         )
     return sorted(sent), sorted(kept)
 
@@ -152,7 +185,7 @@ def _quotes(path: Path) -> bool:
         if path.suffix == ".json" and path.name != "manifest.json":
             return _has_key(parse_json(path.read_text(encoding="utf-8")))
     except UNREADABLE as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Make the result again.") from error
+        raise DataError(f"{path} cannot be read: {error}.", "Create the result again.") from error
     return False
 
 
@@ -175,7 +208,7 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
     owner, _, rest = place.removeprefix("datasets/").partition("/")
     name, _, inside = rest.partition("/")
     if not name:
-        raise UsageError(f"hf://{place} names no data set.", PLACES[HUB] + ".")
+        raise UsageError(f"hf://{place} is not a valid data set name.", PLACES[HUB] + ".")
     interface = hub.HfApi()
     try:
         made = interface.create_repo(
@@ -192,7 +225,7 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
         )
     except Exception as error:  # the client of the hub lets classes of its transport through
         raise _refused(
-            "The hub", error, "Log in (`hf auth login`) or set HF_TOKEN, and push again."
+            "The Hugging Face Hub", error, "Log in (`hf auth login`) or set HF_TOKEN, then push again."
         ) from error
     return Pushed(
         f"{interface.endpoint}/datasets/{made.repo_id}/tree/main/{inside}".rstrip("/"), tuple(files)
@@ -213,7 +246,7 @@ def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Push
         tracker.log(logged)
         tracker.finish()
     except Exception as error:  # each tracker has classes of its own, of which none is shared
-        raise _refused(kind, error, f"Set up {kind} as it says itself, and push again.") from error
+        raise _refused(kind, error, f"Set up {kind} as its message describes, then push again.") from error
     address = getattr(run, "url", None)
     sent = (page,) if kind == WANDB and page is not None else ()
     return Pushed(str(address or ""), sent, len(scalars))
@@ -224,7 +257,9 @@ def _imported(package: str, extra: str) -> ModuleType:
         return import_module(package)
     except ImportError as error:
         wanted = f'pip install "evenhand[{extra}]"' if extra == "hf" else f"pip install {package}"
-        raise UsageError(f"The package {package} is not here, or not whole: {error}.", wanted) from error
+        raise UsageError(
+            f"The package {package} is not installed, or is incomplete: {error}.", wanted
+        ) from error
 
 
 def _refused(who: str, error: Exception, hint: str) -> EvenhandError:

@@ -60,14 +60,14 @@ def check_sizes(
         most = _bound(place.rpartition(".")[2])
         if most is not None and value > most:
             raise ModelError(
-                f"{where} sets {place} to {value:,}; at most {most:,} is accepted.",
+                f"{where} sets {place} to {value:,}, but at most {most:,} is allowed.",
                 DOWNLOAD,
             )
     parameters, sizes = _estimate_parameters(settings)
     if parameters > MOST_PARAMETERS:
         named = ", ".join(f"{place} to {value:,}" for place, value in sizes.items())
         raise ModelError(
-            f"{where} sets {named}: together more than {MOST_PARAMETERS:,} parameters, the most that is accepted.",
+            f"{where} sets {named}: together more than {MOST_PARAMETERS:,} parameters, the most that is allowed.",
             DOWNLOAD,
         )
 
@@ -109,7 +109,7 @@ def _estimate_parameters(settings: Mapping[str, Any]) -> tuple[int, dict[str, in
             ["vocab_size", width],
         ]
         for product in products:
-            names = [key for key in product if key in sizes]
+            names = [key for key in product if key is not None and key in sizes]
             if len(names) == len(product):
                 most = max(
                     most,
@@ -138,7 +138,7 @@ def _numbers(settings: Mapping[str, Any], where: str) -> Iterator[tuple[str, int
             most = MOST_TOKEN_IDS if "token" in place else MOST_VALUES
             if len(value) > most:
                 raise ModelError(
-                    f"{where} gives {len(value):,} values to {place}; at most {most:,} are accepted.",
+                    f"{where} gives {len(value):,} values to {place}; at most {most:,} are allowed.",
                     DOWNLOAD,
                 )
             waiting += [(place, inner) for inner in value]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from evenhand.annotation.definition import TEMPLATES, Item, Study, template
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGE = DOCS / "annotation_studies.md"
+PAGES = (DOCS / "how-to" / "write_a_study_file.md", DOCS / "explanation" / "study_file.md")
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -24,7 +24,8 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def test_every_key_is_explained() -> None:
-    told = set(re.findall(r"`([a-z_0-9]+)[`:]", PAGE.read_text(encoding="utf-8")))
+    written = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    told = set(re.findall(r"`([a-z_0-9]+)[`:]", written))
     keys = {name for model in models_in(Study) for name in model.model_fields}
     assert keys - told == set()
     assert set(TEMPLATES) <= told
@@ -32,7 +33,10 @@ def test_every_key_is_explained() -> None:
 
 @pytest.mark.parametrize(
     ("page", "name", "of"),
-    [("annotation.md", "opinion", "regard"), ("annotation_labels.md", "shares", "labels")],
+    [
+        ("tutorials/human_evaluation.md", "opinion", "regard"),
+        ("how-to/use_human_labels.md", "shares", "labels"),
+    ],
 )
 def test_planted_opinions_are_asked_of_items_without_groups_and_judgements_too(
     page: str, name: str, of: str

@@ -33,9 +33,9 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
         "instructive-debiasing on house/writer: is it consistent?",
         "60 adversarial and 60 neutral",
         "3 beams, 20",
-        "1 wording on 60 prompts a domain",
+        "1 wording on 60 prompts per domain",
         "words/rude: rudeness",
-        "Not decided: effect is open on adversarial and neutral prompts",
+        "Undecided: effect needs more data on adversarial and neutral prompts",
         "effect not decided not decided",
         "polarity not applicable not applicable",
         "no effect to explain",
@@ -72,7 +72,7 @@ def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(even
     assert other.code == 0 and "requests to answer" not in other.err
     other.says("rule strict", "words/mean: meanness", "Not consistent")
     evenhand("check-consistency", "study", "--seed", 3).refused(
-        2, "seed: stored 0, given now 3", "another study with -o"
+        2, "seed: stored 0, given now 3", "All rows of a study need the same names, personas and"
     )
     evenhand(*METHOD, *JUDGE, "--neutral", "none", "--prompts", files[1], "-o", "study").refused(
         2, "neutral: stored"
@@ -134,19 +134,35 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
             2,
             ("no mitigation called", "Known: "),
         ),
-        (("check-consistency", "instructive-debiasing"), 2, ("No model is named", "--model gpt2")),
-        ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("no classifier called 'vadr'", "'vader'")),
-        ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
-        ((*METHOD, "--classifier", "house/words?word=absent"), 1, ("cannot be loaded", "--classifier NAME")),
+        (("check-consistency", "instructive-debiasing"), 2, ("Missing option: model", "--model gpt2")),
+        ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("Unknown classifier: 'vadr'", "'vader'")),
+        ((*METHOD, "--classifier", "toxicity="), 2, ("the classifier is missing",)),
+        (
+            (*METHOD, "--classifier", "house/words?word=absent"),
+            1,
+            ("Cannot load the classifier", "--classifier NAME"),
+        ),
         (METHOD, 1, ("PERSPECTIVE_API_KEY", "--classifier NAME")),
-        ((*METHOD, *JUDGE), 1, ("RealToxicityPrompts, which is not here", "data fetch", "--neutral FILE")),
-        ((*METHOD, *JUDGE, "--prompts", "wild.csv"), 2, ("no neutral ones", "--neutral none")),
-        ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("There is no file", "no.csv")),
-        ((*METHOD, *JUDGE, "--data", "folder"), 2, ("--data takes name=folder",)),
+        (
+            (*METHOD, *JUDGE),
+            1,
+            ("prompts come from RealToxicityPrompts, which is not", "data fetch", "--neutral FILE"),
+        ),
+        (
+            (*METHOD, *JUDGE, "--prompts", "wild.csv"),
+            2,
+            ("but no neutral prompts to test the transfer of the", "--neutral none"),
+        ),
+        ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("File not found", "no.csv")),
+        ((*METHOD, *JUDGE, "--data", "folder"), 2, ("`--data` expects name=folder",)),
         ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: Input should be",)),
         ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: Input", "equal to 1000")),
         ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: Input should be greater than 0",)),
-        (("check-consistency", "empty", "--model", "house/writer"), 2, ("holds no consistency study",)),
+        (
+            ("check-consistency", "empty", "--model", "house/writer"),
+            2,
+            ("does not contain a consistency study",),
+        ),
     ],
     ids=lambda value: " ".join(map(str, value))[-40:] if isinstance(value, tuple) else None,
 )
@@ -160,7 +176,7 @@ def test_wrong_calls_say_what_is_wrong(evenhand, judged_house, files, monkeypatc
 def test_a_study_is_not_written_over_something_else(evenhand, judged_house, files):
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep")
-    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is no consistency study")
+    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is not the folder of")
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
 
 

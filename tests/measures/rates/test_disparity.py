@@ -63,7 +63,7 @@ def test_point_3_one_prompt_a_group_is_not_measurable_however_many_samples() -> 
     rng = np.random.default_rng(0)
     frame = clustered(rng, np.full(10, 0.2), prompts=1, samples=25, correlation=0.3)
     found = disparity(frame)
-    assert found.axes["p"][0] is None and "prompt and group cannot be told apart" in found.axes["obstacle"][0]
+    assert found.axes["p"][0] is None and "Each group has only one prompt." in found.axes["obstacle"][0]
     assert found.groups["obstacle"].null_count() == 0 and found.groups["rate"].null_count() == 0
 
 
@@ -94,7 +94,7 @@ def test_point_8_rates_of_clustered_groups_are_not_rounded_down() -> None:
 def test_point_9_few_units_cannot_reach_a_level_that_deals_do_not_have() -> None:
     frame = pl.DataFrame({"group": ["a"] * 3 + ["b"] * 3, "negative": [1, 1, 1, 0, 0, 0]})
     found = disparity(frame)
-    assert "the smallest possible p is 0.1" in found.axes["obstacle"][0]
+    assert "p cannot be smaller than 0.1, and" in found.axes["obstacle"][0]
     assert disparity(pl.concat([frame, frame])).axes["obstacle"][0] is None
 
 
@@ -170,7 +170,7 @@ def test_templates_that_hold_all_groups_are_held_fixed() -> None:
     frame = pl.DataFrame(rows)
     inside = disparity(frame, strata=["template"])
     assert inside.axes["p"][0] < 0.01 < disparity(frame).axes["p"][0]
-    assert inside.axes["note"][0] == "Groups are compared inside each template."
+    assert inside.axes["note"][0] == "Groups are compared within each template."
     by_cluster = disparity(frame.drop("prompt_id"), cluster="template")
     assert by_cluster.axes["p"][0] == inside.axes["p"][0]
     with pytest.raises(UsageError, match="lies in several"):
@@ -300,16 +300,16 @@ def test_prompts_of_one_group_stand_beside_crossed_ones() -> None:
     own = crossed(rng, 1.5).filter(pl.col("prompt_id") < 5)
     own = own.with_columns(prompt_id=pl.struct("group", "prompt_id").rank("dense").cast(pl.Int64) + 100)
     found = disparity(pl.concat([frame, own]))
-    assert found.axes["note"][0].startswith("Groups are compared inside each prompt.")
+    assert found.axes["note"][0].startswith("Groups are compared within each prompt.")
     assert found.axes["n_units"][0] == 140
 
 
 def test_prompts_that_are_only_numbered_alike_are_not_crossed() -> None:
     frame = crossed(np.random.default_rng(3), 1.0)
-    assert "inside each prompt" in disparity(frame).axes["note"][0]
+    assert "within each prompt" in disparity(frame).axes["note"][0]
     own = frame.with_columns(template=pl.format("{} {}", "group", "prompt_id"))
     note = disparity(own).axes["note"][0]
-    assert note == "30 prompts stand in several groups and count in each as if alone."
+    assert note == "30 prompts are in several groups and count in each of them."
 
 
 def test_responses_about_several_groups_are_said_to_be_counted_in_each() -> None:
@@ -323,7 +323,7 @@ def test_responses_about_several_groups_are_said_to_be_counted_in_each() -> None
         }
     )
     found = disparity(frame)
-    assert found.axes["note"][0].startswith("40 prompts stand in several groups")
+    assert found.axes["note"][0].startswith("40 prompts are in several groups")
     assert disparity(frame.filter(pl.col("group").is_in(["a", "d"]))).axes["note"][0] is None
     both = disparity(frame.filter(pl.col("group").is_in(["a", "b"])))  # nothing inside a prompt to compare
     assert both.groups["p"].to_list() == [1.0, 1.0]

@@ -46,9 +46,9 @@ def test_what_cannot_describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
     with pytest.raises(DatasetMissing, match="evenhand data fetch person-modifiers"):
         describing_adjectives("person-modifiers")
-    with pytest.raises(UsageError, match="no list of adjectives called 'published'"):
+    with pytest.raises(UsageError, match="Unknown list of adjectives: 'published'"):
         describing_adjectives("published")
-    with pytest.raises(UsageError, match="no list of nouns called 'ours'"):
+    with pytest.raises(UsageError, match="Unknown list of nouns: 'ours'"):
         descriptions(nouns="ours")
     with pytest.raises(DataError, match="no column about"):
         descriptions(pl.DataFrame({"adjective": ["old"]}))
@@ -56,7 +56,7 @@ def test_what_cannot_describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         describing_adjectives("person-modifiers", tmp_path)
     for file in dataset("person-modifiers").version().files:
         (tmp_path / file.path).write_text("two words\n")
-    with pytest.raises(DataError, match="holds no modifier of one word"):
+    with pytest.raises(DataError, match="contains no modifier of one word"):
         describing_adjectives("person-modifiers", tmp_path)
     with pytest.raises(UsageError, match="conversations cannot be had"):
         descriptions(n=0)

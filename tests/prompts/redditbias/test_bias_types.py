@@ -45,20 +45,20 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("was", "now", "said"),
     [
         ('bias = "teams"', "", "there is no 'bias'"),
-        ('bias = "teams"', "bias = 3", "bias: 3 is no text"),
+        ('bias = "teams"', "bias = 3", "bias: 3 is not a text"),
         ("[filtering]", "[filtring]", "there is no 'filtering'"),
-        ('window_targets = ["red", "reds"]', "window_targets = []", "[filtering], window_targets: [] is no list"),
-        ('["red", "reds"]', '["red", 4]', "window_targets, entry 2: 4 is no text"),
-        ('["reds", "blues"]', '["reds"]', "target_pairs, entry 1: ['reds'] is no pair of texts"),
-        ('["reds", "blues"]', '["reds", ""]', "target_pairs, entry 1: ['reds', ''] is no pair of texts"),
+        ('window_targets = ["red", "reds"]', "window_targets = []", "[filtering], window_targets: [] is not a list"),
+        ('["red", "reds"]', '["red", 4]', "window_targets, entry 2: 4 is not a text"),
+        ('["reds", "blues"]', '["reds"]', "target_pairs, entry 1: ['reds'] is not a pair of texts"),
+        ('["reds", "blues"]', '["reds", ""]', "target_pairs, entry 1: ['reds', ''] is not a pair of texts"),
         ("two_way = true", 'two_way = "yes"', "two_way: 'yes' is neither true nor false"),
         ("two_way = true", "twoway = true", "[counterparts]: unknown key 'twoway'"),
-        ('pair = ["red", "blue"]', 'pair = ["rot", "blau"]', "one_way, entry 1, pair: ['rot', 'blau'] is none of"),
+        ('pair = ["red", "blue"]', 'pair = ["rot", "blau"]', "one_way, entry 1, pair: ['rot', 'blau'] is not one of"),
         (', where = ["blue"]', "", "one_way, entry 1: there is no 'where'"),
-        ("[counterparts]", "[splits]\ntrain_share = 1.5\n[counterparts]", "train_share: 1.5 is no share"),
-        ("[retrieval]", "retrieval = 1\n[retrieval2]", "retrieval: 1 is no table"),
-        ("[retrieval]", "[pieces]\nattributes = [[]]\n[retrieval]", "attributes, entry 1: [] is no list of pieces"),
-        ("[retrieval]", "[pieces]\nmisprints = [{ published = -1 }]\n[retrieval]", "published: -1 is no whole"),
+        ("[counterparts]", "[splits]\ntrain_share = 1.5\n[counterparts]", "train_share: 1.5 is not a share"),
+        ("[retrieval]", "retrieval = 1\n[retrieval2]", "retrieval: 1 is not a table"),
+        ("[retrieval]", "[pieces]\nattributes = [[]]\n[retrieval]", "attributes, entry 1: [] is not a list of pieces"),
+        ("[retrieval]", "[pieces]\nmisprints = [{ published = -1 }]\n[retrieval]", "[pieces], misprints, entry 1, published: -1 is not a whole"),
         ("[retrieval]", "[retrieval", "is not TOML in UTF-8"),
     ],
 )  # fmt: skip
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_by_file_and_key(tmp_path: Path, was: str, now: st
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for name in ("none.toml", "x" * 5000, "a\0b"):
-        with pytest.raises(DataError, match="There is no file"):
+        with pytest.raises(DataError, match="File not found"):
             load_specification(tmp_path / name)
 
 

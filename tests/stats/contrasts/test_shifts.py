@@ -70,7 +70,7 @@ def test_a_shift_beyond_the_least_largest_is_what_the_axis_test_admits():
 @pytest.mark.parametrize("contrasts", [1, 2])
 def test_two_contrasts_measure_nothing_beyond_these_sentences(contrasts):
     found = moderated_shifts(FIVE_BY_FOUR[:contrasts], own_nouns=True)
-    assert f"rests on {contrasts} contrast" in found.obstacle
+    assert f"only {contrasts} matched pair" in found.obstacle
     assert np.isfinite(found.shift).all()
 
 
@@ -83,7 +83,7 @@ def test_one_descriptor_has_nobody_beside_it():
 def test_a_smallest_shift_of_more_than_twenty_to_one_measures_nothing_unless_found():
     rng = np.random.default_rng(3)
     noisy = rng.normal(0, 6, (4, 1, 12))
-    assert "odds of 20" in moderated_shifts(noisy, own_nouns=True, level=LEVEL).obstacle
+    assert "a ratio of 20" in moderated_shifts(noisy, own_nouns=True, level=LEVEL).obstacle
     plain = moderated_shifts(noisy + lone(12, 900.0), own_nouns=True, level=0.05)
     assert plain.obstacle is None and plain.axis_p <= 0.05
 

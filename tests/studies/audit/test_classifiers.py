@@ -80,10 +80,10 @@ def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_a
 
 
 def test_a_classifier_named_by_the_user_is_never_left_out_of_a_suite(judged_house):
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    with pytest.raises(ModelError, match="Cannot load the classifier"):
         select(config(benchmarks=(), suite="neighbours", classifiers={"rudeness": "house/words?word=absent"}),
                judged_house.writer())  # fmt: skip
-    with pytest.raises(UsageError, match=r"no classifier called 'vadre'. Did you mean 'vader'"):
+    with pytest.raises(UsageError, match=r"Unknown classifier: 'vadre'. Did you mean 'vader'"):
         select(config(classifiers={"rudeness": "vadre"}), judged_house.writer())
 
 
@@ -111,18 +111,22 @@ def test_how_classifiers_are_named(judged_house, named, benchmarks, expected):
 
 
 def test_two_classifiers_for_one_role_are_refused(judged_house):
-    with pytest.raises(UsageError, match="Two classifiers are named for rudeness: a and b"):
+    with pytest.raises(UsageError, match="Two classifiers were given for the role rudeness: a and b"):
         with_classifiers(config(benchmarks=("two-roles",)), ["rudeness=a", "rudeness=b"])
 
 
 @pytest.mark.parametrize(
     ("named", "benchmarks", "told"),
     [
-        ("vader", ("two-roles",), "does not say for which role; there are rudeness, meanness"),
-        ("rudness=vader", ("two-roles",), "no role called 'rudness'. Did you mean 'rudeness'"),
-        ("toxicity=vader", ("rudeness",), "no role called 'toxicity'"),
-        ("rudeness=", ("rudeness",), "names no classifier"),
-        ("vader", ("evenhand-likelihood",), "nothing is judged by one in evenhand-likelihood"),
+        ("vader", ("two-roles",), "the role is missing. This benchmark has several: rudeness, meanness"),
+        ("rudness=vader", ("two-roles",), "Unknown role: 'rudness'. Did you mean 'rudeness'"),
+        ("toxicity=vader", ("rudeness",), "Unknown role: 'toxicity'"),
+        ("rudeness=", ("rudeness",), "the classifier is missing"),
+        (
+            "vader",
+            ("evenhand-likelihood",),
+            "has no effect here: evenhand-likelihood does not use a classifier",
+        ),
     ],
 )
 def test_classifiers_named_wrongly(judged_house, named, benchmarks, told):
@@ -137,7 +141,7 @@ def test_models_that_cannot_write_are_unsuited(judged_house):
     scorer.fingerprint, scorer.describe, scorer.log_likelihoods = {"name": "scorer"}, dict, None
     with pytest.raises(Unsupported, match="scorer only scores texts and cannot write continuations"):
         select(config(), scorer())
-    with pytest.raises(Unsupported, match="was not told what to write"):
+    with pytest.raises(Unsupported, match="has no texts to generate"):
         select(config(), load_puppet("uniform"))
 
 
@@ -196,7 +200,7 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
     ).directory
     judged_house.WordJudge.asked.clear()
     judged_house.WordJudge.stop_after = 6  # the first role is done, the second half done
-    with pytest.raises(Interrupted, match="nothing is lost"):
+    with pytest.raises(Interrupted, match="All results so far are saved"):
         conduct_audit(config(benchmarks=("two-roles",)), judged_house.writer(), output=tmp_path / "run")
     judged_house.WordJudge.stop_after, before = None, len(judged_house.WordJudge.asked)
     assert before == 6

@@ -58,9 +58,9 @@ def test_sentences_are_varied_with_the_probability_given(tmp_path: Path, benchma
 def test_a_file_of_the_user_that_is_missing_is_the_error_itself(tmp_path: Path, option: str) -> None:
     """Also where the benchmark is not named, so that what cannot run would be left out."""
     file = tmp_path / "none.csv"
-    with pytest.raises(DataError, match="There is no file") as caught:
+    with pytest.raises(DataError, match="File not found") as caught:
         select(AuditConfig(model="m", **{option: str(file)}), load_puppet("uniform"))
-    assert caught.value.message == f"There is no file {file}."
+    assert caught.value.message == f"File not found: {file}."
 
 
 def test_a_mistake_in_the_prompts_of_the_user_is_the_error_itself(tmp_path: Path) -> None:

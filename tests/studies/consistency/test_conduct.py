@@ -269,7 +269,7 @@ def test_too_few_prompts_decide_nothing_and_the_number_that_is_advised_does(prom
     one = next(one for one in few.decisions if one.test == "effect")
     assert one.outcome == Outcome.UNDECIDED and 24 < one.advice.prompts < 600
     assert few.findings.filter(rule="tested", test="effect")["advised_prompts"].item() == one.advice.prompts
-    assert "not decided: effect is open" in sentence(few.decisions).lower()
+    assert "undecided: effect needs more data" in sentence(few.decisions).lower()
     enough = check_consistency(METHOD, weak, prompts=prompts(600), output=tmp_path / "many", **options)
     assert (
         outcomes(enough)["effect", "adversarial"] == outcomes(enough)["polarity", "adversarial"] == "passes"
@@ -365,9 +365,7 @@ def test_a_method_that_raises_harm_fails_however_little_there_was(prompts, tmp_p
     found = {one.test: one for one in checked.decisions}
     assert found["effect"].outcome == Outcome.FAIL and "it raises harm" in found["effect"].reason
     assert found["polarity"].outcome == found["importance"].outcome == Outcome.NOT_APPLICABLE
-    assert sentence(checked.decisions).startswith(
-        "No effect to explain: on adversarial prompts harm rises by "
-    )
+    assert sentence(checked.decisions).startswith("Not effective: on adversarial prompts, harm rises by ")
 
 
 def test_where_nothing_could_be_lowered_nothing_could_carry_over(prompts, tmp_path):
@@ -395,7 +393,7 @@ def test_stopping_loses_nothing_and_nothing_is_asked_twice(prompts, tmp_path):
     with pytest.raises(Interrupted) as stop:
         check_consistency(METHOD, writes(counted, "house/model"), classifier=first, **options)
     assert stop.value.exit_code == 130
-    assert stop.value.hint == f"Go on with: evenhand check-consistency {tmp_path / 'study'}"
+    assert stop.value.hint == f"Resume with: evenhand check-consistency {tmp_path / 'study'}"
     before = list(written)
     second = Finder()
     checked = check_consistency(METHOD, writes(counted, "house/model"), classifier=second, **options)
@@ -480,7 +478,7 @@ def test_attributes_can_be_chosen_by_either_name(prompts, tmp_path):
         METHOD, model_with(OBEYS), attributes=("toxic", "threat"), output=tmp_path / "study", **options
     )
     assert chosen.study.attributes.names == ("toxicity", "threat")
-    with pytest.raises(UsageError, match=r"no attribute of the classifier six called 'thread'.*threat"):
+    with pytest.raises(UsageError, match=r"Unknown attribute of the classifier six: 'thread'.*threat"):
         check_consistency(METHOD, model_with(OBEYS), attributes=("thread",), **options)
 
 
@@ -500,7 +498,7 @@ def test_one_score_is_judged_at_the_classifiers_own_verdict_or_as_given(prompts,
             scores, score, _ = super().scores_of(texts)
             return scores, score, [None] * len(texts)
 
-    with pytest.raises(UsageError, match=r"no verdicts.*\n.*--threshold"):
+    with pytest.raises(UsageError, match=r"does not decide.*\n.*--threshold"):
         check_consistency(METHOD, model_with(OBEYS), classifier=Silent(), **options)
 
 
@@ -521,15 +519,15 @@ def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts,
 @pytest.mark.parametrize(
     ("method", "options", "error", "told"),
     [
-        ("self-deceiving", {}, UsageError, "There is no mitigation called 'self-deceiving'"),
-        (METHOD, {"neutral": None}, UsageError, "no neutral ones.*\n.*--neutral FILE"),
+        ("self-deceiving", {}, UsageError, "Unknown mitigation: 'self-deceiving'"),
+        (METHOD, {"neutral": None}, UsageError, "no neutral prompts.*\n.*--neutral FILE"),
         (METHOD, {"opposite": "Be kind."}, UsageError, "is the wording of prefix itself"),
         (METHOD, {"opposite": ("Be cruel.", "Be rude.")}, UsageError, "takes one instruction, and 2"),
-        (METHOD, {"prompts": "none.csv"}, DataError, "There is no file .*none.csv"),
+        (METHOD, {"prompts": "none.csv"}, DataError, "File not found: .*none.csv"),
         (METHOD, {"rule": "lenient"}, UsageError, "rule: Input should be 'tested'"),
-        (METHOD, {"decoding": "creative"}, UsageError, "decoding: .*'creative' is none of auto, beams"),
+        (METHOD, {"decoding": "creative"}, UsageError, "decoding: .*'creative' is not one of auto, beams"),
         (METHOD, {"groups": 0}, UsageError, "groups: Input should be greater"),
-        (METHOD, {"data": {"bold": "x"}}, UsageError, "no data set of a consistency check called 'bold'"),
+        (METHOD, {"data": {"bold": "x"}}, UsageError, "Unknown data set of a consistency check: 'bold'"),
         (METHOD, {"colour": "red"}, UsageError, "colour: there is no such option"),
     ],
 )

@@ -1,6 +1,5 @@
 """counterfactual: a user's own prompts, each asked about several groups: is anybody answered worse?"""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -21,11 +20,11 @@ from evenhand.benchmarks.contract import (
     Benchmark,
     ClassifierRole,
     Generation,
-    Headline,
 )
 from evenhand.benchmarks.counterfactual.asking import LEAST, built, from_file, whole_prompts
 from evenhand.classifiers import ClassifiedText
 from evenhand.measures import counterfactual_outcomes
+from evenhand.reports.sentences import RateWords, group_name
 from evenhand.schema import Card, Measurement
 
 SAMPLES = 2
@@ -35,7 +34,7 @@ OUTCOMES = ("length", "similarity")
 """Read from the answers unless the user names others."""
 GENDERED = ("she", "he", "her", "him", "his", "hers", "herself", "himself", "ms", "mrs", "mr", "woman", "man")
 """Hidden where answers are compared word by word: to repeat whom a request is about is no other answer."""
-TOO_SELDOM = "Asked about in {prompts} prompts; {least} are needed."
+TOO_SELDOM = "Only {prompts} prompts are about it. At least {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
@@ -72,7 +71,7 @@ def _too_seldom(few: pl.DataFrame, frame: pl.DataFrame) -> list[Measurement]:
     gone = few.filter(
         ~pl.col("axis").is_in(frame.join(few, on=["axis", "group"], how="anti")["axis"].implode())
     )
-    nobody = f"No group is asked about in {LEAST} prompts."
+    nobody = f"No group has {LEAST} prompts."
     rows += [
         replace(blank, measure="disparity", axis=axis, obstacle=nobody)
         for axis in gone["axis"].unique(maintain_order=True)
@@ -87,33 +86,28 @@ def _sharing(row: Measurement, questions: int) -> Measurement:
     return row if value is None else replace(row, **{name: min(1.0, questions * value)})
 
 
-def _of_tone(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
-    """Sentences on the judge's rates; one that can say nothing says of what, since others stand beside it."""
-    silent = ": cannot be said."
-    lines = rate_headlines("negative")(findings, details)
-    return [replace(line, sentence=line.sentence.replace(silent, f": {TONE}{silent}", 1)) for line in lines]
-
-
 BENCHMARK = Benchmark(
     name="counterfactual",
     card=Card(
         name="counterfactual",
-        summary="Your own prompts, each asked about several groups: who is answered worse?",
-        construct="Whether a model's answers to one request depend on the gender, the first name, the religion or "
-        "another group of the person it is about, when nothing else differs.",
-        harm="Allocative and representational: a worse reference, a colder reply, a refusal, for who somebody is.",
-        groups="On each axis that is named the groups of `evenhand data build counterfactuals` (women and men; first "
-        "names of six origins; six religions; ...), the prompt held fixed.",
+        summary="Your own prompts, each asked about several groups: which group gets worse responses?",
+        construct="Whether a model's responses to one request depend on the gender, the first name, the religion "
+        "or another group of the person in it, if nothing else differs.",
+        harm="Allocative and representational: a worse reference, a colder reply or a refusal because of who "
+        "somebody is.",
+        groups="On each named axis, the groups of `evenhand data build counterfactuals` (women and men; first "
+        "names of six origins; six religions; ...), with the prompt held fixed.",
         ideal="0 percentage points between the groups of an axis",
-        direction="Higher is worse for the group: more of its answers are negative.",
-        null="Answers exchanged between the groups inside each prompt.",
-        critique="Rules decide what the same prompt about others is; they replace words and know nothing of the world: "
-        "read the review. First names stand for groups only as far as people hear them so, and the words of an answer "
-        "may sound different to the classifier because the name in it does. The verdict is about prompts like yours.",
+        direction="Higher is worse for the group: more of its responses are negative.",
+        null="Responses permuted between the groups within each prompt.",
+        critique="Rules make the prompts about other groups. They replace words and know nothing about the "
+        "world: read the review. First names represent groups only if people associate them with these "
+        "groups. A response may get another classification only because it contains another name. The "
+        "verdict is about prompts like yours.",
         citation="Counterfactual fairness: Kusner et al. 2017, Counterfactual Fairness, NeurIPS. Names in otherwise "
         "equal applications: Bertrand and Mullainathan 2004, American Economic Review 94(4).",
-        licence="The prompts are yours; names and descriptors are our own lists.",
-        source="docs/own_prompts.md, The same prompts about other groups",
+        licence="The prompts are yours; names and descriptors are from built-in lists.",
+        source="docs/how-to/audit_your_own_prompts.md, The same prompts about other groups",
         details="Asked with --prompts MINE.csv --counterfactual gender,religion,name. Two answers to each text unless "
         f"--samples says otherwise; a group is compared from {LEAST} prompts on. Beside the tone the length of answers "
         "and their likeness are compared, or what --outcome names. VADER judges the tone of the "
@@ -129,7 +123,7 @@ BENCHMARK = Benchmark(
     harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
     minimum_detectable=planned_rates(20.0, SAMPLES),
-    headlines=together(_of_tone, outcome_headlines),
+    headlines=together(rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),
         ClassifierRole(

@@ -1,7 +1,7 @@
-"""How much changed between two models that answered the same prompts: overall, by axis, by group, paired.
+"""Measure the change between two models that answered the same prompts: overall, by axis and by group.
 
-The same question to both models cancels what the prompts themselves do, so a change is seen with far fewer
-answers than two separate rates would need.
+Because both models get the same prompts, differences between prompts cancel. A change can then be detected with
+far fewer responses than two separate rates would need.
 """
 
 import numpy as np
@@ -29,11 +29,11 @@ CHANGE = {
     "obstacle": pl.String,  # why no change could have been found, whatever the models did; then p is null
 }
 MOSTLY_UNMOVED = 0.5
-"""From this share of prompts without any change, the spread of the others says too little about rare changes."""
+"""If at least this share of prompts did not change, the spread of the others says too little about rare changes."""
 FEW = 60
-"""Prompts with a change, up to which signs are flipped; beyond, Student's t, which is then the same test."""
+"""Number of changed prompts up to which signs are flipped. With more, Student's t is used, which then agrees."""
 EXACT = 16
-"""Prompts (that moved) up to which every sign pattern is tried."""
+"""Number of changed prompts up to which every sign pattern is tried."""
 DRAWS = 9999
 _ROUNDS = 100
 FEW_STEPS, COARSE = 10, (1.25, 1.05)
@@ -52,25 +52,56 @@ def paired_change(
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Change from one model to another on the same prompts and samples, with intervals and paired tests.
+    """Return the change from one model to another on the same prompts and samples, with CIs and paired tests.
 
-    frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number; null,
-    NaN or infinite: missing, counted), the column `cluster` whose rows hang together, and, if there are groups, `axis`
-    and `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over
-    an axis and over all then count it once, if there is a column `pair` that tells pairs apart. share: whether the
-    numbers are judgements or shares of them, so that no change passes 1; None: if all lie between 0 and 1. level:
-    coverage of the interval.
-    Returns CHANGE: one row over all, one for each axis, one for each group. p flips the signs of whole clusters, and
-    the interval holds just the changes that the same flips do not reject (up to 60 clusters that moved; with more,
-    Student's t, likewise for both), so that p is at most 1 - level where and only where the interval leaves 0 out.
-    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide,
-    and so do both limits of numbers of which none moved. `minimum_detectable` is the change found with 80 % power; of
-    numbers of which none moved it is the end of the interval. Where so few clusters could reject nothing, `obstacle`
-    says so and p is null.
-    Raises DataError for absent columns or no pair at all, UsageError for a level outside 0..1.
-    Source: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller 2024,
-    arXiv:2411.00640, section 4 (paired differences).
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per pair of responses. Columns: ``before`` and ``after`` (0 or 1, or any number; null, NaN or
+        infinite counts as missing), the column named by `cluster`, and optionally ``axis`` and ``group`` (null
+        if a response is about none). A response about two groups is two rows. With a column ``pair`` that
+        identifies pairs of responses, it counts once in the rows of axes and in the overall row.
+    cluster : str, default "prompt_id"
+        Column with the sampling unit.
+    share : bool, optional
+        Whether outcomes are rates, so that no change exceeds 1. Default: True if all values are between 0 and
+        1.
+    level : float, default 0.95
+        Confidence level.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    polars.DataFrame
+        One row overall, one per axis and one per group (CHANGE). ``minimum_detectable`` is the change that is
+        detected with 80% power; for numbers that changed alike it is the half-width of their interval. If there
+        are too few units to reject at this level, or all numbers of both models are equal, ``p`` is null and
+        ``obstacle`` gives the reason.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or there is no pair.
+    UsageError
+        `level` is not between 0 and 1.
+
+    Notes
+    -----
+    Signs of whole units are flipped, and the interval contains exactly the changes that this test does not
+    reject. With more than 60 changed units, both use Student's t. p is therefore at most 1 - level exactly if
+    the interval excludes 0. If few units of a rate changed, the outer bound is widened: as many unchanged units
+    could hide a small rate of change.
+
+    If all units changed alike (not at all, or by the same amount), both bounds allow for units that change
+    differently, up to the number that n units can hide. For rates, the assumed size of such a change is that of
+    the others, or one response if none changed. For numbers, it is the range of all numbers.
+
+    Sources: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves);
+    Miller 2024, arXiv:2411.00640, section 4 (paired differences).
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"prompt_id": range(40), "before": [1] * 20 + [0] * 20,
     ...                       "after": [0] * 15 + [1] * 5 + [0] * 20})
     >>> paired_change(frame).select("before", "after", "estimate", "relative", "n").row(0)
@@ -136,21 +167,46 @@ def _row(
         numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
         share = bool(numbers.min() >= 0 and numbers.max() <= 1)
     low, high, p = _tested(change, sizes, level, seed)
-    error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
     detectable = None
     if share:
-        low, high = _widened(change, sizes, estimate, (low, high), level)
-    elif not change.any():
-        detectable = _hidden(known, len(change), level)
-        low, high = -(detectable or 0.0), detectable or 0.0
-    if detectable is None and row["obstacle"] is None:
-        detectable = _smallest(change, sizes, estimate, error, level, share)
+        step = _one_response(known, cluster, sizes)
+        low, high = _widened(change, sizes, estimate, (low, high), level, step)
+        error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
+        detectable = _smallest(change, sizes, estimate, error, level, step)
+    elif not _are_alike(change / sizes):
+        error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
+        detectable = _smallest(change, sizes, estimate, error, level, None)
+    elif spread := float(np.ptp(known.select("before", "after").to_numpy())):
+        detectable = spread * _hidden(len(change), level)
+        low, high = estimate - detectable, estimate + detectable
+        p = max(p, min(1.0, 2 * max(0.0, 1 - abs(estimate) / spread) ** len(change)))
+    else:
+        low = high = float("nan")
+        row["obstacle"] = row["obstacle"] or "All numbers of both models are the same."
+    if _are_alike(change / sizes) and estimate:
+        p = max(p, 2.0 ** (1 - len(change)))
     return row | {
         "low": low,
         "high": high,
         "p": p if row["obstacle"] is None else None,
         "minimum_detectable": detectable if row["obstacle"] is None else None,
     }
+
+
+def _are_alike(each: Floats) -> bool:
+    """Return whether all clusters changed by the same amount, rounding aside."""
+    return bool(np.ptp(each) <= 1e-9 * np.abs(each).max())
+
+
+def _one_response(known: pl.DataFrame, cluster: str, sizes: Floats) -> float:
+    """Return by how much the share of a cluster changes if one response does.
+
+    If the responses of every cluster are all equal in both models, although clusters differ, its samples repeat each
+    other (temperature 0): a change then moves the whole cluster.
+    """
+    numbers = known.group_by(cluster).agg(pl.col("before", "after").n_unique()).select("before", "after")
+    repeats = numbers.to_numpy().max() == 1 and known["before"].n_unique() > 1
+    return 1.0 if repeats else float((1 / sizes).max())
 
 
 def _obstacle(clusters: int, level: float) -> str | None:
@@ -223,19 +279,18 @@ def _all_signs(units: int) -> Floats:
 
 
 def _widened(
-    change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float
+    change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float, step: float
 ) -> tuple[float, float]:
     """Limits of a share: within what can be, and, where few clusters moved or all alike, as wide as that calls for.
 
     So many clusters without a change are likely up to a certain share of them that change (Clopper-Pearson at 0), each
-    by the most that one did, or by one answer's worth if none did.
+    by the most that one did, or by one response's worth (step) if none did.
     """
     low, high = limits
     each = change / sizes
-    alike = bool(np.ptp(each) == 0)  # all changed by as much: the next one need not
+    alike = _are_alike(each)  # all changed by as much: the next one need not
     if alike or np.mean(change == 0) >= MOSTLY_UNMOVED:
-        largest = float(np.abs(each).max() if change.any() else (1 / sizes).max())
-        reach = largest * (1 - ((1 - level) / 2) ** (1 / len(change)))
+        reach = (float(np.abs(each).max()) if change.any() else step) * _hidden(len(change), level)
         if estimate >= 0 or alike:
             high = max(high, estimate + reach)
         if estimate <= 0 or alike:
@@ -243,33 +298,32 @@ def _widened(
     return max(low, -1.0), min(high, 1.0)
 
 
-def _hidden(known: pl.DataFrame, clusters: int, level: float) -> float | None:
-    """Return by how much a mean may change though no number of any cluster did; None where all numbers are the same.
-
-    So many clusters without a change leave open that a share of them changes (Clopper-Pearson at 0), each by no more
-    than the range of the numbers.
-    """
-    numbers = known["before"].to_numpy()
-    return float(np.ptp(numbers)) * (1 - ((1 - level) / 2) ** (1 / clusters)) or None
+def _hidden(clusters: int, level: float) -> float:
+    """Return the share of clusters that may change otherwise though none of those observed did (Clopper-Pearson)."""
+    return float(1 - ((1 - level) / 2) ** (1 / clusters))
 
 
 def _smallest(
-    change: Floats, sizes: Floats, estimate: float, error: float, level: float, share: bool
+    change: Floats, sizes: Floats, estimate: float, error: float, level: float, step: float | None
 ) -> float | None:
-    """The change that this test finds four times in five; of shares, those that change more vary more, too."""
+    """The change that this test finds four times in five; of shares, those that change more vary more, too.
+
+    step: what one response adds to a share (`_one_response`); None: numbers. Shares that all changed alike have no
+    variance, and are taken as if none had changed.
+    """
     clusters = len(change)
     coarse = 1.0 if clusters > FEW_STEPS else COARSE[0] if 2.0 ** (2 - clusters) > 1 - level else COARSE[1]
     reach = coarse * float(detectable_mean_difference(1.0, clusters, alpha=1 - level))
     variance = error**2 * clusters
-    if not share:
+    if step is None:
         return reach * variance**0.5 or None
     each = np.abs(change / sizes)
-    size = float(each[change != 0].mean() if change.any() else (1 / sizes).max())
+    alike = _are_alike(each)
+    size = float(each[change != 0].mean() if change.any() else step)
+    seen, least = (0.0, 1e-12) if alike else (abs(estimate), 0.0)
     smallest = 0.0
     for _ in range(_ROUNDS):
-        smallest = (
-            reach * (variance + size * max(0.0, smallest - abs(estimate)) + (0 if variance else 1e-12)) ** 0.5
-        )
+        smallest = reach * (variance + size * max(0.0, smallest - seen) + least) ** 0.5
     rare = clusters > FEW and smallest * clusters < RARE[0] * size
     smallest *= RARE[1] if rare else 1.0
     return smallest if smallest < 1 else None

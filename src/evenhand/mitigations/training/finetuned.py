@@ -118,7 +118,7 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     hint = "Restore it from a copy, or delete it: the model itself does not need it."
     found = read_json(path, hint, most=MOST_BYTES)
     if not isinstance(found, dict) or not isinstance(found.get("base", {}), dict):
-        raise DataError(f"{path} is no lineage of a trained model.", hint)
+        raise DataError(f"{path} is not a lineage of a trained model.", hint)
     return found
 
 
@@ -145,7 +145,7 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
         asked = "-b holisticbias-styles --classifier style=STYLE_CLASSIFIER"
         note = (
             "Both are asked for replies in the format it was trained in, it behind its label. STYLE_CLASSIFIER judges "
-            "styles, best the one it was trained with (docs/dialogue_debiasing.md)."
+            "styles, best the one it was trained with (docs/how-to/debias_a_dialogue_model.md)."
         )
     elif own == "evenhand":
         asked = f"-b evenhand-likelihood --axis {axis}"

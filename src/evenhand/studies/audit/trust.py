@@ -13,17 +13,21 @@ from typing import Any
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import file_kind
+from evenhand.models import LanguageModel
 from evenhand.models.served import (
     OPENAI_KEY,
     api_key,
     is_address,
     split_address,
 )
-from evenhand.schema import ResumeRefused, is_file, split_options, split_value
+from evenhand.runs import RunDirectory
+from evenhand.schema import ModelError, ResumeRefused, UsageError, is_file, split_options, split_value
 from evenhand.services import LOCAL, address_parts
-from evenhand.studies.audit.classifiers import MODEL_ROLE
-from evenhand.studies.audit.options import AuditConfig, read_config
+from evenhand.studies.audit.classifiers import MODEL_ROLE, named_by_role
+from evenhand.studies.audit.conduct import check_options
+from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.selection import wanted_benchmarks
+from evenhand.studies.model_options import load_named_model
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
 SERVICES: dict[str, tuple[str, str, str]] = {
@@ -61,8 +65,9 @@ def check_code(where: Path, stored: bool, given: bool) -> None:
     """
     if stored and not given:
         raise ResumeRefused(
-            f"The model of {where} brings Python code, which {_kind(where)} alone cannot have run here.",
-            "Read that code; if you trust it, say so again with --trust-remote-code.",
+            f"The model of {where} contains Python code. {_kind(where).capitalize()} alone is not permission to "
+            "run it.",
+            "Read the code. If you trust it, add --trust-remote-code.",
         )
 
 
@@ -93,8 +98,8 @@ def check_addresses(
     for name in anew:
         if store := _store_of(name):
             raise ResumeRefused(
-                f"Going on with {where} would open {store} as a store of answers and write into it. That file stands "
-                f"in the {_kind(where).split()[-1]}, and you have not named it.",
+                f"Resuming {where} would open {store} as a store of responses and write to it. This path is stored "
+                f"in the {_kind(where).split()[-1]}, and you did not give it yourself.",
                 MEND,
             )
     if all(asked_by(name) is None for name in stored):
@@ -117,8 +122,8 @@ def check_addresses(
     ]
     for file, words in private:
         raise ResumeRefused(
-            f"Going on with {where} would have {file} read, and a service might get its text: it stands in the "
-            f"{_kind(where).split()[-1]} as {words}, lies outside it, and you have not named it.",
+            f"Resuming {where} would read {file}, and its text might be sent to a service. This path is stored in "
+            f"the {_kind(where).split()[-1]} as {words}, is outside of it, and you did not give it yourself.",
             MEND,
         )
 
@@ -168,9 +173,9 @@ def check_options_file(
     check_code(file, config.trust_remote_code, said.trust_remote_code)
     if config.on not in (None, LOCAL, said.on) and not trusted:
         raise ResumeRefused(
-            f"{file} would have this machine join the cluster {config.on}, whose other members may run what they like "
-            "here, and you have not named it.",
-            f"If you trust it, name it again (--on {config.on}), or add --trust-addresses.",
+            f"{file} would connect this machine to the cluster {config.on}, whose members can run code here. You "
+            "did not give this cluster yourself.",
+            f"If you trust it, add --on {config.on} or --trust-addresses.",
         )
     named = [
         *classifiers,
@@ -198,8 +203,8 @@ def _check_server(where: Path, name: str) -> None:
         return
     key = f" with your key from {asked.variable}" if asked.variable else ""
     raise ResumeRefused(
-        f"Going on with {where} would ask {asked.host}{key}. That address stands in the "
-        f"{_kind(where).split()[-1]}, and you have not named it.",
+        f"Resuming {where} would send requests to {asked.host}{key}. This URL is stored in the "
+        f"{_kind(where).split()[-1]}, and you did not give it yourself.",
         MEND,
     )
 
@@ -286,3 +291,45 @@ def _is_this_machine(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def resumed_config(
+    path: Path,
+    config_file: Path | None,
+    settings: Sequence[str],
+    given: Mapping[str, Any],
+    classifiers: Sequence[str],
+    trust_addresses: bool,
+) -> tuple[AuditConfig, LanguageModel | None]:
+    """Return the options with which a run is resumed, and its model unless a cluster loads it; see `resume`."""
+    directory = RunDirectory.open(path)
+    stored = stored_config(directory.manifest.arguments_resolved, path)
+    now = read_config(config_file, settings, {"model": stored.model, **given})
+    named = {name: getattr(now, name) for name in now.model_fields_set - SAME_RESULTS}
+    recipes = [load_benchmark(name) for name in directory.benchmarks]
+    judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
+    repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
+    check_options(directory, repeated)
+    # Only options that the user gives now count as permission; those in a file of options do not.
+    said = read_config(None, settings, {"model": stored.model, **given})
+    check_code(path, stored.trust_remote_code, said.trust_remote_code)
+    # Options that are given again equal the stored ones; otherwise check_options has refused them.
+    check_addresses(
+        path,
+        asked_names(stored),
+        mitigations=stored.mitigate,
+        files=files_of(stored.model_dump(), said.model_fields_set),
+        named=[*classifiers, *said.classifiers.values(), *said.mitigate],
+        trusted=trust_addresses,
+    )
+    kept = set(stored.same_results()) - NAMED_ANEW
+    config = now.model_copy(update={name: getattr(stored, name) for name in kept})
+    try:
+        return config, None if config.on is not None else load_named_model(config)
+    except (ModelError, UsageError) as error:
+        raise type(error)(
+            error.message,
+            f"{error.hint or ''} If the model was an object in memory, the command line cannot load it. Resume in "
+            f"Python with eh.audit(model, ..., output='{path}'). For a finished run, "
+            f"eh.open_run('{path}').report() writes the report.".strip(),
+        ) from error

@@ -1,4 +1,4 @@
-"""The front door of gates: `gate(result, fail_if=[...])` says whether a result may pass, and by what it does not."""
+"""Public function for release gates: `gate(result, fail_if=[...])` checks whether a result passes, with reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from evenhand.measures.changes import Decision
-from evenhand.reports import known, listing, number
+from evenhand.reports import known, listing, number, sentences
 from evenhand.schema import GateFailed, UsageError, checked_kinds
 from evenhand.studies.gate.audits import audit_evidence
 from evenhand.studies.gate.comparisons import comparison_evidence
@@ -42,10 +42,17 @@ CASES = {
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What the conditions came to.
+    """The outcome of checking a result against release conditions.
 
-    cases: one for each condition and axis. notes: what no condition, and no power, was asked of. levels: how levels
-    over all groups rose, which a condition on differences between groups does not fail by.
+    Attributes
+    ----------
+    cases : tuple of Case
+        One case per condition and axis.
+    notes : tuple of str
+        What no condition and no power requirement covered.
+    levels : tuple of str
+        How levels over all groups rose. A condition on differences between groups does not fail because of
+        them.
     """
 
     cases: tuple[Case, ...]
@@ -54,31 +61,31 @@ class GateOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing ends it: no condition failed, and none was left without an answer that was asked for."""
+        """Return True if no condition failed and none that was requested is without an answer."""
         return not any(case.ends for case in self.cases)
 
     @property
     def failures(self) -> tuple[Case, ...]:
-        """The cases by which it fails: what was found first, then what could not have been seen."""
+        """Return the cases that failed: first what was found, then what could not have been detected."""
         ending = [case for case in self.cases if case.ends]
         return tuple(sorted(ending, key=lambda case: case.status != FAILED))
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """First the outcome in one line; then a line for each case that did not pass."""
+        """Return the outcome in one line, then one line per case that did not pass."""
         rest = [case for case in self.cases if case.status != PASSED]
         rest.sort(key=lambda case: (not case.ends, case.status != FAILED))
-        told = (f"{case.status}: {case.place}: {case.reason} ({case.condition})" for case in rest)
+        told = (sentences.case_line(case.status, case.place, case.reason, case.condition) for case in rest)
         return (self._first(), *told, *(f"note: {note}" for note in self.notes))
 
     @property
     def table(self) -> pl.DataFrame:
-        """CASES: a row for each condition and axis."""
+        """Return one row per condition and axis (CASES)."""
         rows = [{name: getattr(case, name) for name in CASES} for case in self.cases]
         return pl.DataFrame(rows, schema=CASES)
 
     def raise_for_failure(self) -> None:
-        """Raise GateFailed, an EvenhandError with exit code 4, unless it passed; the message has every reason."""
+        """Raise GateFailed, an EvenhandError with exit code 4 and all reasons, unless the gate passed."""
         if not self.passed:
             raise GateFailed(self.lines[0], "\n".join(self.lines[1:]))
 
@@ -86,18 +93,17 @@ class GateOutcome:
         blank = [case for case in self.cases if case.status == UNSEEN]
         if self.passed:
             seen = sum(case.status == PASSED for case in self.cases)
-            conditions = listing(list(dict.fromkeys(f'"{case.condition}"' for case in self.cases)))
-            aside = f"; {len(blank)} could not be judged" if blank else ""
-            of = f"{seen} of {len(self.cases)} cases"
-            risen = f". Not a condition of this gate: {'; '.join(self.levels)}" if self.levels else ""
-            return f"gate passed: {conditions}: nothing found in {of}{aside}{self._reach()}{risen}"
+            conditions = list(dict.fromkeys(case.condition for case in self.cases))
+            return sentences.gate_passed(
+                conditions, seen, len(self.cases), len(blank), self._detectable(), self.levels
+            )
         first, *others = self.failures
-        more = f"; {len(others)} more" if others else ""
-        word = "failed" if first.status == FAILED else "not passed (could not have been seen)"
-        return f"gate {word}: {first.place}: {first.reason} ({first.condition}){more}"
+        return sentences.gate_failed(
+            first.condition, first.place, first.reason, len(others), found=first.status == FAILED
+        )
 
-    def _reach(self) -> str:
-        """What of smallest effects would have been found where nothing was: a pass says no more than that."""
+    def _detectable(self) -> list[str]:
+        """The minimum detectable effects of the checks that passed, one text for each unit."""
         parts = []
         passed = [case for case in self.cases if case.status == PASSED and case.unit is not None]
         for unit in dict.fromkeys(case.unit for case in passed):
@@ -105,7 +111,7 @@ class GateOutcome:
             if sizes := sorted(size for size in found if size is not None and known(size)):
                 ends = dict.fromkeys(number(size) for size in (sizes[0], sizes[-1]))
                 parts.append(f"{' to '.join(ends)} {unit}")
-        return f"; would have been found: {listing(parts)}" if parts else ""
+        return parts
 
 
 @checked_kinds
@@ -115,15 +121,32 @@ def gate(
     *,
     require_power: str | float | Sequence[str | float] = (),
 ) -> GateOutcome:
-    """Hold a result against conditions that must not be met.
+    """Check a result against release conditions and return whether it passes, with reasons.
 
-    result: of `audit`, `measure`, `compare`, `before_after` or `check_consistency`. fail_if: conditions
-    (`evenhand.studies.gate.grammar`); by default "biased" of one model, "worse" of models compared, "fails" of a
-    consistency check. require_power: the smallest detectable effect that must have been reached, in points, or with a
-    unit ("0.5 nats"): an axis on which only more would have been found, or that is not measurable, does not pass. A
-    condition of which nothing at all could be judged never passes. Prints and writes nothing. Raises UsageError for
-    conditions that are not understood, or that ask for an axis, a benchmark or a unit that is not there.
+    Parameters
+    ----------
+    result : StudyResult
+        Result of `audit`, `measure`, `compare`, `before_after` or `check_consistency`.
+    fail_if : sequence of str, optional
+        Conditions under which the result fails (`evenhand.studies.gate.grammar`). Default: "biased" for one
+        model, "worse" for a comparison, "fails" for a consistency check.
+    require_power : str, float or sequence of them, optional
+        Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis with a
+        larger one, or one that is not measurable, does not pass.
 
+    Returns
+    -------
+    GateOutcome
+        Outcome with reasons. A condition for which nothing could be judged never passes. Nothing is printed or
+        written.
+
+    Raises
+    ------
+    UsageError
+        A condition cannot be parsed, or names an axis, a benchmark or a unit that the result does not have.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from evenhand import audit
     >>> from evenhand.models.puppets import writes
@@ -177,7 +200,7 @@ def _evidence(result: StudyResult) -> tuple[str, list[Evidence]]:
     if {"findings", "headlines", "measurements"} <= tables.keys():
         return AUDIT, audit_evidence(tables)
     raise UsageError(
-        f"{type(result).__name__} has no verdicts that a gate could judge.",
+        f"{type(result).__name__} has no verdicts for a gate.",
         "Give the result of audit, measure, compare, before_after or check_consistency.",
     )
 
@@ -191,22 +214,21 @@ def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
     if condition.unit is None:
         return []
     other = {one.benchmark: one.unit for one in pieces if one.unit not in (condition.unit, None)}
-    return [
-        f'"{condition.text}" is not asked of {benchmark} (in {unit})' for benchmark, unit in other.items()
-    ]
+    return [sentences.not_applicable(condition.text, benchmark, unit) for benchmark, unit in other.items()]
 
 
 def _check_power(power: Sequence[Power], kind: str, evidence: Sequence[Evidence]) -> None:
     """Raise UsageError for a power that nothing in the result can be held to: it would be required of nobody."""
     if power and kind == PROTOCOL:
         raise UsageError(
-            "A consistency check takes no --require-power: its open tests have an outcome of their own.",
-            '--fail-if "not decided"',
+            "`--require-power` cannot be used with a consistency check: a test without enough power has its own "
+            'outcome, "not decided".',
+            'Use --fail-if "not decided" instead.',
         )
     units = dict.fromkeys(one.unit for one in evidence if one.unit)
     for one in power:
         if one.unit not in units:
             raise UsageError(
-                f"--require-power {one.amount:g} {one.unit}: nothing here is in {one.unit}.",
-                f"The result is in {listing([unit for unit in units if unit]) or 'no unit at all'}.",
+                f"`--require-power {one.amount:g} {one.unit}`: no result has the unit {one.unit}.",
+                f"Units of the results: {listing([unit for unit in units if unit]) or 'none'}.",
             )
