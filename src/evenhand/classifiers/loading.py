@@ -17,6 +17,7 @@ from evenhand.schema import (
     checked,
     is_file,
     is_folder,
+    missing_members,
     options_of,
     split_options,
     typed_options,
@@ -212,13 +213,17 @@ def _registered(
         values: dict[str, Any] = {"options": options}
     else:
         values = typed_options(f"the classifier {name!r}", options, parameters)
-    made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
-    if not isinstance(made, Classifier):
-        lacking = [member for member in MEMBERS if not hasattr(made, member)]
+    try:
+        made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
+    except Exception as error:
+        if (broken := CLASSIFIERS.made_by_stranger(name, error)) is not None:
+            raise broken from error
+        raise
+    if lacking := missing_members(made, Classifier):
         raise ExtensionError(
             f"{name!r}, a classifier of the package {CLASSIFIERS.package(name)}, is not a classifier: "
             f"{type(made).__name__} has no {', '.join(f'`{member}`' for member in lacking)}.",
             "Add the missing members. evenhand.classifiers.Classifier describes each of them: "
             f"{', '.join(MEMBERS)}.",
         )
-    return made
+    return cast(Classifier, made)

@@ -12,6 +12,7 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    missing_members,
     options_of,
     split_value,
     typed,
@@ -103,9 +104,8 @@ def load_mitigation(words: str) -> Mitigation:
             raise broken from error
         raise
     kind = type(made).__name__
-    lacking = [f"`{member}`" for member in MEMBERS if not hasattr(made, member)]
-    if lacking or not isinstance(made, Mitigation):
-        wrong = f"which is not a mitigation: {kind} lacks {', '.join(lacking)}"
+    if lacking := missing_members(made, Mitigation):
+        wrong = f"which is not a mitigation: {kind} lacks {', '.join(f'`{member}`' for member in lacking)}"
     elif not isinstance(made.card, Card):
         wrong = f"whose `card` is {type(made.card).__name__}; expected a Card"
     else:
@@ -144,6 +144,7 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
     return model
 
 
+@checked
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
     """Return mitigations as a list; a single mitigation becomes a list of one.
 

@@ -20,7 +20,7 @@ from evenhand.annotation.building.run_chats import chats_of
 from evenhand.annotation.building.run_texts import texts_of
 from evenhand.annotation.definition import Item, Study, outline, template as template_named
 from evenhand.runs import RunDirectory
-from evenhand.schema import DataError, UsageError, is_folder
+from evenhand.schema import DataError, UsageError, checked, is_folder
 
 PAIRED = "acute"
 """Template whose items are pairs; those of all others are texts."""
@@ -35,6 +35,7 @@ PUBLISHED = {
 """Minimum number of judgements in the papers, and the end of a note if there are fewer."""
 
 
+@checked
 def build_study(
     sources: Sequence[Path | str],
     template: str,

@@ -58,6 +58,7 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
     return write_votes(path, excluded(votes, study.rules), described(study))
 
 
+@checked
 def read_export(path: Path | str) -> Export:
     """Read a file of `write_export`. Raises DataError, with the line, if it is not one."""
     path = Path(path).expanduser()

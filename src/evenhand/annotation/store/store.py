@@ -83,6 +83,7 @@ class Store:
         self.engine.dispose()
 
 
+@checked
 def open_store(address: str | Path, study: str | None = None) -> Store:
     """Open a database that contains studies.
 

@@ -10,7 +10,7 @@ from evenhand.annotation.definition.files.located import Located, Place, read_lo
 from evenhand.annotation.definition.files.second_look import fitting
 from evenhand.annotation.definition.files.wording import worded
 from evenhand.annotation.definition.study import INCOHERENT, Study
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, checked, is_file
 
 LARGEST = 64 * 1024 * 1024
 """Maximum size of a study file in bytes; larger sets of items belong in a separate file."""
@@ -30,6 +30,7 @@ class StudyError(DataError):
         self.problems = problems
 
 
+@checked
 def read_study(path: Path | str) -> Study:
     """Read a study file; `items`, `onboarding.items` and `hidden.gold` may be `{file: NAME.jsonl}` in the same folder.
 
