@@ -97,7 +97,7 @@ def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
         unit_of(report.comparison, "regard", "regard") is PERCENT
         and unit_of(report.comparison, "regard", "regard score") is RAW
     )
-    fold = page[page.index("the classifier’s own number") :]
+    fold = page[page.index("the score of the classifier") :]
     whole = report.changes.filter(
         pl.col("axis").is_null() & pl.col("group").is_null(), outcome="regard score"
     )
@@ -112,7 +112,7 @@ def test_lines_from_model_to_model_and_rates_by_size(report):
         models=tuple(replace(m, parameters=n) for m, n in zip(report.models, (10**8, 10**9), strict=True)),
     )
     assert str(outcomes(sized)[0].sizes).count("<circle") == 2
-    assert "Rate against model size" in render_comparison_html(sized)
+    assert "Rate by model size" in render_comparison_html(sized)
 
 
 def test_three_models_are_each_held_against_the_first(written_runs):
