@@ -253,7 +253,7 @@ def test_question_by_and_baseline_are_held_against_the_export(tmp_path: Path) ->
         analyse(path, question="engagng")
     with pytest.raises(UsageError, match="Unknown model: 'od'"):
         analyse(path, baseline="od")
-    with pytest.raises(DataError, match="says anything of 'axis'"):
+    with pytest.raises(DataError, match="has the property 'axis'"):
         analyse(path, by="groups.axis")
     with pytest.raises(UsageError, match="no such option"):
         analyse(path, question_="engaging")
@@ -323,7 +323,7 @@ def test_answers_of_two_studies_are_refused(tmp_path: Path) -> None:
 
 def test_no_answer_about_items_is_refused(tmp_path: Path) -> None:
     votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=10, onboarding=2, seed=1)
-    with pytest.raises(DataError, match="no answer about an item"):
+    with pytest.raises(DataError, match="contains no judgement of an item"):
         analyse(written(tmp_path / "v.jsonl", votes.filter(role="onboarding")))
 
 

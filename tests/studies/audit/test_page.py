@@ -189,7 +189,7 @@ def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
 
 
 def test_a_view_with_the_wrong_tables_is_refused():
-    with pytest.raises(ValueError, match="findings table of a report lacks the columns axis"):
+    with pytest.raises(ValueError, match="the findings table of a report lacks the columns axis,"):
         ReportView("m", {}, {}, measurement_frame([]), pl.DataFrame({"benchmark": []}), ())
 
 

@@ -136,7 +136,7 @@ def test_how_it_was_written_and_who_judged_what_is_stated(page, view, written_ru
     for part in ("vader", stored.fingerprint["revision"], "MIT", "0.05 or more", f"{stored.texts:,}"):
         assert part in how
     assert "prompt and continuation, up to the first full stop, noun phrase at its beginning" in how
-    assert "Hutto" in how and "slurs that are in no list" in how, "citation and critique of its card"
+    assert "Hutto" in how and "Slurs that are not in the list" in how, "citation and critique of its card"
     decoding = view.benchmarks[0].written.decoding
     assert decoding in how and "temperature 1.0" in decoding and "(" in decoding, "and why"
 
