@@ -15,17 +15,17 @@ class Strange:
 
 
 def test_a_wrong_object_is_refused_by_the_name_of_its_argument(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="write_export got store="):
+    with pytest.raises(UsageError, match="write_export: invalid store="):
         write_export(Strange(), tmp_path / "a.csv")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="audit got progress="):
+    with pytest.raises(UsageError, match="audit: invalid progress="):
         eh.audit("puppet/uniform", progress=Strange())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="calibrate got progress="):
+    with pytest.raises(UsageError, match="calibrate: invalid progress="):
         eh.calibrate(progress=Strange())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="push got place="):
+    with pytest.raises(UsageError, match="push: invalid place="):
         eh.push(tmp_path, Strange())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="read_study got path="):
+    with pytest.raises(UsageError, match="read_study: invalid path="):
         read_study(5)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="read_export got path="):
+    with pytest.raises(UsageError, match="read_export: invalid path="):
         read_export(None)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="as_chain got chain="):
+    with pytest.raises(UsageError, match="as_chain: invalid chain="):
         as_chain(Strange())  # type: ignore[arg-type]
