@@ -132,7 +132,7 @@ def test_of_a_suite_what_the_mitigation_cannot_serve_is_left_out_with_the_reason
 
 def test_before_and_after_of_likelihoods_is_refused(tmp_path: Path) -> None:
     options = AuditConfig(model="m", benchmarks=("evenhand-likelihood",), limit=20, mitigate=("fake",))
-    with pytest.raises(Unsupported, match="fake does not say"):
+    with pytest.raises(Unsupported, match="The mitigation 'fake' does not support likelihoods: the results"):
         study_before_after(
             options, model=load_puppet("puppet/random"), chain=[Fake(WritesOnly)], output=tmp_path / "study"
         )
