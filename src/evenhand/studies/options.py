@@ -42,6 +42,8 @@ class Options(BaseModel):
 
 
 Kind = TypeVar("Kind", bound=Options)
+LONGEST_SHOWN = 60
+"""Longest value, in characters, that an error message repeats."""
 
 
 def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
@@ -51,14 +53,15 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
     ...     limit: int = 1
     >>> validated(Few, {"limit": "some"})
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: Invalid options: limit: Input should be a valid integer...
+    evenhand.schema.errors.UsageError: Invalid options: limit: must be a valid integer...
     """
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
+        unknown = any(one["type"] == "extra_forbidden" for one in error.errors())
         raise UsageError(
             f"Invalid options: {problems(error, kind.model_fields)}.",
-            f"Options: {', '.join(kind.model_fields)}.",
+            f"Options: {', '.join(kind.model_fields)}." if unknown else None,
         ) from error
 
 
@@ -68,13 +71,21 @@ def problems(error: ValidationError, known: Iterable[str] = ()) -> str:
     known: names of the options there are, of which an unknown one may mean one.
     """
     return "; ".join(
-        f"{'.'.join(map(str, one['loc'])) or 'options'}: {_problem(one['type'], one['msg'], one['loc'], known)}"
-        for one in error.errors()
+        f"{'.'.join(map(str, one['loc'])) or 'options'}: {_problem(one, known)}" for one in error.errors()
     )
 
 
-def _problem(kind: str, message: str, place: tuple[int | str, ...], known: Iterable[str]) -> str:
-    if kind != "extra_forbidden" or len(place) != 1:
-        return message.removeprefix("Value error, ")
-    near = get_close_matches(str(place[0]), list(known), n=1)
-    return f"there is no such option{f'. Did you mean {near[0]!r}?' if near else ''}"
+def _problem(wrong: Mapping[str, Any], known: Iterable[str]) -> str:
+    place, message = wrong["loc"], wrong["msg"].removeprefix("Value error, ")
+    if wrong["type"] == "extra_forbidden" and len(place) == 1:
+        near = get_close_matches(str(place[0]), list(known), n=1)
+        return f"there is no such option{f'. Did you mean {near[0]!r}?' if near else ''}"
+    if not message.startswith("Input should be "):
+        return message
+    value = wrong["input"]
+    got = (
+        f", got {value!r}"
+        if isinstance(value, str | int | float) and len(str(value)) <= LONGEST_SHOWN
+        else ""
+    )
+    return f"must be {message.removeprefix('Input should be ')}{got}"

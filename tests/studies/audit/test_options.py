@@ -53,14 +53,14 @@ def test_the_last_set_wins_and_values_are_yaml():
     [
         (["margin"], "expects name=value, got 'margin'"),
         (["=3"], "`--set` expects name=value"),
-        (["margin=["], r"--set margin=\[: '\[' is not a YAML value"),
-        (["margin=-1"], "margin: Input should be greater than or equal to 0"),
-        (["alpha=1"], "alpha: Input should be less than 1"),
-        (["limit=0"], "limit: Input should be greater than or equal to 1"),
+        (["margin=["], r"`--set margin=\[`: '\[' is not a valid YAML value: expected the"),
+        (["margin=-1"], "margin: must be greater than or equal to 0"),
+        (["alpha=1"], "alpha: must be less than 1"),
+        (["limit=0"], "limit: must be greater than or equal to 1"),
         (["seed=2", "seed.all=1"], "seed is a single value and has no part 'all'"),
         (["margni=1"], "margni: there is no such option. Did you mean 'margin'?"),
-        (["data=/folder"], "data: Input should be a valid dictionary"),
-        (["data.stereoset=[1]"], "data.stereoset: Input should be a valid string"),
+        (["data=/folder"], "data: must be a valid dictionary"),
+        (["data.stereoset=[1]"], "data.stereoset: must be a valid string"),
         (["seed=1", "alpha=5", "limit=-2"], "(?s)limit.*alpha"),
     ],
 )
@@ -138,9 +138,9 @@ def test_a_name_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("seed=9223372036854775808", "seed: Input should be less than or equal to 9223372036854775807"),
+        ("seed=9223372036854775808", "seed: must be less than or equal to 9223372036854775807"),
         ("limit=true", "limit: true is not a number"),
-        ("margin=.nan", "margin: Input should be a finite number"),
+        ("margin=.nan", "margin: must be a finite number"),
         ("device=toaster", "Unknown device: 'toaster'"),
         ('system="\\ud800"', "half a character"),
     ],
