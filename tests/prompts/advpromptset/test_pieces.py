@@ -201,7 +201,7 @@ def test_broken_files(jigsaw: Path) -> None:
     with pytest.raises(DataError, match="has no column comment_text"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").write_text("")
-    with pytest.raises(DataError, match=r"train\.csv is not a table"):
+    with pytest.raises(DataError, match="is not a valid CSV: empty CSV"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").unlink()
     with pytest.raises(DataError, match=r"has no train\.csv"):

@@ -87,7 +87,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="1 of 2 phrases labelled biased are empty"):
         biased_phrases(read_annotations(table(tmp_path, "a,TRUE,c,p,1,1", "b,TRUE,c, ,1,1")))
     (tmp_path / "x.csv").write_bytes(b"\0\1")
-    with pytest.raises(DataError, match="no CSV"):
+    with pytest.raises(DataError, match="is not a valid CSV: it contains bytes that are zero"):
         read_annotations(tmp_path / "x.csv")
 
 

@@ -255,5 +255,8 @@ def test_no_worker_outlives_the_calibration(tmp_path, number):
 
 def test_a_worker_that_dies_says_how_to_go_on(tmp_path):
     out, _ = script(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)").communicate(timeout=60)
-    assert out.startswith("EvenhandError A process that draws was ended") and "fewer --jobs (now 2)" in out
+    assert (
+        out.startswith("EvenhandError A worker process was killed or crashed")
+        and "fewer --jobs (now 2)" in out
+    )
     assert str(tmp_path / "study") in out
