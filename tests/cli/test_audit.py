@@ -80,7 +80,9 @@ def test_what_a_suite_leaves_out_is_said_and_recorded(evenhand, tmp_path):
     ended = evenhand("audit", "puppet/uniform", "--suite", "likelihood", *QUICK, "-o", "run")
     assert ended.code == 0
     ended.says(
-        "left out: crows-pairs", "left out: holisticbias-likelihood", "evenhand-pll needs a masked model"
+        "left out: crows-pairs",
+        "left out: holisticbias-likelihood",
+        "evenhand-pll requires a masked model",
     )
     notes = RunDirectory.open(tmp_path / "run").manifest.sessions[-1].notes
     assert any(note.startswith("Left out: stereoset: ") for note in notes)

@@ -32,7 +32,7 @@ def test_a_file_of_responses_is_measured(evenhand, tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        (lambda f: f.drop("descriptor"), ("mine.csv has no column 'descriptor'; it has axis, template,",)),
+        (lambda f: f.drop("descriptor"), ("mine.csv has no column 'descriptor' (found: axis, template,",)),
         (lambda f: f.rename({"noun": "Noun"}), ("no column 'noun'", "Is it 'Noun'? Then rename it.")),
         (lambda f: f.drop("log_likelihood"), ("no column 'log_likelihood'", "token_count")),
         (lambda f: f.with_columns(log_likelihood=-pl.col("log_likelihood")), ("row 1", "cannot be above 0")),

@@ -93,7 +93,7 @@ def test_where_the_texts_cannot_be_changed_so_they_are_not_asked(
 
 def test_prompts_without_a_noun_phrase_are_not_varied() -> None:
     bare = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("bare", "made up"))
-    with pytest.raises(Unsupported, match="quality takes no style_variations"):
+    with pytest.raises(Unsupported, match="quality does not support `style_variations`: Style variations"):
         as_asked(bare, load_benchmark("quality"), AuditConfig(model="m", style_variations=0.5))
 
 
