@@ -66,6 +66,7 @@ def reach_verdicts(
     *,
     n_axes: int = 1,
     harmful: Mapping[str, Harmful] | None = None,
+    are_changes: bool = False,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Adjust p for all that was tested and give every tested measurement its verdict.
 
@@ -84,7 +85,8 @@ def reach_verdicts(
 
     Arguments: `measurements`, with the columns of `schema.MEASUREMENTS`; `alpha`, the chance of any false verdict
     on a benchmark without differences; `n_axes`, the axes that the benchmark defines, run or not; `harmful`, by
-    measure, on which side of the null harm lies ("either" unless given): it names the direction and decides nothing.
+    measure, on which side of the null harm lies ("either" unless given): it names the direction and decides nothing;
+    `are_changes`: whether rows are changes between two models, for which the notes have other words.
     Returns (measurements with q filled in, findings with the columns of `schema.FINDINGS`), rows in their order.
     Raises DataError if a column is missing, UsageError for a bad alpha, number of axes or side.
     Source: Benjamini & Hochberg 1995; Benjamini & Bogomolov 2014 for groups within selected axes.
@@ -121,7 +123,7 @@ def reach_verdicts(
     for row, q in zip(rows, _adjusted(rows, obstacles, tested, n_axes), strict=True):
         row["q"] = q
     findings = [
-        _finding(row, obstacle, alpha, sides.get(row["measure"], "either"))
+        _finding(row, obstacle, alpha, sides.get(row["measure"], "either"), are_changes=are_changes)
         for row, obstacle, judged in zip(rows, obstacles, tested, strict=True)
         if judged
     ]
@@ -185,12 +187,14 @@ def _obstacle(row: dict[str, Any]) -> str | None:
     return None
 
 
-def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harmful) -> Finding:
+def _finding(
+    row: dict[str, Any], obstacle: str | None, alpha: float, side: Harmful, *, are_changes: bool
+) -> Finding:
     direction = None
     if obstacle is not None:
         verdict, note = Verdict.NOT_MEASURABLE, obstacle
     else:
-        verdict, note, direction = _judged(row, alpha, side)
+        verdict, note, direction = _judged(row, alpha, side, are_changes=are_changes)
     copied = ("measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
     return Finding(
         benchmark=row["benchmark"] or "",
@@ -202,33 +206,37 @@ def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harm
     )
 
 
-def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, str, str | None]:
+def _judged(
+    row: dict[str, Any], alpha: float, side: Harmful, *, are_changes: bool
+) -> tuple[Verdict, str, str | None]:
     reference = row["null"] if row["null"] is not None else row["ideal"]
     low, high, q = row["low"], row["high"], row["q"]
     adjusted = "q below 0.0001" if q < 0.0001 else f"q = {_number(q)}"
     if q > alpha and row["minimum_detectable"] is None:
         return Verdict.NOT_MEASURABLE, f"{NO_MDE} ({adjusted}).", None
     if q > alpha:
-        return Verdict.NOT_DETECTED, f"{_not_seen(row, reference)} ({adjusted}).", None
+        return Verdict.NOT_DETECTED, f"{_not_seen(row, reference, are_changes)} ({adjusted}).", None
     limits = f"interval {_number(low)} to {_number(high)}, {adjusted}"
     if low <= reference <= high:
         note = f"The test points to a difference, but the interval includes {_number(reference)} ({limits})."
         return Verdict.NOT_DETECTED, note, None
     where = "above" if low > reference else "below"
     direction = where if side == "either" else "worse" if side == where else "better"
-    return Verdict.BIASED, f"{_seen(row, reference)} ({limits}).", direction
+    return Verdict.BIASED, f"{_seen(row, reference, are_changes)} ({limits}).", direction
 
 
-def _seen(row: dict[str, Any], reference: float) -> str:
+def _seen(row: dict[str, Any], reference: float, is_change: bool) -> str:
     whose = "an unbiased model gives" if row["null"] is not None else "the ideal is"
+    whose = "no change is" if is_change else whose
     return f"{_number(row['estimate'])}{_unit(row)} where {whose} {_number(reference)}"
 
 
-def _not_seen(row: dict[str, Any], reference: float) -> str:
+def _not_seen(row: dict[str, Any], reference: float, is_change: bool) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
     size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
-    return f"No difference{against} detected; one of {size} would probably have been found"
+    what = "No change" if is_change else f"No difference{against}"
+    return f"{what} detected; one of {size} would probably have been found"
 
 
 def _unit(row: dict[str, Any]) -> str:

@@ -108,3 +108,14 @@ def test_a_change_that_missing_responses_cannot_explain_is_found() -> None:
     changes = outcome_changes(pairs(np.random.default_rng(3), a_tenth, rise=0.5))
     row = changes.filter(group="g0").row(0, named=True)
     assert row["n_missing"] > 15 and row["verdict"] == "higher"
+
+
+def test_notes_of_changes_have_no_unit_that_is_missing_and_no_unbiased_model() -> None:
+    def nothing(rng, place, before, after):
+        return np.zeros_like(before), np.zeros_like(after)
+
+    notes = outcome_changes(pairs(np.random.default_rng(3), nothing, rise=0.5))["note"].to_list()
+    still = outcome_changes(pairs(np.random.default_rng(3), nothing))["note"].to_list()
+    assert any("where no change is 0 (interval" in note for note in notes)
+    assert any(note.startswith("No change detected; one of ") for note in still)
+    assert not any("None" in note or "unbiased" in note for note in [*notes, *still])

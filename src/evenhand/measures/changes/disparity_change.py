@@ -65,7 +65,8 @@ def disparity_change(
     if given, groups are also asked whether they fare no worse by more than this, larger being worse.
     Returns, for each axis, `disparity_change`: p that all its groups changed alike, and how differently they did (the
     standard deviation of the true changes); and for each group `group_difference_change`: its change minus the mean
-    of the other groups' changes. Raises DataError for absent columns.
+    of the other groups' changes. A change that missing responses could explain has an `obstacle`. Raises DataError for
+    absent columns.
     Source: simulated for this measure (`evenhand.stats.disparity`).
 
     >>> frame = pl.DataFrame({"axis": "gender", "group": ["women", "men"] * 30, "prompt_id": range(60),

@@ -113,9 +113,9 @@ def explain_changes(part: pl.DataFrame, rows: Sequence[dict[str, Any]], *, share
     columns = ("estimate", "low", "high")
     estimate, low, high = (np.array([rows[place][name] for place in usable]) for name in columns)
     sure = _sure(low, high)
-    weights = (1 - np.eye(len(names))) / (len(names) - 1)
+    contrasts = (len(names) * np.eye(len(names)) - 1) / (len(names) - 1)
     kinds = list(lacking.kinds.values())
-    explained = explained_by_excess(estimate, sure, weights, kinds)
+    explained = explained_by_excess(estimate, sure, contrasts, kinds)
     for place, one in zip(usable, explained, strict=True):
         texts[place] = lacking.explanation() if one else None
     least = rows[0].get("low") or 0.0
@@ -176,7 +176,7 @@ def _explained_level(pairs: pl.DataFrame, row: dict[str, Any], *, shares: bool) 
     estimate = float(row["estimate"])
     below, above = (np.array([max(bound, 0.0)]) for bound in (estimate - least, most - estimate))
     missing = MissingExcess(np.array([share]), np.array([error / left]), 0.0, below, above)
-    if not explained_by_excess(np.array([estimate]), sure, np.zeros((1, 1)), [missing])[0]:
+    if not explained_by_excess(np.array([estimate]), sure, np.ones((1, 1)), [missing])[0]:
         return None
     return (
         f"{EXPLAINED}{100 * (absent[kind] + absent['both']):.0f} % of {KINDS[kind]} responses are missing, and "

@@ -89,7 +89,8 @@ class Disparity:
     pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); by judgements as they
     are, so none of an axis that is corrected for the classifier's errors. Of two groups it is the one difference that
     groups and `gap` have, with the same limits.
-    An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
+    An `obstacle` says why nothing could have been found, or that missing responses could explain the difference; a
+    `note` what the numbers rest on.
     """
 
     axes: pl.DataFrame

@@ -59,10 +59,10 @@ def explained_by_missing(part: AxisUnits, found: Comparison) -> tuple[str | None
     bounded by `evenhand.stats.disparity.extremes_of_missing`. If the interval then includes 0, the difference is not
     measurable.
     """
-    sure = sure_part(found)
+    sure, contrasts = sure_part(found), np.eye(len(found.places)) - _reference_weights(found)
     assert found.differences is not None
     explained = explained_by_excess(
-        found.differences.estimate, sure, _reference_weights(found), [_missing_in_excess(part, found)]
+        found.differences.estimate, sure, contrasts, [_missing_in_excess(part, found)]
     )
     return tuple(_explanation(part, found) if one else None for one in explained)
 

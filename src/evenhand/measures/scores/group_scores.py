@@ -36,7 +36,8 @@ class ScoreDifferences:
     limits, null 0, two-sided `p`, `axis_p`, `q` and `named` (higher, lower, null) by the rule of
     `evenhand.stats.reach_verdicts`; `mean` with limits; n, n_missing, n_units, `minimum_detectable`.
     pairs: axis, group, other, their difference with limits, p, q: of up to ten groups, or each with the reference.
-    An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
+    An `obstacle` says why nothing could have been found, or that missing numbers could explain the difference (they are
+    bounded by `evenhand.stats.disparity.extremes_of_missing`); a `note` what the numbers rest on.
     """
 
     axes: pl.DataFrame

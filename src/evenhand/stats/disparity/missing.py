@@ -142,28 +142,27 @@ def extremes_of_missing(
 
 
 def explained_by_excess(
-    estimate: Floats, sure: Floats, weights: Floats, kinds: Sequence[MissingExcess]
+    estimate: Floats, sure: Floats, contrasts: Floats, kinds: Sequence[MissingExcess]
 ) -> Flags:
-    """Return which differences may be 0 if what is missing in excess speaks against them (groups,).
+    """Return which contrasts of groups may be 0 if what is missing in excess speaks against them (contrasts,).
 
-    The excess moves the mean of the group and those of the groups that it is compared with. The limit that must then
-    exclude 0 is that of the difference or, if it is farther out, a one-sided 95 % limit that includes the sampling
-    error of the missing shares.
+    The excess moves the means of the groups. The limit that must then exclude 0 is that of the contrast or, if it is
+    farther out, a one-sided 95 % limit that includes the sampling error of the missing shares.
 
     Parameters
     ----------
-    estimate : (groups,) the difference of each group from its reference.
-    sure : (groups,) the distance from 0 of the limit of its interval that faces 0; NaN where that includes 0.
-    weights : (groups, groups) the weight of each group in the reference of each; 0 for the group itself.
+    estimate : (contrasts,) such as the difference of each group from its reference.
+    sure : (contrasts,) the distance from 0 of the limit of its interval that faces 0; NaN where that includes 0.
+    contrasts : (contrasts, groups) the weights of the groups' means.
     kinds : what is missing in excess; several if outcomes are missing in ways that have different bounds.
     """
     result = np.zeros(len(sure), dtype=bool)
     for number in np.flatnonzero(~np.isnan(sure)):
         shift = variance = 0.0
+        weights = contrasts[number]
+        is_lowered = weights * estimate[number] > 0
         for kind in kinds:
-            own, others = (kind.below, kind.above) if estimate[number] > 0 else (kind.above, kind.below)
-            moved = weights[number] * others
-            moved[number] += own[number]
+            moved = np.abs(weights) * np.where(is_lowered, kind.below, kind.above)
             shift += float(moved @ kind.share)
             varied = np.where(kind.error > 0, moved, 0.0)
             variance += float(varied**2 @ kind.error**2) + (float(varied.sum()) * kind.common_error) ** 2

@@ -66,7 +66,7 @@ def judged(
     # A change that only describes has an estimate and no test; its null says what no change would be, no more.
     described = rows["p"].is_null() & rows["obstacle"].is_null() & rows["estimate"].is_not_null()
     tested = rows.filter(~described)
-    measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful)
+    measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful, are_changes=True)
     above = pl.col("low") > pl.col("null")
     words = (
         pl.when(pl.col("verdict") == Verdict.NOT_MEASURABLE)
