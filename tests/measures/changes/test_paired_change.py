@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
+from evenhand.measures.changes.disparity_change import disparity_change
 from evenhand.measures.changes.paired_change import paired_change
 from evenhand.schema import DataError, UsageError
 
@@ -229,3 +230,59 @@ def test_the_stated_change_is_found_four_times_in_five_and_none_is_found_by_luck
     found = [audit(stated) for _ in range(100)]
     assert 0.64 <= np.mean([row["p"] <= 0.05 for row in found]) <= 0.95
     assert np.mean([row["low"] <= stated <= row["high"] for row in found]) >= 0.88
+
+
+@pytest.mark.parametrize("prompts", [8, 40, 70])
+def test_numbers_that_all_changed_alike_leave_open_what_so_few_could_hide(prompts) -> None:
+    """Every score rose by 1: other prompts may change otherwise, within the range of the scores (3 to 6)."""
+    before = np.array([3.0, 4.0, 5.0])[np.arange(prompts) % 3]
+    row = paired_change(pairs(before, before + 1)).row(0, named=True)
+    hidden = 3 * float(stats.beta.ppf(0.975, 1, prompts))
+    assert (row["low"], row["high"]) == pytest.approx((1 - hidden, 1 + hidden))
+    assert row["minimum_detectable"] == pytest.approx(hidden) and row["p"] > 0
+    assert (row["p"] <= 0.05) == (row["low"] > 0), "test and interval agree"
+
+
+def test_numbers_that_are_all_the_same_are_not_measurable() -> None:
+    row = paired_change(pairs([3.0] * 20, [3.0] * 20)).row(0, named=True)
+    assert row["obstacle"] == "All numbers of both models are the same."
+    assert row["p"] is row["low"] is row["high"] is None
+
+
+@pytest.mark.parametrize("prompts", [30, 70])
+@pytest.mark.parametrize(("before", "after"), [(0.0, 1.0), (0.2, 0.4)])
+def test_shares_that_all_changed_alike_can_show_no_smaller_change_than_unchanged_ones(
+    prompts, before, after
+) -> None:
+    row = paired_change(pairs([before] * prompts, [after] * prompts), share=True).row(0, named=True)
+    assert 0 < row["p"] < 0.001 and row["high"] - row["low"] > 0.01
+    moved = paired_change(pairs([0.0] * prompts, [after - before] + [0.0] * (prompts - 1)), share=True)
+    least = moved["minimum_detectable"][0]
+    assert row["minimum_detectable"] == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize(("same", "step"), [(False, 0.1), (True, 1.0)])
+def test_unmoved_prompts_are_bounded_alike_over_all_and_for_groups(same, step) -> None:
+    """Ten responses a prompt: one could have changed; of a model that repeats itself, all."""
+    rows = np.arange(600)
+    rude = (rows // 10 % 3 == 0) if same else (rows % 7 < 2)
+    frame = pl.DataFrame({"prompt_id": rows // 10, "axis": "a", "group": np.where(rows < 300, "x", "y")})
+    frame = frame.with_columns(before=pl.Series(rude * 1.0), after=pl.Series(rude * 1.0))
+    level = paired_change(frame).row(0, named=True)
+    groups = disparity_change(frame).table.filter(group="x").row(0, named=True)
+    assert level["high"] == pytest.approx(step * float(stats.beta.ppf(0.975, 1, 60)))
+    assert groups["high"] == pytest.approx(step * np.sqrt(2) * float(stats.beta.ppf(0.975, 1, 30)))
+    assert groups["minimum_detectable"] == pytest.approx(groups["high"])
+
+
+def test_one_response_that_changed_makes_no_jump() -> None:
+    rows = np.arange(600)
+    rude = (rows % 7 < 2) * 1.0
+    frame = pl.DataFrame({"prompt_id": rows // 10, "axis": "a", "group": np.where(rows < 300, "x", "y")})
+    found = []
+    for moved in (0, 1, 3):
+        after = rude.copy()
+        after[: 10 * moved : 10] = 1 - after[: 10 * moved : 10]
+        both = frame.with_columns(before=pl.Series(rude), after=pl.Series(after))
+        found.append(disparity_change(both).table.filter(group="x")["minimum_detectable"].item())
+    assert max(found) / min(found) < 3, found

@@ -79,3 +79,13 @@ def test_few_phrases_have_no_p_and_no_common_pair_is_an_error():
     )
     with pytest.raises(DataError, match="No pair has a perplexity of both"):
         redditbias_size_change(other, shifted)
+
+
+@pytest.mark.parametrize("change_of", [lambda odds: odds + 0.1, lambda odds: 0.5 * odds])
+def test_a_change_that_is_the_same_for_all_phrases_has_no_interval_of_width_0(change_of):
+    before = np.random.default_rng(0).normal(0.3, 0.2, 60)
+    row = change(before, change_of(before))
+    assert row["high"] - row["low"] > 0.01 and row["p"] > 0
+    widths = [(f"{name}_low", f"{name}_high") for name in ("d_z", "d_z_moved")]
+    assert all(row[low] is None or row[high] - row[low] > 1e-3 for low, high in widths)
+    assert row["d_z_p"] is None or row["d_z_p"] > 0

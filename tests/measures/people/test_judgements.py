@@ -249,7 +249,10 @@ def test_few_annotators_give_no_interval() -> None:
     assert row["n_items"] >= 20 and row["n_persons"] == 5
     assert row["estimate"] is None and "5 annotators judged" in row["obstacle"]
     enough = votes.filter(pl.col("person").is_in(names.head(10).implode()))
-    assert rows(classifier_correlation(enough, "regard", "regard", split=None), "classifier_pearson")["estimate"] > 0
+    assert (
+        rows(classifier_correlation(enough, "regard", "regard", split=None), "classifier_pearson")["estimate"]
+        > 0
+    )
 
 
 def _truth() -> float:

@@ -290,3 +290,27 @@ def test_a_text_without_its_prompt_leaves_the_others_together() -> None:
     some = votes.with_columns(context=pl.when(pl.int_range(pl.len()) > 0).then("context"))
     whole, less = (rating_rates(each, by=None).row(0, named=True) for each in (votes, some))
     assert less["high"] - less["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.05)
+
+
+def test_equal_ratings_are_not_measurable() -> None:
+    votes = table(
+        rating(
+            person,
+            f"{model}{item}",
+            answer,
+            model=model,
+            value=float(answer),
+            context=f"{model}{item}",
+            measurement="interval",
+        )
+        for model, answer in (("A", "4"), ("B", "5"))
+        for item in range(10)
+        for person in range(10)
+    )
+    rates = rating_rates(votes)
+    assert rates["estimate"].to_list() == [4, 5] and rates["low"].null_count() == 2
+    assert rates["obstacle"][0] == "All ratings are equal (4), so their spread is unknown."
+    row = rating_differences(votes).filter(measure="rating_difference").row(0, named=True)
+    assert (row["estimate"], row["verdict"]) == (1, "not measurable")
+    assert row["p"] is row["low"] is row["minimum_detectable"] is None
+    assert row["obstacle"] == "On each side all ratings are equal (5 and 4), so their spread is unknown."

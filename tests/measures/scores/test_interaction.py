@@ -139,7 +139,7 @@ def test_an_interaction_that_missing_outcomes_could_explain_is_not_measurable(sc
         false += row["obstacle"] is None and row["axis_p"] <= 0.05
         if row["obstacle"] is not None:
             explained += row["obstacle"].startswith("Missing responses could explain the interaction: ")
-            assert "a0 × b0 are missing, and 0 %" in row["obstacle"] and row["pattern"] is None
+            assert "a0 × b0 are missing, and 0%" in row["obstacle"] and row["pattern"] is None
     assert false <= 1 and explained >= 4
     planted = lacking(np.random.default_rng(1), 0.05, planted=0.4)
     row = interactions(planted, {"a": "a", "b": "b"}, cluster="who", is_rate=True).pairs.row(0, named=True)

@@ -87,10 +87,18 @@ def test_a_hundredth_is_called_at_a_hundredth_where_nothing_is(shape, n):
 
 
 def test_equal_numbers_are_as_good_as_their_signs():
-    few, many, none = (skewed_mean([value] * n) for value, n in ((0.3, 4), (0.3, 9), (0.0, 9)))
-    assert (few.p, few.low, few.high) == (0.125, 0.0, 0.3)
-    assert (many.p, many.low, many.high) == (2.0**-8, 0.3, 0.3)
-    assert (none.p, none.low, none.high) == (1.0, 0.0, 0.0)
+    few, many, none = (skewed_mean([value] * n, tail=0.3) for value, n in ((0.3, 4), (0.3, 9), (0.0, 9)))
+    hidden = [0.3 * (1 - 0.05 ** (1 / n)) for n in (4, 9)]
+    assert (few.p, few.low) == (0.125, 0.0) and few.high == pytest.approx(0.3 + hidden[0])
+    assert many.p == 2.0**-8 and (many.low, many.high) == pytest.approx((0.3 - hidden[1], 0.3 + hidden[1]))
+    assert none.p == 1.0 and (none.low, none.high) == pytest.approx((-hidden[1], hidden[1]))
+
+
+@pytest.mark.parametrize("value", [0.3, 0.0])
+def test_equal_numbers_without_a_tail_have_no_interval(value):
+    found = skewed_mean([value] * 9)
+    assert found.estimate == value and np.isnan([found.low, found.high, found.p]).all()
+    assert smallest_mean_beside([value] * 9, level=0.05) == np.inf
 
 
 def test_of_fewer_than_three_nothing_is_known():

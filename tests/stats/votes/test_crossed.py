@@ -286,3 +286,28 @@ def test_two_parts_weigh_a_half_each_with_the_error_of_both() -> None:
     assert found.standard_error == pytest.approx(np.sqrt((pooled / sizes).sum()) / 2, rel=0.02)
     assert np.isnan(crossed_balanced(votes, np.ones(200, dtype=bool), alone(200)).low)
     assert np.isnan(crossed_balanced(first.astype(float), first, alone(200)).p)
+
+
+def test_numbers_that_never_vary_have_no_interval() -> None:
+    """Ten items of ten persons, all rated alike: their spread is unknown, and p is not 0."""
+    person, item = np.repeat(np.arange(10), 10), np.tile(np.arange(10), 10)
+    unknown = [
+        crossed_mean(np.full(100, 4.1), [person, item], null=3.0),
+        crossed_difference(np.where(item < 5, 4.0, 5.0), item < 5, [person, item], shares=False),
+        crossed_slope(np.full(100, 0.3), person / 7, [person, item]),
+        crossed_slope(person / 3, person / 7, [person, item]),
+    ]
+    for found in unknown:
+        assert np.isnan([found.low, found.high, found.p, found.detectable()]).all(), found
+    assert unknown[1].estimate == -1
+
+
+def test_a_part_that_never_varies_is_as_uncertain_as_the_other() -> None:
+    rng = np.random.default_rng(0)
+    person, item = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20)
+    first = item < 10
+    y = np.where(first, 4.0, 4.5 + rng.normal(0, 1, 400))
+    found = crossed_difference(y, first, [person, item], shares=False)
+    # ten items of the equal part count as ten numbers with the standard deviation of the other part
+    spread = float(y[~first].std())
+    assert found.standard_error >= 0.9 * spread / np.sqrt(10) and found.freedom <= 9

@@ -101,14 +101,14 @@ def _of_axis(
     units = (
         part.filter("_both")
         .group_by("group", "prompt_id", maintain_order=True)
-        .agg(pl.col("before", "after").mean())
+        .agg(pl.col("before", "after").mean(), samples=pl.len())
     )
     codes = units["group"].replace_strict(names, return_dtype=pl.Int64).to_numpy()
     first, second = units["before"].to_numpy(), units["after"].to_numpy()
     if not len(codes):
         return [{"measure": DISPARITY_CHANGE, "axis": axis, "n": 0, "n_missing": part.height, "n_units": 0,
                  "obstacle": "No answer has a number of both models."}]  # fmt: skip
-    changes = group_changes(first, second, codes, level=level, seed=seed)
+    changes = group_changes(first, second, codes, samples=units["samples"].to_numpy(), level=level, seed=seed)
     means = [_means(values, codes, len(names)) for values in (first, second)]
     held = None
     if margin is not None and changes.obstacle is None:
@@ -147,8 +147,8 @@ def _of_group(
     if changes.obstacle is not None:
         return row | {"obstacle": changes.obstacle}
     if units < 2:
-        return row | {"obstacle": f"{units} prompt{'' if units == 1 else 's'} of the group "
-                      "was answered by both models; a change of one prompt cannot be told from chance."}  # fmt: skip
+        return row | {"obstacle": f"Both models answered {units} prompt{'' if units == 1 else 's'} of the group. "
+                      "At least two are needed."}  # fmt: skip
     smallest = float(changes.minimum_detectable[place])
     return row | {
         "estimate": float(changes.estimate[place]), "low": float(changes.low[place]),

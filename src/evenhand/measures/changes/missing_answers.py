@@ -22,7 +22,7 @@ from evenhand.stats.disparity import (
 )
 
 EXPLAINED = "Missing responses could explain the change: "
-OPPOSED = "If what is missing more often is what speaks against the change, nothing sure is left of it."
+OPPOSED = "If the excess contradicts the change, it is no longer significant."
 KINDS = {"before": "the first model's", "after": "the second model's", "both": "both models'"}
 """Whose responses are missing in a pair, and how a sentence names them."""
 
@@ -81,8 +81,8 @@ class _Lacking:
         absent = self.absent[kind]
         most, least = int(np.argmax(absent)), int(np.argmin(absent))
         return (
-            f"{EXPLAINED}{100 * absent[most]:.0f} % of {KINDS[kind]} responses about {self.names[most]} are missing, "
-            f"and {100 * absent[least]:.0f} % of those about {self.names[least]}. {OPPOSED}"
+            f"{EXPLAINED}{100 * absent[most]:.0f}% of {KINDS[kind]} responses about {self.names[most]} are missing, "
+            f"and {100 * absent[least]:.0f}% of those about {self.names[least]}. {OPPOSED}"
         )
 
 
@@ -179,8 +179,8 @@ def _explained_level(pairs: pl.DataFrame, row: dict[str, Any], *, shares: bool) 
     if not explained_by_excess(np.array([estimate]), sure, np.ones((1, 1)), [missing])[0]:
         return None
     return (
-        f"{EXPLAINED}{100 * (absent[kind] + absent['both']):.0f} % of {KINDS[kind]} responses are missing, and "
-        f"{100 * (absent[other] + absent['both']):.0f} % of {KINDS[other]}. {OPPOSED}"
+        f"{EXPLAINED}{100 * (absent[kind] + absent['both']):.0f}% of {KINDS[kind]} responses are missing, and "
+        f"{100 * (absent[other] + absent['both']):.0f}% of {KINDS[other]}. {OPPOSED}"
     )
 
 

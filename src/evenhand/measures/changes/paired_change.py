@@ -63,10 +63,12 @@ def paired_change(
     Returns CHANGE: one row over all, one for each axis, one for each group. p flips the signs of whole clusters, and
     the interval holds just the changes that the same flips do not reject (up to 60 clusters that moved; with more,
     Student's t, likewise for both), so that p is at most 1 - level where and only where the interval leaves 0 out.
-    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide,
-    and so do both limits of numbers of which none moved. `minimum_detectable` is the change found with 80 % power; of
-    numbers of which none moved it is the end of the interval. Where so few clusters could reject nothing, `obstacle`
-    says so and p is null.
+    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide.
+    Where all clusters changed alike (not at all, or by the same amount), both limits allow for as many clusters that
+    change otherwise as n clusters can hide: of shares by what the others changed, or by one response where none
+    changed; of numbers by the range of all numbers. `minimum_detectable` is the change found with 80 % power; of
+    numbers that changed alike it is the half width of that interval. Where so few clusters could reject nothing, or all
+    numbers of both models are equal, `obstacle` says so and p is null.
     Raises DataError for absent columns or no pair at all, UsageError for a level outside 0..1.
     Source: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller 2024,
     arXiv:2411.00640, section 4 (paired differences).
@@ -136,21 +138,46 @@ def _row(
         numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
         share = bool(numbers.min() >= 0 and numbers.max() <= 1)
     low, high, p = _tested(change, sizes, level, seed)
-    error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
     detectable = None
     if share:
-        low, high = _widened(change, sizes, estimate, (low, high), level)
-    elif not change.any():
-        detectable = _hidden(known, len(change), level)
-        low, high = -(detectable or 0.0), detectable or 0.0
-    if detectable is None and row["obstacle"] is None:
-        detectable = _smallest(change, sizes, estimate, error, level, share)
+        step = _one_response(known, cluster, sizes)
+        low, high = _widened(change, sizes, estimate, (low, high), level, step)
+        error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
+        detectable = _smallest(change, sizes, estimate, error, level, step)
+    elif not _are_alike(change / sizes):
+        error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
+        detectable = _smallest(change, sizes, estimate, error, level, None)
+    elif spread := float(np.ptp(known.select("before", "after").to_numpy())):
+        detectable = spread * _hidden(len(change), level)
+        low, high = estimate - detectable, estimate + detectable
+        p = max(p, min(1.0, 2 * max(0.0, 1 - abs(estimate) / spread) ** len(change)))
+    else:
+        low = high = float("nan")
+        row["obstacle"] = row["obstacle"] or "All numbers of both models are the same."
+    if _are_alike(change / sizes) and estimate:
+        p = max(p, 2.0 ** (1 - len(change)))
     return row | {
         "low": low,
         "high": high,
         "p": p if row["obstacle"] is None else None,
         "minimum_detectable": detectable if row["obstacle"] is None else None,
     }
+
+
+def _are_alike(each: Floats) -> bool:
+    """Return whether all clusters changed by the same amount, rounding aside."""
+    return bool(np.ptp(each) <= 1e-9 * np.abs(each).max())
+
+
+def _one_response(known: pl.DataFrame, cluster: str, sizes: Floats) -> float:
+    """Return by how much the share of a cluster changes if one response does.
+
+    If the responses of every cluster are all equal in both models, although clusters differ, its samples repeat each
+    other (temperature 0): a change then moves the whole cluster.
+    """
+    numbers = known.group_by(cluster).agg(pl.col("before", "after").n_unique()).select("before", "after")
+    repeats = numbers.to_numpy().max() == 1 and known["before"].n_unique() > 1
+    return 1.0 if repeats else float((1 / sizes).max())
 
 
 def _obstacle(clusters: int, level: float) -> str | None:
@@ -223,19 +250,18 @@ def _all_signs(units: int) -> Floats:
 
 
 def _widened(
-    change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float
+    change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float, step: float
 ) -> tuple[float, float]:
     """Limits of a share: within what can be, and, where few clusters moved or all alike, as wide as that calls for.
 
     So many clusters without a change are likely up to a certain share of them that change (Clopper-Pearson at 0), each
-    by the most that one did, or by one answer's worth if none did.
+    by the most that one did, or by one response's worth (step) if none did.
     """
     low, high = limits
     each = change / sizes
-    alike = bool(np.ptp(each) == 0)  # all changed by as much: the next one need not
+    alike = _are_alike(each)  # all changed by as much: the next one need not
     if alike or np.mean(change == 0) >= MOSTLY_UNMOVED:
-        largest = float(np.abs(each).max() if change.any() else (1 / sizes).max())
-        reach = largest * (1 - ((1 - level) / 2) ** (1 / len(change)))
+        reach = (float(np.abs(each).max()) if change.any() else step) * _hidden(len(change), level)
         if estimate >= 0 or alike:
             high = max(high, estimate + reach)
         if estimate <= 0 or alike:
@@ -243,33 +269,32 @@ def _widened(
     return max(low, -1.0), min(high, 1.0)
 
 
-def _hidden(known: pl.DataFrame, clusters: int, level: float) -> float | None:
-    """Return by how much a mean may change though no number of any cluster did; None where all numbers are the same.
-
-    So many clusters without a change leave open that a share of them changes (Clopper-Pearson at 0), each by no more
-    than the range of the numbers.
-    """
-    numbers = known["before"].to_numpy()
-    return float(np.ptp(numbers)) * (1 - ((1 - level) / 2) ** (1 / clusters)) or None
+def _hidden(clusters: int, level: float) -> float:
+    """Return the share of clusters that may change otherwise though none of those observed did (Clopper-Pearson)."""
+    return float(1 - ((1 - level) / 2) ** (1 / clusters))
 
 
 def _smallest(
-    change: Floats, sizes: Floats, estimate: float, error: float, level: float, share: bool
+    change: Floats, sizes: Floats, estimate: float, error: float, level: float, step: float | None
 ) -> float | None:
-    """The change that this test finds four times in five; of shares, those that change more vary more, too."""
+    """The change that this test finds four times in five; of shares, those that change more vary more, too.
+
+    step: what one response adds to a share (`_one_response`); None: numbers. Shares that all changed alike have no
+    variance, and are taken as if none had changed.
+    """
     clusters = len(change)
     coarse = 1.0 if clusters > FEW_STEPS else COARSE[0] if 2.0 ** (2 - clusters) > 1 - level else COARSE[1]
     reach = coarse * float(detectable_mean_difference(1.0, clusters, alpha=1 - level))
     variance = error**2 * clusters
-    if not share:
+    if step is None:
         return reach * variance**0.5 or None
     each = np.abs(change / sizes)
-    size = float(each[change != 0].mean() if change.any() else (1 / sizes).max())
+    alike = _are_alike(each)
+    size = float(each[change != 0].mean() if change.any() else step)
+    seen, least = (0.0, 1e-12) if alike else (abs(estimate), 0.0)
     smallest = 0.0
     for _ in range(_ROUNDS):
-        smallest = (
-            reach * (variance + size * max(0.0, smallest - abs(estimate)) + (0 if variance else 1e-12)) ** 0.5
-        )
+        smallest = reach * (variance + size * max(0.0, smallest - seen) + least) ** 0.5
     rare = clusters > FEW and smallest * clusters < RARE[0] * size
     smallest *= RARE[1] if rare else 1.0
     return smallest if smallest < 1 else None

@@ -11,7 +11,7 @@ from scipy.special import stdtr
 from evenhand.measures.columns import typed
 from evenhand.measures.info import BARIKERI, MeasureInfo
 from evenhand.measures.pairs.preference import STEREOTYPING
-from evenhand.measures.pairs.redditbias import LEAST_PHRASES, RedditBias
+from evenhand.measures.pairs.redditbias import CHANGE_TAIL, LEAST_PHRASES, RedditBias
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats, cluster_t, cohens_dz
 from evenhand.stats.contrasts import skewed_mean
@@ -22,6 +22,7 @@ SIZES = (
     | typed(pl.Float64, "before after estimate low high p d_z_before d_z_after d_z d_z_low d_z_high d_z_p")
     | typed(pl.Float64, "d_z_moved d_z_moved_low d_z_moved_high likelier_before likelier_after")
 )
+_EQUAL = 1e-12
 
 
 @checked
@@ -33,17 +34,18 @@ def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFram
     both with 95 % limits and p, phrase by phrase. That one size is smaller means that both the difference and the sum
     of the two numbers lie on one side of 0, so p is the larger one of these two tests: no sign is taken for granted.
     d_z_moved, with limits: d_z after minus before, whichever side they are on. likelier_*: percentage of phrases
-    likelier of the stereotyped group. Null p with too few phrases, as there.
+    likelier of the stereotyped group. Null p with too few phrases, as there; undrawn phrases are CHANGE_TAIL off, as in
+    `redditbias_lmb_change`. Limits and p of d_z are null where every phrase moved it by the same amount.
     Raises DataError if no pair is in both. Source: Berger 1982, of tests that must all reject.
 
     >>> from evenhand.measures import redditbias_lmb
     >>> def model(scale):
-    ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3] * 3)
-    ...     return redditbias_lmb(pl.DataFrame({"bias_type": ["age"] * 18, "perplexity_more": 90 * np.exp(-odds),
-    ...                                         "perplexity_less": [90.0] * 18}))
+    ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3] * 12) + 0.05 * (np.arange(72) < 72 * scale / 2)
+    ...     return redditbias_lmb(pl.DataFrame({"bias_type": ["age"] * 72, "perplexity_more": 90 * np.exp(-odds),
+    ...                                         "perplexity_less": [90.0] * 72}))
     >>> found = redditbias_size_change(model(1.0), model(0.5))
-    >>> found.select(pl.col("estimate", "p", "d_z_p").round(2), pl.col("d_z").abs().round(6)).row(0)
-    (-0.24, 0.0, 1.0, 0.0)
+    >>> found.select(pl.col("estimate", "p", "d_z_p").round(2)).row(0)
+    (-0.25, 0.0, 0.53)
     """
     keys = ["bias_type", "pair_id"]
     both = before.pairs.drop_nulls("difference").join(
@@ -71,7 +73,7 @@ def _sizes(before: Floats, after: Floats) -> dict[str, float]:
     }
     if len(before) < LEAST_PHRASES:
         return found | {"estimate": abs(found["after"]) - abs(found["before"])}
-    apart, together = skewed_mean(after - before), skewed_mean(after + before)
+    apart, together = (skewed_mean(parts, tail=CHANGE_TAIL) for parts in (after - before, after + before))
     side = 1.0 if found["after"] >= 0 else -1.0
     shown = apart if found["before"] * side >= 0 else together
     low, high = sorted((side * shown.low, side * shown.high))
@@ -83,9 +85,7 @@ def _sizes(before: Floats, after: Floats) -> dict[str, float]:
     less, more = _adds(before, one), _adds(after, two)
     side = 1.0 if two >= 0 else -1.0
     sign = -1.0 if one * side >= 0 else 1.0
-    half, reach = (
-        float(cluster_t(parts, len(before)).half_width()) for parts in (more + sign * less, more - less)
-    )
+    half, reach = (_half_width(parts) for parts in (more + sign * less, more - less))
     middle = side * (two + sign * one)
     found |= {
         "d_z_moved": two - one,
@@ -107,11 +107,15 @@ def _adds(units: Floats, effect: float) -> Floats:
     return np.asarray(away - effect / 2 * (away**2 - 1))
 
 
+def _half_width(parts: Floats) -> float:
+    """Return half of a 95 % interval; NaN where all parts are 0: they do not show how others would vary."""
+    half = float(cluster_t(parts, len(parts)).half_width())
+    return half if half > _EQUAL else float("nan")
+
+
 def _p(value: float, parts: Floats) -> float:
     error = float(cluster_t(parts, len(parts)).standard_error)
-    if error <= 1e-12:
-        return 1.0 if abs(value) <= 1e-12 else 0.0
-    return float(2 * stdtr(len(parts) - 1, -abs(value) / error))
+    return float(2 * stdtr(len(parts) - 1, -abs(value) / error)) if error > _EQUAL else float("nan")
 
 
 def _likelier(units: Floats) -> float:

@@ -148,6 +148,10 @@ def _slope(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str,
     )
     if np.isnan(found.estimate):
         said["obstacle"] = said["obstacle"] or "All persons have the same score."
+    elif np.isnan(found.p):
+        said["obstacle"] = said["obstacle"] or (
+            "The votes do not vary around the fitted line (they are all equal, for example), so its error is unknown."
+        )
     return {
         **said,
         "measure": "win_rate_slope",

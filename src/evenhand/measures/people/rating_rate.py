@@ -55,7 +55,8 @@ def rating_rates(
     shares else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
 
     Returns one row per question, level and option, columns RATES; no limits, and an obstacle, with fewer than ten
-    persons or items. Raises DataError for absent columns, an unknown question or `by`, values that are none.
+    persons or items, and for a mean of equal numbers. Raises DataError for absent columns, an unknown question or
+    `by`, values that are none.
     """
     known = rated(votes, "rating_rates", question, by, ["context"], within=within)
     rows: list[dict[str, object]] = []
@@ -68,7 +69,8 @@ def rating_rates(
             for option in options:
                 y = _outcome(used, option)
                 found = (crossed_mean if means else crossed_share)(y, shared_by(used, WAYS))
-                limits = {"low": found.low, "high": found.high} if said["obstacle"] is None else {}
+                obstacle = said["obstacle"] or _equal_numbers([y], found.low)
+                limits = {"low": found.low, "high": found.high} if obstacle is None else {}
                 rows.append(
                     {
                         **said,
@@ -76,6 +78,7 @@ def rating_rates(
                         "raw": float(y.mean()) if len(y) else None,
                         "estimate": found.estimate,
                         **limits,
+                        "obstacle": obstacle,
                         "person_icc": found.correlations[0],
                         "item_icc": sum(found.correlations[1:]),
                     }
@@ -201,9 +204,8 @@ def _difference(
 ) -> dict[str, object]:
     used = part.filter("counts")
     first = (used["level"] == level).to_numpy()
-    found = crossed_difference(
-        _outcome(used, option), first, shared_by(used, WAYS), shares=option is not None
-    )
+    y = _outcome(used, option)
+    found = crossed_difference(y, first, shared_by(used, WAYS), shares=option is not None)
     sides = [used.filter(pl.col("level") == each) for each in (level, against)]
     fewest = [min(side[column].n_unique() for side in sides) for column in ("person", "item")]
     return {
@@ -217,9 +219,22 @@ def _difference(
         "null": 0.0,
         "p": found.p,
         "n_units": min(fewest),
-        "obstacle": too_few(fewest[0], fewest[1], **_prompts(sides)),
+        "obstacle": too_few(fewest[0], fewest[1], **_prompts(sides))
+        or _equal_numbers([y[first], y[~first]], found.low),
         "found": found,
     }
+
+
+def _equal_numbers(parts: list[np.ndarray], low: float) -> str | None:
+    """Return the obstacle of a mean, or a difference of means, of ratings that are all equal; None if they vary.
+
+    parts: the ratings of one side, or of two. low: the lower limit, NaN where there is none.
+    """
+    if not np.isnan(low):
+        return None
+    equal = " and ".join(f"{part[0]:g}" for part in parts if len(part))
+    which = "All ratings" if len(parts) == 1 else "On each side all ratings"
+    return f"{which} are equal ({equal}), so their spread is unknown."
 
 
 def _chi_square(
@@ -288,8 +303,9 @@ CARDS = (
             citation=ROBBIE,
             source="Newcombe 1998, method 10, with effective sizes; Henderson 1953 for crossed samples",
             details=(
-                "Fewer than 10 persons, items, or prompts that items share, on either side: not measurable. Holm over "
-                "all rows. The smallest difference told is that from the share of both; where 1 to 3 % are called so, "
+                "Fewer than 10 persons, items, or prompts that items share, on either side: not measurable. Means are "
+                "not measurable either if all ratings of each side are equal. Holm over all rows. The smallest "
+                "difference told is that from the share of both; where 1 to 3 % are called so, "
                 "it is found in 74 to 79 % of simulated studies."
             ),
             **_RATING,

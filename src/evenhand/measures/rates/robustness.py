@@ -102,15 +102,15 @@ def _explanation(part: AxisUnits, found: Comparison) -> str:
     absent = part.filled[1][found.places]
     most, least = int(np.argmax(absent)), int(np.argmin(absent))
     names = [part.names[found.places[place]] for place in (most, least)]
-    condition = (
-        "If what is missing more often is what speaks against the difference, nothing sure is left of it."
+    contradicts = (
+        "the excess contradicts the difference"
         if part.units.shares
-        else "If the numbers that are missing more often were as far on the other side as the most extreme observed "
-        "ones, nothing sure is left of the difference."
+        else "the excess is as far on the other side as the most extreme observed numbers"
     )
     return (
-        f"{EXPLAINED}{100 * absent[most]:.0f} % of the responses about {names[0]} are missing, and "
-        f"{100 * absent[least]:.0f} % of those about {names[1]}. {condition}"
+        f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[0]} are missing, and "
+        f"{100 * absent[least]:.0f}% of those about {names[1]}. If {contradicts}, the difference is no longer "
+        "significant."
     )
 
 

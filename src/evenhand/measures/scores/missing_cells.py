@@ -90,7 +90,7 @@ class MissingCells:
             return None
         most, least = int(np.argmax(self.absent)), int(np.argmin(self.absent))
         return (
-            f"Missing responses could explain the interaction: {100 * self.absent[most]:.0f} % of those for "
-            f"{self.names[most]} are missing, and {100 * self.absent[least]:.0f} % of those for {self.names[least]}. "
-            "If what is missing more often is what speaks against the interaction, nothing sure is left of it."
+            f"Missing responses could explain the interaction: {100 * self.absent[most]:.0f}% of those for "
+            f"{self.names[most]} are missing, and {100 * self.absent[least]:.0f}% of those for {self.names[least]}. "
+            "If the excess contradicts the interaction, it is no longer significant."
         )

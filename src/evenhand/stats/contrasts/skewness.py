@@ -28,7 +28,7 @@ _SKEWNESS_KNOWN_FROM = 30
 
 @dataclass(frozen=True)
 class SkewedMean:
-    """A mean with its interval and the p of its being 0, both NaN with fewer than three numbers."""
+    """A mean with its interval and the p of its being 0, both NaN where `skewed_mean` knows neither."""
 
     estimate: float
     low: float
@@ -43,8 +43,9 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95, tail: float | Non
     values: (n,), none missing, in any order. level: of the interval. p is the larger of Student's and of the
     skewness-corrected t's, with degrees of freedom divided by 1.5 because sample skewness of few numbers is too small
     on average; the interval leaves out 0 exactly where p <= 1 - level. Where all numbers are equal p is that of their
-    signs alone. tail: how far from the others numbers may lie of which none was drawn, in the unit of the values; p is
-    then no smaller than the chance of drawing none of them if there are so many that the true mean is 0,
+    signs alone, and without a tail p and interval are NaN: nothing shows how far other numbers lie from these.
+    tail: how far from the others numbers may lie of which none was drawn, in the unit of the values; p is then no
+    smaller than the chance of drawing none of them if there are so many that the true mean is 0,
     (1 - |mean| / tail)^n. None: all kinds of numbers are taken to have been drawn.
     Raises UsageError for numbers that are not finite, a level that is none, or a tail that is not above 0.
     Source: Hall 1992 (the transformation, which rises everywhere and can therefore be inverted), after Johnson 1978;
@@ -65,7 +66,7 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95, tail: float | Non
         raise UsageError(f"tail is {tail}; it is a distance above 0, in the unit of the values.")
     n, nan = len(numbers), float("nan")
     mean = float(numbers.mean()) if n else nan
-    if n < LEAST_NUMBERS:
+    if n < LEAST_NUMBERS or (tail is None and _equal(numbers)):
         return SkewedMean(mean, nan, nan, nan, n)
     undrawn = 0.0 if tail is None else max(0.0, 1 - abs(mean) / tail) ** n
     least = _undrawn(n, 1 - level, tail)
@@ -117,7 +118,7 @@ def smallest_mean_beside(
     values: (n,), none missing, in any order. The larger of what numbers of this standard deviation need that are not
     skewed, and of what 500 resamples of these very numbers need, above or below 0: the former knows that few numbers
     may look alike by chance, the latter that a mean on the side of the short tail is found late. Infinite where equal
-    numbers, judged by their signs, are too few for the level.
+    numbers, judged by their signs, are too few for the level or have no tail.
 
     >>> skewed = np.random.default_rng(0).exponential(size=40)
     >>> smallest_mean_beside(skewed, level=0.01) > float(smallest_mean(skewed.std(ddof=1), 40, level=0.01))
@@ -125,7 +126,7 @@ def smallest_mean_beside(
     """
     numbers = np.sort(np.asarray(values, dtype=np.float64))
     n = len(numbers)
-    if n < LEAST_NUMBERS or (_equal(numbers) and 2.0 ** (1 - n) > level):
+    if n < LEAST_NUMBERS or (_equal(numbers) and (tail is None or 2.0 ** (1 - n) > level)):
         return float("inf")
     plain = float(smallest_mean(float(numbers.std(ddof=1)), n, level=level, power=power, tail=tail))
     away = (numbers - numbers.mean()) * (n / (n - 1)) ** 0.5

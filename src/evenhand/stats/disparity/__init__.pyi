@@ -4,8 +4,9 @@ from .additive import (
     planned_excess as planned_excess,
 )
 from .approximation import Approximation as Approximation, approximate as approximate
-from .changes.change import GroupChanges as GroupChanges, group_changes as group_changes
+from .changes.change import group_changes as group_changes
 from .changes.non_inferiority import no_worse as no_worse
+from .changes.results import GroupChanges as GroupChanges
 from .comparison import (
     SKEWED as SKEWED,
     Comparison as Comparison,

@@ -4,8 +4,8 @@ In 120 simulated designs (20 to 160 persons with 5 votes each, one to three vote
 of 0 to 1.5 logits, one person with a fifth of the votes or none, shares of 50 and 90 %; 400 studies of each) limits of
 95 % of a share cover 95.6 % on average and 92 to 99 % in each (tests/stats/votes/test_crossed.py draws them). Taking
 votes as independent covers 32 to 98 %. Near 0 or 1 the degrees of freedom follow the number of persons who gave the
-rarer votes. At shares of 7 and 93 %, with persons who differ by 2 to 2.5 logits and 30 votes each, the limits cover 90 to
-95 % with 10 to 40 persons (84 to 90 % without this).
+rarer votes. At shares of 7 and 93 %, with persons who differ by 2 to 2.5 logits and 30 votes each, the limits cover 90
+to 95 % with 10 to 40 persons (84 to 90 % without this).
 At 20 persons and a logit between persons and items, tests at 5 % of mixed logistic models reject 8 % (Laplace) and 15 %
 (variational) where nothing differs.
 """
@@ -113,6 +113,8 @@ def crossed_mean(
 ) -> CrossedEstimate:
     """The mean of numbers that people gave, as `crossed_share` but with limits by Student's t alone.
 
+    Limits and p are NaN where all numbers are equal: their variance is unknown.
+
     >>> found = crossed_mean([1, 2, 2, 3, 5, 6, 4, 4], [list("aabbccdd"), list("pqpqpqpq")])
     >>> round(found.estimate, 3), bool(found.low < 3 < found.high)
     (3.375, True)
@@ -121,7 +123,7 @@ def crossed_mean(
     if _too_few(related):
         return unknown(float(y.mean()) if len(y) else float("nan"), null, related)
     part = _part(y, related)
-    return by_t(part.mean, null, part.variance * part.error.share, part.error, part.shares, len(y), level)
+    return by_t(part.mean, null, part.variance * part.error.share, part.error, part.shares, related, level)
 
 
 def crossed_difference(
@@ -137,6 +139,8 @@ def crossed_difference(
     values: (n,). first: (n,), whether a vote is of the first part. ways: as in `crossed_share`; what votes of both
     parts share takes its part out of the error, and what they share within a part alone does not. shares: whether
     values are 0 and 1; then limits are Newcombe's with Wilson's of each part, and p is that at which they reach 0.
+    Of other numbers, a part whose values are all equal gets the variance of the other part, with its votes of one
+    person or item (whichever are fewer) taken as one; where both parts are so, limits and p are NaN.
     Source: Newcombe 1998, method 10; Zou & Donner 2008 for dependent shares.
 
     >>> rng = np.random.default_rng(1)
@@ -168,14 +172,15 @@ def crossed_difference(
         together = contrast(nested, weights * np.where(one, scales[0], scales[1]), found)
         alone = [contrast(_subset(nested, one), fitted[0].weights, found)]
         alone.append(contrast(_subset(nested, ~one), fitted[1].weights, found))
-    else:  # a part whose votes are all equal
+    else:  # a part whose votes are all equal: its variance is unknown, and not 0
         alone = [part.error for part in fitted]
-        total = sum(part.variance * part.error.share for part in fitted)
+        variances = [part.variance if shares else max(scales) ** 2 for part in fitted]
+        total = sum(variance * each.share for variance, each in zip(variances, alone, strict=True))
         together = Contrast(total, min(part.error.freedom for part in fitted))
     gap = fitted[0].mean - fitted[1].mean
     size = len(y)
     if not shares:
-        return by_t(gap, 0.0, together.share, together, found, size, level)
+        return by_t(gap, 0.0, together.share, together, found, related, level)
     apart = [part.variance * each.share for part, each in zip(fitted, alone, strict=True)]
     product = (apart[0] * apart[1]) ** 0.5
     paired = float(np.clip((sum(apart) - together.share) / (2 * product), -1, 1)) if product > 0 else 0.0
@@ -228,7 +233,7 @@ def crossed_slope(
     """How much votes rise with a predictor (of persons, say), persons and items being random.
 
     values, predictor: (n,). Linear, also for votes of 0 and 1: shares per unit of the predictor. NaN where the
-    predictor never changes. Limits by Student's t.
+    predictor never changes. Limits by Student's t; NaN where the values are an exact function of the predictor.
 
     >>> rng = np.random.default_rng(2)
     >>> persons, items = np.repeat(np.arange(50), 6), np.tile(np.arange(100), 3)
@@ -257,7 +262,7 @@ def crossed_slope(
         variance = float((weights * residuals**2).sum()) / (1 - taken)
         found = correlations(related, residuals, variance)
     error = contrast(related, pulls, found)
-    return by_t(slope, 0.0, variance * error.share, error, found, len(y), level)
+    return by_t(slope, 0.0, variance * error.share, error, found, related, level)
 
 
 def crossed_balanced(
@@ -302,7 +307,7 @@ def crossed_balanced(
         variance = left_over / (1 - min(taken, 0.9))
         found = correlations(related, residuals, variance)
     error = contrast(related, pulls, found)
-    told = by_t(sum(means) / 2, null, variance * error.share, error, found, len(y), level)
+    told = by_t(sum(means) / 2, null, variance * error.share, error, found, related, level)
     return replace(told, low=max(told.low, 0.0), high=min(told.high, 1.0), bounds=(0.0, 1.0))
 
 

@@ -20,6 +20,8 @@ With 5 items that differ by 1.5 logits limits of 95 % cover 90 % of studies, wit
 ratings of two models rest on 4, 6, 8, 10 and 12 prompts that each do something else to either, tests at 5 % reject up
 to 18, 12, 9, 7 and 6 % where nothing differs; one conversation of a model in all pairs: 70 %."""
 LARGEST_T = 1e6
+SMALLEST_VARIANCE = 1e-14
+"""Error variance, relative to the squared estimate where that is above 1, up to which it is 0 but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +134,19 @@ def p_of_limits(limits: Callable[[float], tuple[float, float]], gap: float, free
 
 
 def by_t(
-    estimate: float, null: float, variance: float, error: Contrast, found: Floats, n: int, level: float
+    estimate: float, null: float, variance: float, error: Contrast, found: Floats, related: Ways, level: float
 ) -> CrossedEstimate:
-    deviation = max(variance, 0.0) ** 0.5
-    half = reach_of(error, level) * deviation
-    gap = abs(estimate - null)
-    p = two_sided(gap / deviation, error.freedom) if deviation > 0 else float(gap <= 1e-12)
+    """Return an estimate with its Student interval and p, both NaN where the variance is 0.
+
+    Numbers that never vary show nothing of how much other persons' or items' numbers vary: a standard error of 0 would
+    give p = 0 and an interval of width 0.
+    """
+    n, half_of = related.n, reach_of(error, level)
+    if not variance > SMALLEST_VARIANCE * max(1.0, estimate**2):
+        return unknown(estimate, null, related)
+    deviation = variance**0.5
+    half = half_of * deviation
+    p = two_sided(abs(estimate - null) / deviation, error.freedom)
     return CrossedEstimate(
         estimate,
         estimate - half,

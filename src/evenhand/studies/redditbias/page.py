@@ -111,7 +111,9 @@ def _farther(row: dict[str, Any]) -> list[str]:
         there = row[what] is not None
         told += [
             wording.signed(row[what], places) if there else "",
-            wording.interval(row[f"{what}_low"], row[f"{what}_high"], places) if there else "",
+            wording.interval(row[f"{what}_low"], row[f"{what}_high"], places)
+            if there and row[f"{what}_low"] is not None
+            else "",
             wording.probability(row[f"{what}_q"]) if row[f"{what}_q"] is not None else "",
             row[f"{what}_verdict"] or "",
         ]

@@ -20,6 +20,7 @@ from evenhand.stats.disparity.changes.changed_units import (
     change_scales,
     checked_changes,
     means_of_groups,
+    one_response,
     own_errors,
     reach_as_rates_grow,
     rounded,
@@ -27,6 +28,7 @@ from evenhand.stats.disparity.changes.changed_units import (
     spread_of_means,
     unmoved_reach,
 )
+from evenhand.stats.disparity.changes.results import GroupChanges, unmeasurable_changes
 from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
@@ -40,47 +42,20 @@ SHARE_OF_LEVEL = 0.037 / 0.05
 """Level at which each of two statistics of one deal stands where the smaller p of both is calibrated at .05."""
 
 
-@dataclass(frozen=True)
-class GroupChanges:
-    """What changed for the groups of one axis, arrays (groups,) in the order of the codes, in the outcome's unit.
-
-    units: prompts. mean: of the changes. estimate: mean minus the mean of the other groups' means; NaN, like all
-    limits, for groups of fewer than two units, which no other group is held against either. standard_error, p, low,
-    high: of that, two-sided, 95 %; the interval leaves out 0 exactly if p <= .05, lies within -2 .. 2 for shares, and
-    is as wide as prompts that stay could hide where none moved. minimum_detectable: the smallest such difference that
-    would be found in 80 % of comparisons at `level`, inf where none would be; where no prompt moved, the end of the
-    interval. axis_p: of no difference between groups.
-    spread: standard deviation of the groups' true mean changes, noise removed, with its limits (the lower is above 0
-    exactly if axis_p <= .05) and smallest visible value (NaN: none). spread_before, spread_after: of the groups' true
-    means in each model: a description. obstacle: why nothing could have been found whatever had changed.
-    """
-
-    units: Codes
-    mean: Floats
-    estimate: Floats
-    standard_error: Floats
-    p: Floats
-    low: Floats
-    high: Floats
-    minimum_detectable: Floats
-    degrees_of_freedom: float
-    axis_p: float
-    spread: float
-    spread_low: float
-    spread_high: float
-    spread_minimum_detectable: float
-    spread_before: float
-    spread_after: float
-    obstacle: str | None = None
-
-
 def group_changes(
-    before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike, *, level: float = 0.05, seed: int = 0
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    *,
+    samples: npt.ArrayLike = 1,
+    level: float = 0.05,
+    seed: int = 0,
 ) -> GroupChanges:
     """Difference-in-differences of each group of an axis, and whether any group changed otherwise than the rest.
 
     before, after: (units,) means of a unit's samples in each model, without NaN. groups: (units,) codes 0, 1, ... of
-    the group that each unit belongs to. level: at which the axis is judged; only the smallest effects depend on it.
+    the group that each unit belongs to. samples: (units,) or one number: responses behind each mean, which bound what
+    can hide where nothing moved. level: at which the axis is judged; only the smallest effects depend on it.
     Residuals of a unit's change are divided by what the rates of its group before and after let expect of their
     spread, dealt to all groups, and put on the new group's scale. The axis p is the smaller rank of a sum of squares
     and of the largest group's statistic, calibrated on the same deals, but no smaller than by F or t (the deals of a
@@ -99,12 +74,17 @@ def group_changes(
     usable = np.flatnonzero(units >= 2)
     mean = means_of_groups(second - first, codes, units)
     if len(usable) < 2:
-        return _nothing(units, mean, "Fewer than two groups have two prompts that both models answered.")
+        return unmeasurable_changes(
+            units, mean, "Fewer than two groups have two prompts that both models answered."
+        )
     kept = np.isin(codes, usable)
     order = canonical_order(first[kept], second[kept], codes[kept])
-    part = _Axis.of(first[kept][order], second[kept][order], codes[kept][order])
+    step = one_response(
+        first[kept], second[kept], np.broadcast_to(np.asarray(samples, np.float64), codes.shape)[kept]
+    )
+    part = _Axis.of(first[kept][order], second[kept][order], codes[kept][order], step)
     if (obstacle := part.obstacle(level)) is not None:
-        return _nothing(units, mean, obstacle)
+        return unmeasurable_changes(units, mean, obstacle)
     dealt = part.dealt(level, seed)
     table = part.table(dealt, level)
     if part.own is not None:
@@ -144,9 +124,11 @@ class _Axis:
     """Of scaled residuals (psi)."""
     constant: bool
     """Whether no unit's change differs from its group's mean: then the scale itself stands for the spread."""
+    step: float
+    """By how much one response changes a unit (`one_response`)."""
 
     @classmethod
-    def of(cls, first: Floats, second: Floats, codes: Codes) -> "_Axis":
+    def of(cls, first: Floats, second: Floats, codes: Codes, step: float) -> "_Axis":
         groups, starts, sizes = np.unique(codes, return_index=True, return_counts=True)
         # np.unique sorts by code; the canonical order of groups is the order in which they come
         order = np.argsort(starts)
@@ -161,7 +143,7 @@ class _Axis:
         variance = float((residual**2).sum() / len(residual))
         constant = variance < 1e-18
         known = 1.0 if constant else variance
-        return cls(groups, starts, units, first, second, mean, scale, residual, known, constant)
+        return cls(groups, starts, units, first, second, mean, scale, residual, known, constant, step)
 
     @property
     def shares(self) -> bool:
@@ -182,9 +164,7 @@ class _Axis:
 
     @property
     def hidden(self) -> Floats:
-        """`unmoved_reach`, where a share changes from 0 to 1 at most and a number over the range that was observed."""
-        most = 1.0 if self.shares else float(np.ptp([self.first, self.second]))
-        return np.minimum(unmoved_reach(self.units) * most, self.furthest)
+        return np.minimum(unmoved_reach(self.units) * self.step, self.furthest)
 
     @property
     def df(self) -> float:
@@ -391,10 +371,3 @@ class _Axis:
         if self.own is not None:
             smallest = max(smallest, self.own.smallest_spread(single))
         return smallest if smallest <= largest_spread(count, self.furthest) else float("nan")
-
-
-def _nothing(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:
-    none, nan = np.full(len(units), np.nan), np.nan
-    return GroupChanges(
-        units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle
-    )

@@ -124,11 +124,29 @@ def are_shares(first: Floats, second: Floats) -> bool:
     return bool(min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1)
 
 
-def unmoved_reach(units: Floats) -> Floats:
-    """(groups,) how far a group's change may lie off the others' though no prompt moved, at 95 %.
+def one_response(first: Floats, second: Floats, samples: Floats) -> float:
+    """Return by how much the mean of a unit can change if one of its responses does.
 
-    So many prompts without a change are likely up to a certain share of them that change by all they can
-    (Clopper-Pearson at 0); limits of differences are recovered from those of groups (Zou and Donner 2008).
+    first, second: means of the units in each model. samples: (units,) responses behind each mean. A share changes by
+    1 / samples. If all means are 0 or 1 although units differ, the samples of a unit repeat each other (temperature 0),
+    and one change moves the whole unit. A number changes by the range that was observed.
+
+    >>> half, certain = np.array([0.5, 0.0]), np.array([1.0, 0.0])
+    >>> [one_response(means, means, np.array([10.0, 10.0])) for means in (half, certain, half * 0)]
+    [0.1, 1.0, 0.1]
+    """
+    numbers = np.concatenate([first, second])
+    if not are_shares(first, second):
+        return float(np.ptp(numbers))
+    repeats = np.isin(numbers, (0.0, 1.0)).all() and np.ptp(numbers) > 0
+    return 1.0 if repeats else float((1 / samples).max())
+
+
+def unmoved_reach(units: Floats) -> Floats:
+    """(groups,) what share of a group may have changed otherwise than the others though no prompt moved, at 95 %.
+
+    So many prompts without a change are likely up to a certain share of them that change (Clopper-Pearson at 0);
+    limits of differences are recovered from those of groups (Zou and Donner 2008).
 
     >>> unmoved_reach(np.array([100.0, 100.0])).round(3).tolist()
     [0.051, 0.051]
