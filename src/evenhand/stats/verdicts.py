@@ -237,7 +237,7 @@ def _not_seen(row: dict[str, Any], reference: float, adjusted: str, *, is_change
     whose = "unbiased value" if row["null"] is not None else "ideal"
     what = "No change" if is_change else f"No difference from the {whose} of {_number(reference)}"
     size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
-    return f"{what} detected ({adjusted}). Minimum detectable effect: {size}."
+    return f"{what} detected ({adjusted}; minimum detectable effect: {size})."
 
 
 def _unit(row: dict[str, Any]) -> str:

@@ -59,7 +59,7 @@ def test_the_sentence_states_what_is_missing() -> None:
     )
     line = found.tables()["headlines"].row(0, named=True)
     assert line["verdict"] == "not measurable"
-    assert f"{REASON}33% of the responses about g0 are missing, and 0% of" in line["sentence"]
+    assert f"{REASON[1:]}33% of the responses about g0 are missing, and 0% of" in line["sentence"]
 
 
 def test_a_gap_of_numbers_that_missing_ones_cannot_explain_is_named() -> None:
