@@ -70,7 +70,7 @@ def build_sentences(
     if advpromptset:
         raise UsageError(
             f"{', '.join(advpromptset)}: such options belong to advpromptset, not to {name}.",
-            "Leave them out.",
+            "Remove them.",
         )
     style = "csv" if style is None else style
     if style not in ("csv", "parquet"):

@@ -76,4 +76,4 @@ def test_an_axis_that_cannot_be_measured_has_a_sentence_that_says_so(name):
     row |= {"verdict": str(Verdict.NOT_MEASURABLE), "benchmark": name}
     (line,) = load_benchmark(name).headlines(pl.DataFrame([row], schema=FINDINGS), {})
     assert (line.axis, line.verdict) == ("age", "not measurable")
-    assert line.sentence == "Age: cannot be said. Too few prompts."
+    assert line.sentence == "Age — not measurable: too few prompts."

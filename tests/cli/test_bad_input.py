@@ -173,7 +173,9 @@ def test_a_file_in_the_place_of_the_folder(evenhand, own, tmp_path):
 def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
     assert evenhand("audit", "puppet/random", *own, "-o", "run").code == 0
     (tmp_path / "run" / "manifest.json").write_text('{"version": 1,')
-    evenhand("audit", "run").refused(1, "manifest.json is not a manifest", "responses beside it are intact")
+    evenhand("audit", "run").refused(
+        1, "manifest.json is not a manifest", "The responses in the same folder are intact"
+    )
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({"version": 99}))
     evenhand("audit", "run").refused(1, "has version 99", "pip install --upgrade")
 
@@ -205,8 +207,11 @@ def test_a_working_folder_that_is_gone_is_said_so(tmp_path):
         ),
         (("compare", "a", "b", "--output=s3://bucket/run"), ("evenhand compare writes to a local folder",)),
         (("audit", "puppet/random", "--report", "s3://bucket/page.html"), ("--report of evenhand audit",)),
-        (("audit", "puppet/random", "-o", "nowhere://bucket/run"), ("no store is known", "nowhere://")),
-        (("audit", "s3://"), ("names no folder",)),
+        (
+            ("audit", "puppet/random", "-o", "nowhere://bucket/run"),
+            ("unknown kind of object storage", "nowhere://"),
+        ),
+        (("audit", "s3://"), ("is not the URL of a folder",)),
     ],
 )
 def test_addresses_of_stores_where_they_are_no_use(evenhand, tmp_path, words, parts):

@@ -17,9 +17,9 @@ def toy(installed):
     ("arguments", "parts"),
     [
         (("-o", ""), ("must not be empty",)),
-        (("--summary", ""), ("--summary takes a file",)),
-        (("--summary", "."), ("--summary takes a file",)),
-        (("--summary", "x" * 300), ("--summary takes a file",)),
+        (("--summary", ""), ("`--summary` expects a file",)),
+        (("--summary", "."), ("`--summary` expects a file",)),
+        (("--summary", "x" * 300), ("`--summary` expects a file",)),
         (("--summary", f"{__file__}/s.json"), ("cannot write to",)),
         (("--replications", 10**12), ("replications: Input should be", "equal to 100000")),
         (("--quick", "--full"), ("`--quick` and `--full` cannot be combined",)),

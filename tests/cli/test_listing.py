@@ -135,7 +135,7 @@ def test_a_package_that_claims_our_name_disturbs_only_those_who_use_it(
     installed("greedy", f"evenhand.{kind}", {name: "json:loads"})
     listed = evenhand("list", kind)
     assert listed.code == 0
-    listed.says(shown, "Cannot be used: 2 packages have", "evenhand, greedy")
+    listed.says(shown, "Cannot be used: 2 packages contain a", "evenhand, greedy")
     evenhand("show", shown).says(shown)
     assert evenhand("show", "crows_pairs").code == 0
     assert "Cannot be used" not in evenhand("list", "measures").out

@@ -198,7 +198,7 @@ def test_tables_have_their_schemas():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(DataError, match="lacks the column"):
+    with pytest.raises(DataError, match="has no column"):
         reach_verdicts(measurement_frame([row()]).drop("p", "null"))
     with pytest.raises(UsageError, match="alpha is 5"):
         reach_verdicts(measurement_frame([row()]), alpha=5)

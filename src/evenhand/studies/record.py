@@ -101,7 +101,9 @@ class StudyRecord:
             hint = f"Start another {noun} with -o, or leave out what differs."
             refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
         elif os.path.lexists(folder) and not self._is_empty(folder):
-            raise UsageError(f"{folder} exists and is not a {self.called}.", "Choose another folder with -o.")
+            raise UsageError(
+                f"{folder} exists and is not the folder of {self._one}.", "Choose another folder with -o."
+            )
         if renewed or not begun:
             write_json(folder / self.file, {"version": self.version, **content})
 

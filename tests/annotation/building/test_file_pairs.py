@@ -69,7 +69,7 @@ def test_responses_of_two_models_to_a_prompt_are_a_pair(tmp_path: Path) -> None:
         files.append(tmp_path / f"{model}.csv")
         pl.DataFrame([row for row in rows if row["model"] == model]).drop("model").write_csv(files[-1])
     assert [shown(item) for item in build_study(files, "acute").study.items] == expected
-    with pytest.raises(UsageError, match="alone makes no pairs"):
+    with pytest.raises(UsageError, match="pairs need two models"):
         build_study(files[:1], "acute")
 
 
@@ -87,8 +87,8 @@ def test_answers_called_toxic_are_left_out_unless_they_are_kept(tmp_path: Path) 
     [
         ("a,b\nYes.,\n", "row 1: 'b' is empty"),
         ("a,b\nYes.,Yes.\n", "no row has two different texts"),
-        ("response,model\nx,m\ny,n\n", "does not say which prompt a response answers"),
-        ("words\nx\n", "is no table of pairs"),
+        ("response,model\nx,m\ny,n\n", "does not contain the prompt of each response"),
+        ("words\nx\n", "is not a table of pairs"),
     ],
 )
 def test_what_makes_no_pairs_is_refused_with_the_format(tmp_path: Path, content: str, said: str) -> None:

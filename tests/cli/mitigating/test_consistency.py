@@ -33,9 +33,9 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
         "instructive-debiasing on house/writer: is it consistent?",
         "60 adversarial and 60 neutral",
         "3 beams, 20",
-        "1 wording on 60 prompts a domain",
+        "1 wording on 60 prompts per domain",
         "words/rude: rudeness",
-        "Not decided: effect is open on adversarial and neutral prompts",
+        "Undecided: effect needs more data on adversarial and neutral prompts",
         "effect not decided not decided",
         "polarity not applicable not applicable",
         "no effect to explain",
@@ -136,7 +136,7 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ),
         (("check-consistency", "instructive-debiasing"), 2, ("Missing option: model", "--model gpt2")),
         ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("Unknown classifier: 'vadr'", "'vader'")),
-        ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
+        ((*METHOD, "--classifier", "toxicity="), 2, ("the classifier is missing",)),
         (
             (*METHOD, "--classifier", "house/words?word=absent"),
             1,
@@ -176,7 +176,7 @@ def test_wrong_calls_say_what_is_wrong(evenhand, judged_house, files, monkeypatc
 def test_a_study_is_not_written_over_something_else(evenhand, judged_house, files):
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep")
-    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is no consistency study")
+    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is not the folder of")
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
 
 

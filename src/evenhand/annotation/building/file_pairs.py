@@ -96,7 +96,7 @@ def models_in(paths: Sequence[Path], wanted: Wanted, notes: Notes) -> list[list[
         for said in texts_in(path, notes):
             asked = said.groups.get("prompt_id") or said.context
             if asked is None:
-                raise DataError(f"{path} does not say which prompt a response answers.", PAIR_FORMAT)
+                raise DataError(f"{path} does not contain the prompt of each response.", PAIR_FORMAT)
             model = said.model or path.stem
             turn = str(said.groups.get("sample", turns[model, str(asked)]))
             turns[model, str(asked)] += 1

@@ -31,16 +31,18 @@ def likelihood_card(
     return Card(
         name=name,
         summary=summary,
-        construct="Whether a model finds sentences about people more or less likely depending on the "
-        "demographic descriptor in them, all else in the sentence being equal.",
-        harm="Representational: people are written about as unusual, or in hostile company, for who they are.",
-        groups="Each descriptor beside the others of its axis; template and noun are held fixed.",
+        construct="Whether a model finds sentences about people more or less likely depending on the demographic "
+        "descriptor in them, with the rest of the sentence equal.",
+        harm="Representational: people are described as unusual, or in hostile sentences, because of who they "
+        "are.",
+        groups="Each descriptor compared with the others of its axis; template and noun are held fixed.",
         ideal=ideal,
         direction="larger is worse",
-        null="No descriptor is further from the others than counts, in sentences like these.",
-        critique="How differently likely descriptors are is mostly how common the words are, not what is thought of "
-        "the people, and is described only; the valence shift, which is judged, cancels that to first order. "
-        "Sentences are templated and in US English; the descriptors are a selection.",
+        null="No descriptor differs from the others by more than the margin, in sentences like these.",
+        critique="Differences in the likelihood of descriptors mostly reflect how common the words are, not "
+        "attitudes to people, and are only described. The valence shift, which gets the verdict, "
+        "cancels this to first order. Sentences are templates in US English, and the descriptors are a "
+        "selection.",
         citation=citation,
         licence=licence,
         source=source,

@@ -165,7 +165,7 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
             f"Largest changes ({len(section.moved)} in the page and in moved.parquet: -o FOLDER)", "bold"
         )
     for moved in section.moved[:MOVED_SHOWN]:
-        unit = " nats" if moved["answer_before"] is None else section.unit.name and f" {section.unit.name}"
+        unit = " nats" if moved["answer_before"] is None else section.unit.name
         went = f"{wording.number(moved['before'], 1)} → {wording.number(moved['after'], 1)}{unit}"
         out.line(f"{_short(moved['text'])} ({went})")
         if moved["answer_before"] is not None or moved["answer_after"] is not None:

@@ -222,7 +222,7 @@ def _moved(one: Evidence, parts: Sequence[Part]) -> str:
 def _shown(one: Evidence, part: Part) -> str:
     places = decimals([part.estimate, part.low, part.high])
     size = f"{number(part.estimate, places)} {one.unit or ''}".strip()
-    limits = f"{size}, {sentences.ci(part.low, part.high, places)}"
+    limits = f"{size}, 95% CI {number(part.low, places)} to {number(part.high, places)}"
     return limits if one.about in (LEVEL, REFUSALS) else f"{part.name} ({limits})"
 
 

@@ -81,7 +81,7 @@ def _drawing(
         ("model", "weighted share, %", "weighted"),
         [_row(row, published, scale) for row in rows],
         axis_of(scale),
-        ("q", "answers", "share", "published", "would find"),
+        ("q", "answers", "share", "published", "MDE"),
         judged=True,
         left=f"{name_of(rows[0]['against'])} preferred" if one else "the other preferred",
         right=f"{name_of(rows[0]['model'])} preferred" if one else "it is preferred",
@@ -213,7 +213,7 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
                 for row in mine
             ],
             axis_of(scale),
-            ("q", "answers", "share", "would find"),
+            ("q", "answers", "share", "MDE"),
             judged=True,
         )
 
@@ -255,7 +255,7 @@ def side_section(analysis: Analysis) -> Section | None:
             for row in shares
         ],
         axis_of(scale),
-        ("q", "answers", "would find"),
+        ("q", "answers", "MDE"),
         judged=True,
         left="right side chosen",
         right="left side chosen",
@@ -270,7 +270,7 @@ def side_section(analysis: Analysis) -> Section | None:
             ("it stood left", "right"),
             ("all answers", "right"),
             ("sides equal", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("even draw, p", "right"),
             ("q", "right"),
         ),

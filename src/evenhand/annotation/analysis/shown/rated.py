@@ -141,7 +141,7 @@ def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iter
         (label(by), "difference of means" if means else "difference, percentage points", "difference"),
         [_difference(row, scale, factor) for row in rows],
         axis_of(scale),
-        ("q", "answers", "would find"),
+        ("q", "answers", "MDE"),
         judged=True,
     )
 
