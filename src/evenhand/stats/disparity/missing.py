@@ -27,7 +27,7 @@ class MissingExcess:
     outcomes may lie that are missing in excess, on average.
 
     Source: Manski 1990, Nonparametric Bounds on Treatment Effects, for the excess alone. That and when shares count as
-    equal was simulated (docs/verdicts.md).
+    equal was simulated (docs/evidence/verdicts.md).
     """
 
     share: Floats
