@@ -120,3 +120,32 @@ def test_columns_with_sparse_groups_are_not_measurable(columns, outcome) -> None
     found = eh.measure({**columns, "bad": list(values)}, columns=what, **options)
     pairs = found.findings.filter(measure="interaction")
     assert set(pairs["verdict"]) == {"not measurable"} and not pairs["note"].is_null().any()
+
+
+def lacking(rng, lost, planted=0.0, score=False, n=480):
+    """Two columns of two groups; of the high outcomes of one combination this share is missing."""
+    first, second = np.arange(n) % 2, np.arange(n) // 2 % 2
+    corner = (first == 0) & (second == 0)
+    rate = rng.random(n) < 0.3 + planted * corner
+    values = rng.normal(50, 10, n) if score else rate.astype(float)
+    gone = corner & (values > 50 if score else values == 1) & (rng.random(n) < lost)
+    names = {"a": [f"a{one}" for one in first], "b": [f"b{one}" for one in second]}
+    columns = names | {"axis": "a", "group": names["a"], "who": np.arange(n).astype(str)}
+    return pl.DataFrame(columns | {"score": pl.Series(np.where(gone, np.nan, values)).fill_nan(None)})
+
+
+@pytest.mark.parametrize("score", [False, True], ids=["rates", "numbers"])
+def test_an_interaction_that_missing_outcomes_could_explain_is_not_measurable(score) -> None:
+    false = explained = 0
+    for seed in range(12):
+        frame = lacking(np.random.default_rng(seed), 0.7, score=score)
+        found = interactions(frame, {"a": "a", "b": "b"}, cluster="who", is_rate=not score)
+        row = found.pairs.row(0, named=True)
+        false += row["obstacle"] is None and row["axis_p"] <= 0.05
+        if row["obstacle"] is not None:
+            explained += row["obstacle"].startswith("Missing responses could explain the interaction: ")
+            assert "a0 × b0 are missing, and 0%" in row["obstacle"] and row["pattern"] is None
+    assert false <= 1 and explained >= 4
+    planted = lacking(np.random.default_rng(1), 0.05, planted=0.4)
+    row = interactions(planted, {"a": "a", "b": "b"}, cluster="who", is_rate=True).pairs.row(0, named=True)
+    assert row["n_missing"] > 0 and row["obstacle"] is None and row["axis_p"] < 0.001
