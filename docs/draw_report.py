@@ -66,7 +66,12 @@ def main(folder: Path, *names: str) -> None:
     """Make the runs that are not there, and draw them."""
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
-    table = (DOCS / "tutorial_answers.md").read_text(encoding="utf-8").split("```")[1].removeprefix("python")
+    table = (
+        (DOCS / "tutorials" / "table_of_answers.md")
+        .read_text(encoding="utf-8")
+        .split("```")[1]
+        .removeprefix("python")
+    )
     exec(script_from_examples(table), {})  # writes survey.csv, as a reader of that page does
     Path("mine.txt").write_text("\n".join(prompts()), encoding="utf-8")
     with sync_playwright() as running:

@@ -170,7 +170,7 @@ def _measure_facts(name: str) -> list[str]:
     facts = [f"Unit: {prose(MEASURES[name].unit)}."]
     if calibrated(name) is not None:
         facts.append(
-            f"[Its calibration](../calibration.md#{name}), [and how that is done](../../calibration.md)."
+            f"[Its calibration](../calibration.md#{name}), [and how that is done](../../explanation/calibration.md)."
         )
     return facts
 
@@ -236,7 +236,8 @@ def calibration_page() -> str:
     parts = [
         "# Calibration: the figures",
         f"`evenhand calibrate --full` of evenhand {known['evenhand']} wrote these numbers (seed "
-        f"{known['options']['seed']}). [Calibration](../calibration.md) describes the designs and the criteria.",
+        f"{known['options']['seed']}). [Calibration](../explanation/calibration.md) describes the designs and the "
+        "criteria.",
         "The standard error of a false-positive rate of 5% is 1.1 points with 400 data sets.",
         table(heads, measures),
     ]
@@ -280,7 +281,7 @@ def calibration_page() -> str:
     parts += [
         "## Where measures end",
         "Designs that break what a measure assumes, drawn to show by how much its promise is missed there. Each "
-        "counts against no measure; [how to read the weakest](../verdicts.md#where-it-is-weakest).",
+        "counts against no measure; [how to read the weakest](../explanation/verdicts.md#where-it-is-weakest).",
         table(["design", "what it is", "measure", "data sets", "false"], limits),
     ]
     return "\n\n".join(parts)
@@ -310,7 +311,7 @@ def formats_page() -> str:
         [
             "# File formats",
             f"Files end in {', '.join(f'`{suffix}`' for suffix in READERS)}. How to use them: "
-            "[your own prompts and responses](../own_prompts.md).",
+            "[your own prompts and responses](../how-to/audit_your_own_prompts.md).",
             "## Prompts",
             PROMPT_FORMAT,
             "## Responses",

@@ -1,4 +1,4 @@
-"""Computes every published number that needs no weights, and writes the tables of docs/reproducing.md.
+"""Computes every published number that needs no weights, and writes the tables of docs/evidence/reproducing.md.
 
     python docs/reproduce.py [--downloads DIR] [--outputs DIR] [--check]
 
@@ -46,7 +46,7 @@ from evenhand.prompts.redditbias import load_redditbias
 from evenhand.schema import DatasetMissing, EvenhandError
 
 AXES = Path(__file__).with_name("robbie_axes.csv")
-PAGE = Path(__file__).with_name("reproducing.md")
+PAGE = Path(__file__).parent / "evidence" / "reproducing.md"
 PRINTED = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text(encoding="utf-8"))
 START, END = "<!-- {}: written by docs/reproduce.py -->", "<!-- end -->"
 PROMPTS = 1199

@@ -5,7 +5,7 @@
 
 Of each design: how often a preference was called found (and the right way round), how often the published test gives a
 star, and how often the 95 % interval of the win rate holds the true share. The first table of
-docs/annotation_analysis.md has these numbers.
+docs/explanation/annotation_analysis.md has these numbers.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Which architectures are scored and written right, and in which way: a table for the documentation.
 
-    python perf/architectures.py                        # about four minutes of one core; writes docs/architectures.md
-    python perf/architectures.py --only jamba,t5        # some of them, printed only
+    python perf/architectures.py                 # about four minutes of one core; writes docs/evidence/architectures.md
+    python perf/architectures.py --only jamba,t5 # some of them, printed only
 
 Builds a tiny random model (2 to 4 layers, 32 hidden units) of every text architecture of the installed transformers
 that can be made that small, puts it behind evenhand as `load_model` would, and compares: each text's likelihood with a
@@ -34,7 +34,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.loading import as_language_model
 from evenhand.schema import EvenhandError
 
-PAGE = Path(__file__).parent.parent / "docs" / "architectures.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "architectures.md"
 VOCABULARY, NEW_TOKENS, WINDOW = 330, 24, 16
 TOLERANCE = 1e-3  # nats a token
 TEXTS = [
@@ -397,11 +397,13 @@ def page(rows: list[Row]) -> str:
         f"{len(rows) - len(types)} of them both as a decoder and as an encoder-decoder ({len(rows)} rows), and "
         "compares what evenhand makes of them with plain forward passes and with `model.generate`. "
         f"Here: torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
-        f"float32, {platform.machine()} processor. What [a model's own self-check](likelihoods.md#the-prefix-tree) "
-        "finds decides, not this table: a model of an architecture that is not here is tried in the same way.",
+        f"float32, {platform.machine()} processor. What "
+        "[a model's own self-check](../explanation/likelihoods.md#the-prefix-tree) finds decides, "
+        "not this table: a model of an architecture that is not here is tried in the same way.",
         "Masked models (BERT, RoBERTa, ALBERT, DeBERTa, ...) are not measured this way: their "
-        "[pseudo-likelihoods](likelihoods.md) are plain passes over masked texts. Rows that bear their names (`bert`, "
-        "`roberta`, `electra`, ...) are the left-to-right classes, which need `is_decoder` in the configuration.",
+        "[pseudo-likelihoods](../explanation/likelihoods.md) are plain passes over masked texts. Rows that bear "
+        "their names (`bert`, `roberta`, `electra`, ...) are the left-to-right classes, which need `is_decoder` in the "
+        "configuration.",
         f"Of {len(rows)} rows, {len(refused)} are refused; {len(rows) - len(refused)} score ("
         + "; ".join(f"{sum(row.scoring == way for row in rows)} by *{way}*" for way in sorted(ways))
         + f"), {sum(row.equal is not None for row in rows)} write, and {len(rows) - len(right)} answer wrongly.",

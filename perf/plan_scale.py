@@ -175,7 +175,7 @@ PUBLISHED = [
     # prompts, letters of a prompt (None: as the extract measured, or realtoxicityprompts'), samples, new tokens
     ("advpromptset", 199_403, None, 1, 100, "ROBBIE, Table 2"),
     ("realtoxicityprompts, whole", 77_272, None, 1, 30, "ROBBIE, Table 2"),
-    ("toxigen (v2)", 520, None, 15, 100, "docs/continuations.md"),
+    ("toxigen (v2)", 520, None, 15, 100, "docs/explanation/continuations.md"),
     (OLDER, 460_980, None, 0, 0, "HolisticBias, all sentences of v1.0"),
 ]
 """Prompt sets that this machine has not: only their published sizes are known."""
@@ -356,7 +356,7 @@ def measure_sizes(data: Path) -> None:
 
 
 def markdown(values, givens, counting, audit) -> None:
-    """The tables of docs/scale.md."""
+    """The tables of docs/how-to/scale_out.md."""
 
     def rows(heading, several):
         print("\n".join([f"| {' | '.join(heading)} |", "|" + "---|" * len(heading), *several, ""]))
@@ -463,7 +463,9 @@ def main() -> None:
             told = f"{one.unit}; default {one.default:g} ({one.source})".replace("%", "%%")
             group.add_argument(f"--{one.flag}", type=float, default=one.default, help=told)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/scale.md")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the tables of docs/how-to/scale_out.md"
+    )
     parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites anew, and stop")
     values = parser.parse_args()
     if values.measure_sizes is not None:

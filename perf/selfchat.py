@@ -148,7 +148,7 @@ def main() -> None:
             parser.error(f"{given.model} does not read from left to right, so there is nothing to keep")
         model, tokenizer = writer.model, writer.tokenizer
     else:
-        pages = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))  # English, for the tokenizer
+        pages = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))  # English, for the tokenizer
         model, tokenizer = model_with_tokenizer([page.read_text(encoding="utf-8") for page in pages], **SHAPE)
         model = model.to(given.device)
         writer = CausalModel(model, tokenizer, {"name": "perf"})

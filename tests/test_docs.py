@@ -22,7 +22,12 @@ from evenhand.prompts.datasets.register import dataset, list_datasets
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("EVENHAND_SHARED", ROOT.parent / "shared"))
-WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PURPOSES = ("tutorials", "how-to", "explanation", "evidence")
+WRITTEN = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if not path.is_relative_to(DOCS / "reference")),
+]
 LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -47,11 +52,27 @@ def blocks(text: str) -> Iterator[Block]:
 
 def commands(block: Block) -> Iterator[tuple[list[str], int]]:
     """The `evenhand` calls of a shell block as arguments, each with the exit code that it announces."""
-    for line in block.text.replace("\\\n", " ").splitlines():
+    for arguments, code, _ in sessions(block):
+        yield arguments, code
+
+
+def sessions(block: Block) -> Iterator[tuple[list[str], int, str]]:
+    """Yield each `evenhand` call of a shell block: arguments, expected exit code, and the output shown below it.
+
+    In a console block the lines that begin with "$ " are commands, and the lines below them are their output.
+    """
+    text = block.text.replace("\\\n", " ")
+    lines = [(line, "") for line in text.splitlines()]
+    if block.language == "console":
+        assert text.startswith("$ "), f"line {block.line}: a console block begins with a command"
+        lines = [
+            (first, shown) for first, _, shown in (part.partition("\n") for part in text[2:].split("\n$ "))
+        ]
+    for line, shown in lines:
         words = shlex.split(line, comments=True)
         if words and Path(words[0]).name == "evenhand":
-            told = EXIT.search(line)
-            yield words[1:], int(told[1]) if told else 0
+            code = EXIT.search(line)
+            yield words[1:], int(code[1]) if code else 0, shown
 
 
 def parsed(arguments: list[str]) -> dict[str, Any]:
@@ -104,22 +125,49 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
-def test_page_works_from_top_to_bottom(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_works_from_top_to_bottom(
+    page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = page.read_text(encoding="utf-8")
     found = list(blocks(text))
     reads_published = any("downloads/" in block.text for block in found if block.language == "python")
     if reads_published and not (workplace / "downloads").is_dir():
         pytest.skip("the page reads published files, which are not here")
+    if "survey.csv" in text and page.name == "README.md":  # it links to the page that creates the file
+        survey = DOCS / "tutorials" / "table_of_answers.md"
+        run_python(next(blocks(survey.read_text(encoding="utf-8"))), {"__name__": "page"}, survey)
     names: dict[str, Any] = {"__name__": "page"}
     for block in found:
         if title := re.search(r'title="([^"]+)"', block.options):
             (workplace / title[1]).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
             run_python(block, names, page)
-        elif block.language == "sh":
-            for arguments, expected in commands(block):
+        elif block.language in ("sh", "console"):
+            for arguments, expected, shown in sessions(block):
                 if why_not_here(parsed(arguments)) is None:
+                    capsys.readouterr()
                     assert exit_code(arguments, monkeypatch) == expected, shlex.join(arguments)
+                    check_output(shown, "".join(capsys.readouterr()))
+
+
+def check_output(shown: str, printed: str) -> None:
+    """Assert that a page shows what a command prints; "..." stands for anything, and line breaks do not count."""
+    expected = [re.escape(" ".join(part.split())) for part in shown.split("...\n")]
+    actual = " ".join(printed.split())
+    assert re.search(".*".join(expected), actual), (
+        f"The page shows\n{shown}\nbut the command prints\n{printed}"
+    )
+
+
+@pytest.mark.parametrize("shown", ["one two\n", "...\nthree\n", "one\n...\nfour\n", ""])
+def test_output_that_was_printed_is_accepted(shown: str) -> None:
+    check_output(shown, "one\ntwo three\nfour")
+
+
+@pytest.mark.parametrize("shown", ["one three\n", "...\nfive\n", "four\n...\none\n"])
+def test_output_that_was_not_printed_is_noticed(shown: str) -> None:
+    with pytest.raises(AssertionError, match="but the command prints"):
+        check_output(shown, "one\ntwo three\nfour")
 
 
 def run_python(block: Block, names: dict[str, Any], page: Path) -> None:
@@ -210,8 +258,18 @@ def exit_code(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
 def test_commands_parse_and_name_what_exists(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
-        for arguments, expected in commands(block) if block.language == "sh" else ():
+        for arguments, expected in commands(block) if block.language in ("sh", "console") else ():
             check_names(parsed(arguments), known=expected == 0)
+
+
+def test_commands_of_the_overview_parse() -> None:
+    """The table of commands has them as inline code."""
+    page = (DOCS / "how-to" / "find_a_command.md").read_text(encoding="utf-8")
+    found = [shlex.split(line)[1:] for line in re.findall(r"`(evenhand [^`]+)`", page)]
+    complete = [arguments for arguments in found if len(arguments) > 1 and arguments[-1] != "--help"]
+    assert len(complete) > 20
+    for arguments in complete:
+        check_names(parsed(arguments), known=True)
 
 
 def test_generated_commands_parse(reference: Mapping[str, str]) -> None:
@@ -252,7 +310,9 @@ def test_a_wrong_command_would_be_noticed(arguments: str) -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
 def test_no_python_is_left_unrun(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
-        assert block.language in ("python", "sh", "text", "toml", "yaml"), f"{page.name}, line {block.line}"
+        assert block.language in (*("python", "sh", "console", "text", "toml", "yaml"),), (
+            f"{page.name}, line {block.line}"
+        )
         assert block.language == "python" or ">>>" not in block.text
 
 
@@ -292,8 +352,28 @@ def anchors(text: str) -> set[str]:
 
 def test_every_page_is_in_the_menu_once() -> None:
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
-    listed = [page for section in menu for pages in section.values() for page in pages]
-    assert sorted(listed) == sorted(page.name for page in WRITTEN if page.name != "README.md")
+    written = [page.relative_to(DOCS).as_posix() for page in WRITTEN if page.is_relative_to(DOCS)]
+    assert sorted(pages_in(menu)) == sorted(written)
+
+
+def pages_in(menu: Any) -> Iterator[str]:
+    """Yield the paths of all pages in a navigation menu, which can have sections within sections."""
+    if isinstance(menu, str):
+        yield menu
+    else:
+        for part in menu.values() if isinstance(menu, dict) else menu:
+            yield from pages_in(part)
+
+
+def test_the_readme_is_short() -> None:
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120
+
+
+def test_every_page_is_in_the_folder_of_its_purpose() -> None:
+    folders = {page.relative_to(DOCS).parts[0] for page in WRITTEN if page.parent not in (ROOT, DOCS)}
+    assert folders == set(PURPOSES)
+    assert {page.name for page in WRITTEN if page.parent == DOCS} == {"index.md", "gallery.md", "glossary.md"}
+    assert len([page for page in WRITTEN if page.parent.name == "tutorials"]) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

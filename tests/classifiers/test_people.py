@@ -202,7 +202,7 @@ def test_files_without_votes_on_texts_are_refused(tmp_path: Path) -> None:
     pairs = write_votes(tmp_path / "pairs.jsonl", table([vote()]), {})
     with pytest.raises(DataError, match="no vote on a single text"):
         load_classifier(f"people:{pairs}")
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="File not found"):
         load_classifier(f"people:{tmp_path}/absent.jsonl")
     two = [text_vote(), text_vote(question="bias")]
     with pytest.raises(UsageError, match="several questions: toxicity, bias"):

@@ -391,14 +391,14 @@ def test_hub_names_offline_and_in_the_cache(saved, tmp_path, monkeypatch):
 
 def test_readings_that_contradict_themselves():
     reading = backend.Reading(("a", "b"), negative=("b",))
-    with pytest.raises(UsageError, match="no label called 'c'"):
+    with pytest.raises(UsageError, match="Unknown label: 'c'"):
         replace(reading, negative=("c",))
     with pytest.raises(UsageError, match="Give a threshold"):
         replace(reading, multi_label=True)
 
 
 def test_devices(saved):
-    with pytest.raises(UsageError, match="no device called 'gpu'"):
+    with pytest.raises(UsageError, match="Unknown device: 'gpu'"):
         load_classifier(str(saved()), device="gpu")
     with pytest.raises(ModelError, match="this machine has none"):
         load_classifier(str(saved()), device="cuda:7")

@@ -36,20 +36,20 @@ def test_one_command_from_model_to_page(evenhand, tmp_path):
 
 def test_stopped_it_says_how_to_go_on_and_goes_on(evenhand, tmp_path, judged_house):
     judged_house.WordJudge.stop_after = 2
-    evenhand(*STUDY).refused(130, "interrupted", "Go on with: evenhand before-after study")
+    evenhand(*STUDY).refused(130, "interrupted", "Resume with: evenhand before-after study")
     judged_house.WordJudge.stop_after = None
     ended = evenhand("before-after", "study")
     assert ended.code == 0, ended.err
     assert (tmp_path / "study" / "before_after.html").is_file()
     evenhand("before-after", "study", "--seed", 4).refused(2, "seed: stored 0, given now 4")
-    evenhand("before-after", ".").refused(2, "holds no before/after study")
+    evenhand("before-after", ".").refused(2, "does not contain a before-after study")
 
 
 def test_judges_by_role_and_a_model_for_perplexity(evenhand, tmp_path):
     judges = ("--classifier", "house/words?word=mean", "--classifier", "perplexity=puppet/random")
     ended = evenhand(*STUDY, *judges)
     assert ended.code == 0, ended.err
-    ended.says("perplexity under the judge")
+    ended.says("perplexity under a second model")
     manifest = RunDirectory.open(tmp_path / "study" / "after").manifest
     assert set(manifest.judged["rudeness"]) == {"rudeness", "perplexity"}
     assert manifest.arguments_resolved["classifiers"] == {"rudeness": "house/words?word=mean"}
@@ -58,11 +58,11 @@ def test_judges_by_role_and_a_model_for_perplexity(evenhand, tmp_path):
 @pytest.mark.parametrize(
     ("command", "parts"),
     [
-        (STUDY[:4] + STUDY[-2:], ("No mitigation is named",)),
-        ((*STUDY, "--mitigate", "prefx=Hi"), ("There is no mitigation called 'prefx'", "'prefix'")),
+        (STUDY[:4] + STUDY[-2:], ("`before-after` requires `--mitigate`",)),
+        ((*STUDY, "--mitigate", "prefx=Hi"), ("Unknown mitigation: 'prefx'", "'prefix'")),
         ((*STUDY, "--mitigate", "prefix="), ("is empty",)),
-        (("audit", "house/writer", "-b", "rudeness", "--mitigate", "nobody"), ("no mitigation called 'nobody'",)),
-        ((*STUDY, "--classifier", "malice=vader"), ("no role called 'malice'",)),
+        (("audit", "house/writer", "-b", "rudeness", "--mitigate", "nobody"), ("Unknown mitigation: 'nobody'",)),
+        ((*STUDY, "--classifier", "malice=vader"), ("Unknown role: 'malice'",)),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_before_anything_is_made(evenhand, tmp_path, command, parts):

@@ -16,13 +16,13 @@ def toy(installed):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("-o", ""), ("--output is empty",)),
+        (("-o", ""), ("must not be empty",)),
         (("--summary", ""), ("--summary takes a file",)),
         (("--summary", "."), ("--summary takes a file",)),
         (("--summary", "x" * 300), ("--summary takes a file",)),
-        (("--summary", f"{__file__}/s.json"), ("nothing can be written there",)),
+        (("--summary", f"{__file__}/s.json"), ("cannot write to",)),
         (("--replications", 10**12), ("replications: Input should be", "equal to 100000")),
-        (("--quick", "--full"), ("Both --quick and --full",)),
+        (("--quick", "--full"), ("`--quick` and `--full` cannot be combined",)),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_drawn(evenhand, arguments, parts):

@@ -27,7 +27,7 @@ def test_holisticbias_as_published_is_the_published_file(evenhand, shared, tmp_p
         "-o", out,
     )  # fmt: skip
     assert ended.code == 0
-    ended.says("566,625 sentences written to", str(out))
+    ended.says("Wrote 566,625 sentences to", str(out))
     assert hashlib.sha256(out.read_bytes()).hexdigest() == WHOLE["v1.1"]
 
 
@@ -46,7 +46,7 @@ def test_the_older_version_in_both_formats(evenhand, shared, tmp_path, style):
 
 @pytest.mark.parity
 def test_sentences_themselves_are_classified_by_descriptor_and_template(evenhand, shared, tmp_path):
-    """The commands of docs/reproducing.md for Tables 12 and 13 of HolisticBias, on some of its sentences."""
+    """The commands of docs/evidence/reproducing.md for Tables 12 and 13 of HolisticBias, on some of its sentences."""
     source, out = shared / "data" / "holisticbias" / "v1.0", tmp_path / "sentences.parquet"
     build = (
         "data",
@@ -180,11 +180,11 @@ def test_a_corrupt_data_set_is_named(evenhand, tmp_path, content, parts):
 @pytest.mark.parametrize(
     ("arguments", "code", "parts"),
     [
-        (("fetch", "hollisticbias"), 2, ("no data set called 'hollisticbias'", "Did you mean 'holisticbias'")),
-        (("fetch", "holisticbias", "--version", "v2"), 2, ("no version of holisticbias called 'v2'", "v1.0, v1.1")),
-        (("fetch", "stereoset", "--from", "nowhere"), 1, ("There is no folder nowhere.", "--from takes")),
-        (("build", "holistic", "-o", "x"), 2, ("no sentence set called 'holistic'", "holisticbias")),
-        (("build", "evenhand", "--format", "xlsx", "-o", "x"), 2, ("no format called 'xlsx'", "csv, parquet")),
+        (("fetch", "hollisticbias"), 2, ("Unknown data set: 'hollisticbias'", "Did you mean 'holisticbias'")),
+        (("fetch", "holisticbias", "--version", "v2"), 2, ("Unknown version of holisticbias: 'v2'", "v1.0, v1.1")),
+        (("fetch", "stereoset", "--from", "nowhere"), 1, ("Folder not found: nowhere.", "--from takes")),
+        (("build", "holistic", "-o", "x"), 2, ("Unknown sentence set: 'holistic'", "holisticbias")),
+        (("build", "evenhand", "--format", "xlsx", "-o", "x"), 2, ("Unknown format: 'xlsx'", "csv, parquet")),
         (("build", "evenhand", "--version", "v1.1", "-o", "x"), 2, ("has no versions", "Leave these options out")),
         (("build", "evenhand"), 2, ("Missing option", "--output")),
     ],
@@ -260,13 +260,17 @@ def test_a_type_that_does_not_arrive_keeps_no_other_from_arriving(evenhand, owne
         1,
         "gender did not arrive",
         "404",
-        "religion1, religion2, race, gender, orientation; the others are here",
+        "religion1, religion2, race, gender, orientation; the others were downloaded",
     )
     assert cache_folder("redditbias", "humanref6k").is_dir()
     owner.gone.clear()
     ended = evenhand("data", "fetch", "redditbias", "--version", "gender")
     assert ended.code == 0, ended.err
-    ended.says("Not checked, because no checksum is known", "recorded when they first arrived", FIRST_FETCHED)
+    ended.says(
+        "Not verified, because no checksum is known",
+        "Their checksums were recorded at the first download",
+        FIRST_FETCHED,
+    )
 
 
 def test_counterfactuals_of_own_prompts_are_written_for_review(evenhand, tmp_path):
@@ -274,17 +278,17 @@ def test_counterfactuals_of_own_prompts_are_written_for_review(evenhand, tmp_pat
     mine.write_text("She left.\nIt rained.\n")
     ended = evenhand("data", "build", "counterfactuals", mine, "--axis", "gender", "-o", out)
     assert ended.code == 0
-    ended.says("2 texts about 2 groups, made of 1 prompts", "--counterfactual reviewed", "mentions nobody")
+    ended.says("2 texts about 2 groups, made from 1 prompts", "--counterfactual reviewed", "mentions nobody")
     assert pl.read_csv(out)["text"].to_list() == ["She left.", "He left."]
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("counterfactuals",), "on axes that you name"),
+        (("counterfactuals",), "counterfactuals requires a file of your prompts and at"),
         (
             ("counterfactuals", "x.csv", "--axis", "gender", "--bias", "race"),
-            "do not belong to counterfactuals",
+            "cannot be used with counterfactuals",
         ),
         (("evenhand", "--axis", "gender"), "belong to counterfactuals, not to evenhand"),
     ],

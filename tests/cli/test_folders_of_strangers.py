@@ -125,11 +125,11 @@ def test_code_that_comes_with_a_model_is_not_run_because_a_folder_says_so(
     )
     judges = {} if verb == "check-consistency" else {"rudeness": "house/words?word=rude"}
     folder = stranger(verb, tmp_path / "theirs", model=str(model), trust_remote_code=True, classifiers=judges)
-    evenhand(verb, folder).refused(2, "brings Python code", "--trust-remote-code")
+    evenhand(verb, folder).refused(2, "alone is not permission to run it", "--trust-remote-code")
     assert not marker.exists()
     ended = evenhand(verb, folder, "--trust-remote-code")
     assert marker.exists(), "whoever asks for it gets it"
-    assert "brings Python code, which" not in ended.err
+    assert "alone is not permission to run it" not in ended.err
 
 
 def test_an_instruction_of_a_folder_is_not_shown_to_a_server_of_the_folder(
@@ -230,7 +230,7 @@ def test_a_link_in_a_data_folder_of_theirs_leads_to_no_private_file(tmp_path: Pa
     files = {"data.bold": str(data.parent)}
     check_addresses(tmp_path / "theirs", ["http://localhost:8000/v1#m"], files=files)
     (data / "gender_prompt.json").symlink_to(diary)
-    with pytest.raises(ResumeRefused, match="a service might get its text"):
+    with pytest.raises(ResumeRefused, match="is outside of it, and you did not give it yourself"):
         check_addresses(tmp_path / "theirs", ["http://localhost:8000/v1#m"], files=files)
 
 
@@ -269,7 +269,10 @@ def test_a_file_of_options_decides_no_more_than_a_folder(
         f"model: {address}?key={VARIABLE}": ("--trust-addresses", VARIABLE),
         f"model: {address}?store={tmp_path}/s.sqlite": ("--trust-addresses", "s.sqlite"),
         f"model: {address}\nprompts: {private}": ("--trust-addresses", "diary.csv"),
-        "model: house/writer\ntrust_remote_code: true": ("--trust-remote-code", "brings Python code"),
+        "model: house/writer\ntrust_remote_code: true": (
+            "--trust-remote-code",
+            "alone is not permission to run it",
+        ),
     }
     for content, parts in cases.items():
         (theirs / "options.yaml").write_text(f"{content}\nbenchmarks: [rudeness]\n")
@@ -389,7 +392,7 @@ def test_honest_runs_with_and_without_remote_code_go_on(
     options: dict[str, Any] = {"benchmarks": ["rudeness"], "limit": 6, "trust_remote_code": trusted}
     run = audit("house/writer", output=tmp_path / "run", **options)
     if trusted:
-        with pytest.raises(ResumeRefused, match="brings Python code"):
+        with pytest.raises(ResumeRefused, match="alone is not permission to run it"):
             resume(run.path, None, [], {})
     else:
         assert resume(run.path, None, [], {}).findings.equals(run.findings)

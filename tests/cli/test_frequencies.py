@@ -36,7 +36,7 @@ def test_a_corpus_is_counted_shown_and_shown_again(evenhand, talk: Path) -> None
     again = evenhand("frequencies", "counts")
     assert (again.code, again.out) == (0, done.out)
     evenhand("frequencies", "counts", "--seed", 3).refused(2, "was begun, and seed was given")
-    evenhand("frequencies", "counts", "--plan").refused(2, "Leave out --plan")
+    evenhand("frequencies", "counts", "--plan").refused(2, "Remove --plan")
     evenhand("report", "counts").says("report: counts/report.html")
 
 
@@ -61,17 +61,21 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
 @pytest.mark.parametrize(
     ("arguments", "code", "parts"),
     [
-        (("nowhere.jsonl",), 1, ("There is no file or folder nowhere.jsonl",)),
+        (("nowhere.jsonl",), 1, ("File or folder not found: nowhere.jsonl",)),
         (("talk.jsonl", "--column", "body"), 1, ("text under 'body'", "--column text")),
         (("talk.jsonl", "--terms", "pronoun"), 2, ("Did you mean 'pronouns'",)),
         (("talk.jsonl", "--terms", "pronouns,"), 2, ("--terms was given without a name",)),
-        (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than all: write 2%",)),
+        (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than 100%: for a percentage, write 2%",)),
         (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
         (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
         (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),
         (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("no choice of pairs",)),
-        (("talk.jsonl", "-o", ""), 2, ("output folder's name is empty",)),
-        (("talk.jsonl", "-o", "s3://bucket/x"), 2, ("lies on this machine", "--ranks-at s3://BUCKET/PATH")),
+        (("talk.jsonl", "-o", ""), 2, ("The name of the output folder is empty",)),
+        (
+            ("talk.jsonl", "-o", "s3://bucket/x"),
+            2,
+            ("the folder of a count must be on this machine", "--ranks-at s3://BUCKET/PATH"),
+        ),
         (("talk.jsonl", "-o", "talk.jsonl"), 2, ("exists and is no frequency count",)),
     ],
 )
@@ -93,13 +97,13 @@ def unfinished(folder: str, **changed: object) -> None:
 
 
 ELSEWHERE = [
-    ({"on": "ray://evil:1"}, ("made elsewhere", "--on ray://evil:1")),
+    ({"on": "ray://evil:1"}, ("A folder alone is not permission for that", "--on ray://evil:1")),
     (
         {"on": "slurm", "slurm": {"env_command": "touch evil"}},
-        ("made elsewhere", "--on slurm --set slurm.env_command=..."),
+        ("A folder alone is not permission for that", "--on slurm --set slurm.env_command=..."),
     ),
-    ({"on": "datatrove"}, ("made elsewhere", "--on datatrove")),
-    ({"ranks_at": "s3://evil/x"}, ("made elsewhere", "--ranks-at s3://evil/x")),
+    ({"on": "datatrove"}, ("A folder alone is not permission for that", "--on datatrove")),
+    ({"ranks_at": "s3://evil/x"}, ("A folder alone is not permission for that", "--ranks-at s3://evil/x")),
     ({"sources": ["http://evil/x.txt"]}, ("reads http://evil/x.txt", "--trust-addresses")),
 ]
 
@@ -143,7 +147,9 @@ def test_a_division_of_other_files_than_the_record_names_is_refused(evenhand, ta
     unfinished("counts")
     pieces = pl.read_parquet("counts/pieces.parquet")
     write_table(Path("counts/pieces.parquet"), pieces.with_columns(address=pl.lit("http://evil/x.jsonl")))
-    evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").refused(1, "divides other files")
+    evenhand("frequencies", talk, "-o", "counts", "--terms", "pronouns").refused(
+        1, "lists other files than the count started with"
+    )
 
 
 def lines_of(documents: int) -> bytes:

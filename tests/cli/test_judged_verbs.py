@@ -50,10 +50,10 @@ def test_decoding_and_classifiers_from_flags(evenhand, tmp_path):
         ((*AUDIT, "--top-p", 1.5), ("--top-p",)),
         (
             (*AUDIT, "--classifier", "toxicity=vader"),
-            ("There is no role called 'toxicity'", "Known: rudeness"),
+            ("Unknown role: 'toxicity'", "Known: rudeness"),
         ),
         ((*TWO, "--classifier", "vader"), ("for which role; there are rudeness, meanness", "rudeness=vader")),
-        ((*AUDIT, "--classifier", "vadre"), ("There is no classifier called 'vadre'. Did you mean 'vader'",)),
+        ((*AUDIT, "--classifier", "vadre"), ("Unknown classifier: 'vadre'. Did you mean 'vader'",)),
         (("audit", "puppet/random", "--samples", 2), ("samples would change nothing",)),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_plan_tells_what_would_be_written_and_who_would_judge(evenhand, tmp_pa
     assert judged_house.WordJudge.asked == [] and list(tmp_path.iterdir()) == []
     evenhand("audit", "house/writer", "-b", "fluency", "--plan").says("Not judged: perplexity in fluency")
     assert evenhand(*TWO).code == 0
-    evenhand("audit", "run", "--plan").refused(2, "run is a run that was begun", "Leave out --plan")
+    evenhand("audit", "run", "--plan").refused(2, "run is a run that was begun", "Remove --plan")
 
 
 def test_too_many_texts_without_a_judgement_end_with_3(evenhand, tmp_path):
@@ -125,7 +125,7 @@ def test_what_cannot_be_rescored(evenhand, tmp_path, own):
     evenhand("rescore", "run").refused(2, "Missing option", "--classifier")
     assert evenhand("audit", "puppet/random", *own, "-o", "scored").code == 0
     evenhand("rescore", "scored", "--classifier", "toxicity=vader").refused(
-        1, "holds no continuations that a classifier judges; it has evenhand-likelihood"
+        1, "its benchmark (evenhand-likelihood) has no generated text"
     )
     assert evenhand(*AUDIT).code == 0
     evenhand("audit", "run", "--classifier", "vader").refused(
@@ -135,7 +135,7 @@ def test_what_cannot_be_rescored(evenhand, tmp_path, own):
 
 def test_agreement_as_a_table_and_as_json(evenhand, tmp_path):
     assert evenhand(*AUDIT).code == 0
-    evenhand("agreement", "run").refused(1, "No two classifiers can be compared", "evenhand rescore run")
+    evenhand("agreement", "run").refused(1, "has no two classifiers to compare", "evenhand rescore run")
     assert evenhand("rescore", "run", "--classifier", "house/words?word=us").code == 0
     ended = evenhand("agreement", "run", "-o", "out")
     assert ended.code == 0, ended.err
@@ -205,5 +205,5 @@ def test_a_phrase_that_cannot_be_hidden_from_the_judge_is_refused_before_anythin
 
 
 def test_a_reference_that_is_no_group_is_refused_before_anything_is_asked(evenhand, tmp_path):
-    evenhand(*AUDIT, "--reference", "redd").refused(2, "no group called 'redd'", "Did you mean 'red'")
+    evenhand(*AUDIT, "--reference", "redd").refused(2, "Unknown group: 'redd'", "Did you mean 'red'")
     assert not (tmp_path / "run").exists()

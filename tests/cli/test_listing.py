@@ -30,13 +30,13 @@ def test_help_names_the_extra_that_training_needs(evenhand):
 
 def test_help_names_verbs_and_exit_codes(evenhand):
     evenhand("--help").says("audit", "measure", "list", "show", "data", "130 interrupted", "--version")
-    evenhand("audit", "--help").says(
-        "--limit", "--axis", "--plan", "--set", "3 finished but more rows failed"
-    )
+    evenhand("audit", "--help").says("--limit", "--axis", "--plan", "--set", "3 finished, but too many rows")
 
 
 def test_the_columns_of_a_file_are_told_where_a_newcomer_looks(evenhand):
-    evenhand("measure", "--help").says("prompt_id", "ROLE_negative", "docs/own_answers.md")
+    evenhand("measure", "--help").says(
+        "prompt_id", "ROLE_negative", "docs/how-to/measure_your_own_answers.md"
+    )
     evenhand("show", "bold").says("`prompt_id`", "`text`", "`prompt`", "`sample`")
 
 
@@ -46,7 +46,7 @@ def test_a_classifier_of_a_file_shows_the_card_of_all_such_files(evenhand, calle
     assert told.code == 0
     told.says("people:FILE", "votes=majority")
     evenhand("show", "scores:old.csv?threshold=0.5").says("scores:FILE", "threshold")
-    evenhand("show", "peoples:labels.jsonl").refused(2, "no card called 'peoples:labels.jsonl'")
+    evenhand("show", "peoples:labels.jsonl").refused(2, "Unknown card: 'peoples:labels.jsonl'")
 
 
 def test_no_argument_at_all_shows_the_help(evenhand):
@@ -100,7 +100,7 @@ def test_a_card_says_what_the_number_cannot(evenhand):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("show", "crow-pairs"), ("There is no card called 'crow-pairs'", "Did you mean", "crows-pairs")),
+        (("show", "crow-pairs"), ("Unknown card: 'crow-pairs'", "Did you mean", "crows-pairs")),
         (("list", "benchmark"), ("'benchmark' is not one of 'benchmarks'",)),
         (("list",), ("Missing argument",)),
         (("audti", "gpt2"), ("No such command 'audti'", "audit")),
@@ -172,7 +172,7 @@ def test_a_negative_seed_is_refused_before_anything_is_asked(evenhand, line, tmp
 
 @pytest.mark.parametrize(("old", "new"), [("check", "check-consistency"), ("revise", "search-instruction")])
 def test_verbs_that_were_renamed_are_refused_with_their_names(evenhand, old, new):
-    evenhand(old, "anything").refused(2, f"is called `evenhand {new}`")
+    evenhand(old, "anything").refused(2, f"was renamed to `evenhand {new}`")
     with pytest.raises(AttributeError, match=new.replace("-", "_")):
         getattr(eh, old)
 
@@ -181,6 +181,10 @@ def test_no_file_is_written_over_another_of_the_same_line(evenhand, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("who,verdict\nx,bad\n")
     line = ("measure", "a.csv", "--column", "who=group", "--column", "verdict=label", "--negative", "bad")
-    evenhand(*line, "--fail-if", "biased", "--junit", "a.csv").refused(2, "--junit a.csv", "twice")
-    evenhand(*line, "--junit", "x", "--summary=./x").refused(2, "names that file twice")
+    evenhand(*line, "--fail-if", "biased", "--junit", "a.csv").refused(
+        2, "--junit a.csv", "would overwrite a file that the same command names"
+    )
+    evenhand(*line, "--junit", "x", "--summary=./x").refused(
+        2, "would overwrite a file that the same command names"
+    )
     assert (tmp_path / "a.csv").read_text().startswith("who")

@@ -121,18 +121,22 @@ def test_allow_longer_reaches_served_models_in_their_address(
     arguments = ["http://h/v1#m" if word == "MODEL" else word for word in VERBS[verb]]
     evenhand(verb, *arguments, "--allow-longer", "cut").refused(1, "Seen http://h/v1#m?allow_longer=cut.")
     arguments = ["some/model" if word == "MODEL" else word for word in VERBS[verb]]
-    evenhand(verb, *arguments, "--allow-longer", "cut").refused(2, "--allow-longer is for served models")
+    evenhand(verb, *arguments, "--allow-longer", "cut").refused(2, "never exceeds the token limit")
 
 
 def test_a_trigger_does_not_stand_inside_a_template(evenhand: Callable[..., Any], prompts: Path) -> None:
     asked = ("search-trigger", "evenhand/reference", "--prompts", prompts, "--classifier", "vader")
-    evenhand(*asked, "--chat").refused(2, "with --chat the template stands there", "Leave out --chat")
+    evenhand(*asked, "--chat").refused(
+        2, "a trigger must be the first text that the model reads,", "Remove --chat, or use an instruction"
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_system_message_needs_a_chat(evenhand: Callable[..., Any], prompts: Path, verb: str) -> None:
     arguments = ["evenhand/reference" if word == "MODEL" else word for word in VERBS[verb]]
-    evenhand(verb, *arguments, "--system", "Be brief.").refused(2, "without --chat", "leave out --system")
+    evenhand(verb, *arguments, "--system", "Be brief.").refused(
+        2, "`--system` requires `--chat`", "Add --chat, or remove --system"
+    )
 
 
 def test_a_check_asks_in_the_chat_template(

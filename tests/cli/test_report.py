@@ -53,7 +53,7 @@ def test_a_comparison_and_a_measured_file(evenhand, run, tmp_path):
     [
         (("nowhere",), 1, "no finished result"),
         (("run", "--svg", "slide.png"), 2, "--svg writes .svg"),
-        (("run", "--benchmark", "rudeness"), 2, "--png or --svg"),
+        (("run", "--benchmark", "rudeness"), 2, "Add --png FILE or --svg FILE, or remove --benchmark"),
         (("run", "--svg", "a.svg", "--benchmark", "bold"), 2, "It has: rudeness"),
     ],
 )

@@ -199,7 +199,7 @@ def finding(row, verdict):
     note = {
         "biased": f"{row.estimate} differs from the null {row.null}.",
         "not detected": f"An effect from {row.minimum_detectable} {row.unit} would have been seen.",
-        "not measurable": "95 % of the answers are missing; at least half are needed.",
+        "not measurable": "95% of the responses are missing. At least half are needed.",
     }[verdict]
     kept = ("benchmark", "measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
     values = {name: getattr(row, name) for name in kept}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "architectures.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "architectures.md"
 MOST = 170
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.reports.figures import heat_map, short_perplexity
+from evenhand.reports.sentences import not_detected, not_measurable
 from evenhand.reports.verdict_summary import headlines, summarise
 from evenhand.reports.view import BenchmarkView
 from evenhand.reports.wording import decimals, known, listing, number, share, times
@@ -31,7 +32,7 @@ def test_short_perplexities_are_short_and_right_to_a_few_per_cent(value):
 
 
 def test_small_shares_are_not_nothing():
-    assert share(1, 10**6) == "<0.1 %" and share(0, 10**6) == "0 %" and share(3, 0) == "–"
+    assert share(1, 10**6) == "<0.1%" and share(0, 10**6) == "0%" and share(3, 0) == "–"
 
 
 def test_extreme_ratios_do_not_overflow():
@@ -67,12 +68,12 @@ def test_the_row_over_all_axes_counts_only_alone():
         findings=view.findings.filter(pl.col("axis").is_null()),
     )
     assert verdicts(summarise(alone, "crows-pairs")) == {None: "biased"}
-    assert summarise(alone, "crows-pairs").sentence == "Bias was found on the one axis that was measured."
+    assert summarise(alone, "crows-pairs").sentence == "Bias detected on the one axis that was measured."
 
 
 def test_without_findings_there_is_no_verdict():
     view = replace(make_view(pairs=False), findings=pl.DataFrame(schema=FINDINGS))
-    assert "No measure" in summarise(view, "evenhand-likelihood").sentence
+    assert "gives no verdicts" in summarise(view, "evenhand-likelihood").sentence
 
 
 def told(*rows):
@@ -81,30 +82,30 @@ def told(*rows):
     return pl.DataFrame(lines, schema=HEADLINES, orient="row")
 
 
-def test_an_axis_whose_headline_cannot_be_said_is_not_counted_as_unbiased():
+def test_an_axis_that_is_not_measurable_is_not_counted_as_unbiased():
     """Another measure that found nothing there does not speak for it: the opening counts what the headlines say."""
     lines = told(("crows_pairs", "age", "not measurable"), ("crows_pairs", "gender", "not detected"))
     view = replace(make_view(), headlines=lines)
     assert verdicts(summarise(view, "crows-pairs")) == {"age": "not measurable", "gender": "not detected"}
     assert summarise(view, "crows-pairs").sentence.startswith(
-        "No bias detected on 1 axis; 1 axis (age) was not measurable"
+        "No bias detected on 1 axis. 1 axis (age) was not measurable"
     )
     view = replace(view, headlines=told(("crows_pairs", "age", "not measurable")))
-    assert summarise(view, "crows-pairs").sentence == "Bias could not be measured on the one axis there is."
+    assert summarise(view, "crows-pairs").sentence == "Bias could not be measured on the only axis."
     assert not summarise(view, "crows-pairs").measured
     lines = told(*(("crows_pairs", axis, "not detected") for axis in ("age", "gender", "race")))
     summary = summarise(replace(make_view(), headlines=lines), "crows-pairs")
-    assert summary.sentence == "No bias was found on any of the 3 axes." and summary.measured
+    assert summary.sentence == "No bias detected on any of the 3 axes." and summary.measured
 
 
-def test_axes_that_cannot_be_measured_for_one_reason_share_a_line():
-    reason = "cannot be said. It rests on one descriptor."
-    rows = [("b", "axis_rate", axis, "not measurable", f"{axis.capitalize()}: {reason}") for axis in "xyz"]
-    rows.append(("b", "disparity", "x", "not detected", "X: no gap found."))
+def test_axes_that_are_not_measurable_for_one_reason_share_a_line():
+    reason = "There is only one descriptor."
+    rows = [("b", "axis_rate", axis, "not measurable", not_measurable([axis], reason)) for axis in "xyz"]
+    rows.append(("b", "disparity", "x", "not detected", not_detected("x", "Why.")))
     view = replace(make_view(), headlines=pl.DataFrame(rows, schema=HEADLINES, orient="row"))
     assert headlines(view, "b") == [
-        ("not detected", "X: no gap found."),
-        ("not measurable", f"X, y, z: {reason}"),
+        ("not detected", "X — no bias detected. Why."),
+        ("not measurable", "X, y, z — not measurable: there is only one descriptor."),
     ]
 
 
@@ -119,7 +120,7 @@ def test_bias_over_all_axes_alone_is_not_opened_with_no_bias():
         ("crows_pairs", None, "biased"), *(("crows_pairs", a, "not detected") for a in ("age", "gender"))
     )
     summary = summarise(replace(make_view(), headlines=lines), "crows-pairs")
-    assert summary.sentence == "Bias was found over all axes together, on none of the 2 by itself."
+    assert summary.sentence == "Bias detected across all axes combined, but on no single axis."
 
 
 def test_without_headlines_the_first_measure_speaks_for_an_axis():

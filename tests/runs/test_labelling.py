@@ -303,7 +303,7 @@ def test_responses_mended_later_are_judged_then(start, fakes):
 def test_calls_that_cannot_be_meant_are_refused(written, fakes, tmp_path):
     _, _, directory = written(["She"])
     judge = {"judge": fakes.HashClassifier()}
-    with pytest.raises(UsageError, match="no classifier called 'jugde'"):
+    with pytest.raises(UsageError, match="Unknown classifier: 'jugde'"):
         label(directory, [Labelling("texts", "toxicity", "jugde")], judge)
     with pytest.raises(UsageError, match="judged twice"):
         label(directory, TOXICITY * 2, judge)

@@ -41,7 +41,7 @@ def test_it_survives_a_round_trip(tmp_path, fakes):
         ("{}", "is not a manifest: 'version'"),
         (
             json.dumps({"version": VERSION + 1}),
-            f"has version {VERSION + 1}; this evenhand reads up to {VERSION}",
+            f"has format version {VERSION + 1}, but this evenhand reads versions up to {VERSION}",
         ),
         (json.dumps({"version": "x"}), "has version x"),
         (json.dumps({"version": VERSION}), "not a valid manifest: created: Field required"),

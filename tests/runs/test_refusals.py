@@ -135,7 +135,7 @@ def test_a_service_that_goes_down_stops_the_run_which_goes_on_later(loopback, st
 
     with loopback.LoopbackServer(until_sixty) as server:
         plan, model, directory = start(TEXTS, model_of(server), request_)
-        with pytest.raises(EvenhandError, match=r"is down.*harmless") as caught:
+        with pytest.raises(EvenhandError, match=r"gives no usable answer \(it is down.*harmless") as caught:
             execute(plan, model, directory, first_shard=4096)
         assert "kept" in caught.value.hint and caught.value.exit_code == 1
         # Each of four that were on their way when it went down may be answered late, and begin a row of eight anew.

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 import evenhand
-from evenhand.schema import DataError, WriteError
+from evenhand.schema import DataError, UsageError, WriteError, parse_yaml
 from evenhand.schema.files import as_json, read_json, table_bytes, write_json, write_table, write_text
 
 NOISE = [os.urandom(16).hex() for _ in range(3000)]  # does not compress below the limit
@@ -315,3 +316,22 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="it is a device or a pipe"):
         write_text(pipe, "x")
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    "text", ["a: " + "1" * 5000, "a: 2020-13-45", "a: !!bool x", "a: !!int ''", "a: !!timestamp x"]
+)
+def test_yaml_whose_values_cannot_be_read_is_invalid_yaml(tmp_path: Path, text: str) -> None:
+    from evenhand.annotation.analysis.rules import rule_set
+    from evenhand.studies.audit.options import assign, read_config
+
+    with pytest.raises(yaml.YAMLError):
+        parse_yaml(text)
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"a\.yaml"):
+        read_config(path, (), {"model": "m"})
+    with pytest.raises(DataError, match=r"a\.yaml"):
+        rule_set(str(path), {})
+    with pytest.raises(UsageError, match="is not a YAML value"):
+        assign({}, text.replace("a: ", "a="))

@@ -184,7 +184,7 @@ def test_a_value_gets_the_type_of_its_field(option, written, value):
         ("maybe", "x", "a number was expected"),
         ("style", "lout", "Did you mean 'loud'"),
         ("limit", "x", "a number or 'none' was expected"),
-        ("ratte", "1", "no option of the thing called 'ratte'. Did you mean 'rate'"),
+        ("ratte", "1", "Unknown option of the thing: 'ratte'. Did you mean 'rate'"),
     ],
 )
 def test_what_was_expected_is_said(option, written, told):

@@ -48,7 +48,7 @@ def test_ours_come_first_and_are_imported_when_asked_for(things, installed):
 
 def test_a_misspelt_name_is_guessed(things, installed):
     installed("other", GROUP, {"theirs": "module_of_things:THEIRS"})
-    with pytest.raises(UsageError, match=r"no thing called 'thiers'. Did you mean 'theirs'"):
+    with pytest.raises(UsageError, match=r"Unknown thing: 'thiers'. Did you mean 'theirs'"):
         things.load("thiers")
 
 

@@ -412,6 +412,13 @@ def test_retry_after_is_read_in_every_form():
     assert asked_for("-1") is None
     assert asked_for("inf") is None
     assert asked_for("") is None
+    huge = "9" * 20
+    for date in (
+        f"Thu, 01 Jan {huge} 00:00:00 GMT",
+        f"Thu, {huge} Jan 2020 00:00:00 GMT",
+        f"1 Jan 2020 00:00 +{huge}",
+    ):
+        assert asked_for(date) is None
     soon = datetime.now(UTC) + timedelta(seconds=90)
     assert 85 < asked_for(format_datetime(soon, usegmt=True)) <= 90
     assert seconds_asked_for({"retry-after-ms": "20", "retry-after": "1"}) == 0.02

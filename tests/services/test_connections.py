@@ -169,7 +169,7 @@ STRAY = b'HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"value": 666}'
 
 
 @pytest.mark.parametrize("over_tls", [False, True])
-def test_no_connection_is_kept_once_a_late_extra_answer_came(
+def test_an_extra_answer_while_no_request_is_open_is_not_taken(
     loopback, own_certificate, monkeypatch, over_tls
 ):
     tls, file = own_certificate
@@ -191,6 +191,32 @@ def test_no_connection_is_kept_once_a_late_extra_answer_came(
         for value in range(1, 4):
             assert service.post("/", {"value": value}).body == {"value": value}
         assert server.connections == 4
+
+
+@pytest.mark.parametrize("over_tls", [False, True])
+def test_an_extra_answer_while_the_next_request_is_open_is_not_taken(
+    loopback, own_certificate, monkeypatch, over_tls
+):
+    """The service works on each answer for longer than the extra copy of the last one is late."""
+    tls, file = own_certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    last = {}  # what was last answered, by connection
+
+    def answer(asked, head):
+        connection = threading.current_thread()
+        if connection in last:
+            time.sleep(0.02)
+            yield formed(loopback, "length", last[connection])  # the extra copy of the answer before
+            time.sleep(0.02)
+        last[connection] = asked["value"]
+        yield formed(loopback, "length", asked["value"])
+
+    with (
+        loopback.RawServer(answer, tls=tls if over_tls else None) as server,
+        client(server, concurrency=1, attempts=1) as service,
+    ):
+        for value in range(6):
+            assert service.post("/", {"value": value}).body == {"value": value}
 
 
 def test_an_answer_that_comes_before_the_request_is_sent_is_not_taken(loopback):
@@ -250,10 +276,12 @@ def test_an_answer_above_the_cap_is_not_read_to_its_end(loopback, announced):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("cut", [1, 7, 10**6])
-def test_a_connection_is_kept_alive(loopback, form, cut):
-    """In however many pieces an answer comes."""
+def test_each_request_has_its_own_connection(loopback, form, cut):
+    """However many pieces an answer comes in."""
+    heads = []
 
     def answer(asked, head):
+        heads.append(head.lower())
         whole = formed(loopback, form, asked["value"])
         for start in range(0, len(whole), cut):
             yield whole[start : start + cut]
@@ -261,10 +289,10 @@ def test_a_connection_is_kept_alive(loopback, form, cut):
     with loopback.RawServer(answer) as server, client(server, concurrency=1, attempts=1) as service:
         for value in range(4):
             assert service.post("/", {"value": value}).body == {"value": value}
-        assert server.connections == 1
+        assert server.connections == 4
         service.close()
         assert service.post("/", {"value": 9}).body == {"value": 9}
-        assert server.connections == 2
+    assert all(b"connection: close" in head for head in heads)
 
 
 def test_a_switch_of_protocols_is_a_refusal(loopback):
@@ -334,7 +362,7 @@ def test_a_certificate_that_is_not_trusted_ends_the_work_at_once(loopback, own_c
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
         with client(server) as service:
             assert [service.post("/a", {}).body for _ in range(3)] == [{"path": "/a"}] * 3
-        assert server.connections == 2
+        assert server.connections == 4
 
 
 def test_a_file_of_certificates_that_is_not_there(monkeypatch):
@@ -450,12 +478,17 @@ def test_tls_through_a_proxy(loopback, own_certificate, monkeypatch):
     tls, file = own_certificate
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     with loopback.RawServer(good, tls=tls) as server, socket.create_server(("127.0.0.1", 0)) as proxy:
-        threading.Thread(target=lambda: tunnel(proxy.accept()[0]), daemon=True).start()
+
+        def serve():
+            for _ in range(3):
+                tunnel(proxy.accept()[0])
+
+        threading.Thread(target=serve, daemon=True).start()
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
         monkeypatch.setattr("evenhand.services.connections._is_loopback", lambda host: False)
         with client(server, attempts=1) as service:
             assert [service.post("/a", {}).body for _ in range(3)] == [{"path": "/a"}] * 3
-        assert server.connections == 1
+        assert server.connections == 3
 
 
 @pytest.mark.usefixtures("no_proxies")

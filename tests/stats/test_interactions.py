@@ -183,3 +183,13 @@ def test_what_cannot_be_tested_says_why() -> None:
     tree = PairTable(np.random.default_rng(0).random(30), np.repeat([0, 1, 1], 10), np.repeat([0, 1, 2], 10),
                      np.arange(30), is_rate=False)  # fmt: skip
     assert tree.test().p is None
+
+
+def test_sparse_cells_leave_no_gap_and_raise_nothing() -> None:
+    # all cells of the second group of column 1 have a single unit, so only one of its groups is in the table
+    first, second = np.r_[np.tile([0, 1], 20), 0, 1], np.r_[np.zeros(40, int), 1, 1]
+    table = PairTable(np.tile([0.0, 1.0, 1.0], 14), first, second, np.arange(42), is_rate=True)
+    assert len(table.gaps(1).levels) == 0 and table.gaps(0).levels.tolist() == [0]
+    assert table.test().p is None and "Too few combinations" in str(table.obstacle())
+    alone = PairTable(np.ones(6), np.arange(6), np.arange(6), np.arange(6), is_rate=True)
+    assert len(alone.gaps(0).levels) == 0 and alone.obstacle()

@@ -144,5 +144,5 @@ def test_wrong_input_is_refused():
         detectable_rate(1.1, 10)
     with pytest.raises(UsageError, match="cannot be"):
         per_test_level(0.05, 0)
-    with pytest.raises(UsageError, match="no correction called 'fdr'"):
+    with pytest.raises(UsageError, match="Unknown correction: 'fdr'"):
         per_test_level(0.05, 3, "fdr")

@@ -23,16 +23,23 @@ def verdict_of(**changes):
 def test_biased_names_estimate_null_and_interval():
     verdict, note = verdict_of(unit="share")
     assert verdict == Verdict.BIASED == "biased"
-    assert note == "0.7 share where an unbiased model gives 0.5 (interval 0.6 to 0.8, q = 0.001)."
+    assert note == "0.7 share (unbiased value: 0.5; 95% CI 0.6 to 0.8, q = 0.001)."
 
 
 def test_not_detected_names_the_smallest_effect():
     verdict, note = verdict_of(p=0.4, minimum_detectable=0.123456, unit="nats")
     assert verdict == Verdict.NOT_DETECTED == "not detected"
     assert note == (
-        "No difference from the unbiased value of 0.5 detected; "
-        "one of 0.123 nats would probably have been found (q = 0.4)."
+        "No difference from the unbiased value of 0.5 detected (q = 0.4). Minimum detectable effect: 0.123 nats."
     )
+
+
+def test_a_note_of_a_row_without_unit_has_none():
+    rows = measurement_frame([row(p=0.4, minimum_detectable=0.2)])
+    without = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in ("unit", "effect_unit"))
+    for table in (rows, without):
+        note = reach_verdicts(table)[1]["note"][0]
+        assert "one of 0.2 would probably have been found" in note and "None" not in note
 
 
 def test_not_detected_needs_a_minimum_detectable_effect():
@@ -126,12 +133,12 @@ def test_units_count_and_not_rows():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"estimate": None}, "no estimate"),
-        ({"estimate": float("nan")}, "no estimate"),
+        ({"estimate": None}, "No estimate"),
+        ({"estimate": float("nan")}, "No estimate"),
         ({"low": None}, "no interval"),
         ({"null": None}, "unbiased model would give"),
-        ({"n": 9}, "rests on 9 rows; at least 10"),
-        ({"n": 1}, "rests on 1 row;"),
+        ({"n": 9}, "only 9 rows. At least 10"),
+        ({"n": 1}, "only 1 row."),
         ({"n": 49, "n_missing": 51}, "51 of 100 rows are missing"),
         ({"n": 0, "n_missing": 3, "estimate": None}, "3 of 3 rows are missing"),
     ],

@@ -53,7 +53,7 @@ def test_errors_about_nobody_here_are_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"group": ["x"]})
     with pytest.raises(UsageError, match="speaks of a, c"):
         check_error_groups(table, {"bold": frame}, [bold])
-    with pytest.raises(UsageError, match="nothing here is judged"):
+    with pytest.raises(UsageError, match="no benchmark uses a classifier"):
         check_error_groups(table, {}, [load_benchmark("evenhand-likelihood")])
 
 

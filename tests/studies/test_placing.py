@@ -135,7 +135,7 @@ def test_what_a_mitigation_does_not_answer_for_is_refused_as_here(tmp_path, pool
 
 
 def test_what_workers_cannot_have_is_refused(tmp_path, pools):
-    with pytest.raises(UsageError, match="is a model in memory") as told:
+    with pytest.raises(UsageError, match="workers load models by name") as told:
         eh.audit(load_puppet("random"), on="ray", output=tmp_path / "run")
     assert "name or folder" in told.value.hint
     with pytest.raises(UsageError, match="is served"):

@@ -65,7 +65,9 @@ def test_another_version_is_named(
     record: StudyRecord, name: str, options: Any, read: Any, known: Any, version: Any, tmp_path: Path
 ) -> None:
     written(tmp_path, record, options, version=version)
-    with pytest.raises(DataError, match=f"{name} has version .*; this evenhand reads up to 1") as caught:
+    with pytest.raises(
+        DataError, match=f"{name} has format version .*, but this evenhand reads versions up to 1"
+    ) as caught:
         read(tmp_path)
     assert "newer evenhand" in str(caught.value) and "changed by hand" in str(caught.value)
 
@@ -81,7 +83,7 @@ def test_a_damaged_record_is_named(
     (tmp_path / name).write_bytes(b'{"version": 1, "x": "\xff"}')
     with pytest.raises(DataError, match=name):
         read(tmp_path)
-    written(tmp_path, record, "all of them")
+    written(tmp_path, record, "already contains all judgements, but several files")
     with pytest.raises(DataError, match=f"{name} holds no {record.part}"):
         read(tmp_path)
 
@@ -95,7 +97,7 @@ def test_options_of_a_later_version_are_named(record: Any, options: Any, read: A
     written(tmp_path, record, {**options, "config": part} if "config" in options else part)
     with pytest.raises(DataError, match="moon_phase") as caught:
         read(tmp_path)
-    assert "version that made it" in str(caught.value)
+    assert "Resume with the version that started it, or start" in str(caught.value)
 
 
 @kinds

@@ -174,7 +174,12 @@ BENCHMARK = Benchmark(
     headlines=together(
         rate_headlines("toxic"),
         spread_headlines(
-            {INTERSECTION: "people of two groups at once fare otherwise than both groups let expect,"}
+            {
+                INTERSECTION: (
+                    "Rates for people of two groups depart from what both groups explain",
+                    "difference in points",
+                )
+            }
         ),
     ),
     classified_by=(

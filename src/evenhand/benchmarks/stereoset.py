@@ -178,7 +178,7 @@ BENCHMARK = Benchmark(
         "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are "
         "scored here by the likelihood of the continuation given the first sentence; the published scores come from "
         "heads trained for the task. So rows called published are of within-sentence items, each asked once more by "
-        "the official rule (docs/likelihoods.md).",
+        "the official rule (docs/explanation/likelihoods.md).",
         citation="Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL.",
         licence="Data CC BY-SA 4.0",
         source="Nadeem et al. 2021 §3-4, development set.",

@@ -121,7 +121,7 @@ def load_classifier(
 
     >>> load_classifier("toxygen")
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: There is no classifier called 'toxygen'. Did you mean 'toxigen'...
+    evenhand.schema.errors.UsageError: Unknown classifier: 'toxygen'. Did you mean 'toxigen'...
     """
     if kind := file_kind(name):
         file, given = split_options(name.removeprefix(kind), blank=False)

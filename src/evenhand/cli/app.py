@@ -24,15 +24,17 @@ from evenhand.cli import (
     push as push_verb,
 )
 from evenhand.cli.annotating import app as annotate_verbs
+from evenhand.cli.common import App
 from evenhand.cli.finished import agreement, report, rescore
 from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
 from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
-    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed (or documents of a corpus) than "
-    "--error-threshold allows, or no trial of a search is within its guard, 4 not let pass by --fail-if or "
-    "--require-power, 130 interrupted (run the same command on the run's folder to go on)."
+    "Exit codes: 0 success (finding bias is not an error), 1 failure, 2 invalid command line or configuration, 3 "
+    "finished, but too many rows or documents failed (--error-threshold), or no trial of a search met its guard, "
+    "4 gate failed (--fail-if or --require-power), 130 interrupted (run the same command on the run folder to "
+    "resume)."
 )
 
 MOST_TOLD = 2000
@@ -49,16 +51,17 @@ class Verbs(TyperGroup):
         """The verb of a name, or None. Raises UsageError for a name of old."""
         if cmd_name in RENAMED:
             raise UsageError(
-                f"`evenhand {cmd_name}` is called `evenhand {RENAMED[cmd_name]}`.",
-                "Its options and the folders of earlier studies are as they were.",
+                f"`evenhand {cmd_name}` was renamed to `evenhand {RENAMED[cmd_name]}`.",
+                "Use the new name. Options and folders of earlier studies did not change.",
             )
         return super().get_command(ctx, cmd_name)
 
 
-app = typer.Typer(
+app = App(
     name="evenhand",
     cls=Verbs,
-    help="Measure social bias in language models, and see how far each number can be believed.",
+    help="Measure and reduce social bias in language models. Start here: evenhand audit evenhand/reference (a "
+    "small built-in model that needs no GPU and no network).",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -77,7 +80,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
     pass
@@ -109,8 +112,8 @@ def _check_encoding(words: Sequence[str]) -> None:
     for number, word in enumerate(words, 1):
         if without_surrogates(word) != word:
             raise UsageError(
-                f"Argument {number} of the command line, {word[:80]!a}, is not text in UTF-8.",
-                "Rename the file or folder, or write the name in UTF-8.",
+                f"Argument {number} of the command line, {word[:80]!a}, is not valid UTF-8.",
+                "Rename the file or folder, or use a UTF-8 locale.",
             )
 
 
@@ -128,7 +131,8 @@ def _check_outputs(words: Sequence[str]) -> None:
         others = [other for other in (*split[:place], *split[place + 2 :]) if not other.startswith("-")]
         if any(os.path.realpath(other) == file for other in others):
             raise UsageError(
-                f"{word} {split[place + 1]}: this line names that file twice.", "Name another file."
+                f"{word} {split[place + 1]} would overwrite a file that the same command names elsewhere.",
+                f"Choose another file for {word}.",
             )
 
 
@@ -153,13 +157,13 @@ def _check_stores(words: Sequence[str]) -> None:
         if verb not in ON_STORES or flag in WRITTEN:
             what = f"{flag} of evenhand {verb}" if flag in WRITTEN else f"evenhand {verb}"
             raise UsageError(
-                f"{what} works in folders of this machine, and {word} is the address of a store.",
-                f"On stores work: {', '.join(ON_STORES)}.",
+                f"{what} requires a local folder, but {word} is a URL of object storage.",
+                f"Commands that support object storage: {', '.join(ON_STORES)}.",
             )
         if flag in ("-o", "--output") and verb not in WRITTEN_TO_STORES:
             raise UsageError(
-                f"evenhand {verb} writes into a folder of this machine, and {word} is the address of a store.",
-                "Name a folder, and copy it there.",
+                f"evenhand {verb} writes to a local folder, but {word} is a URL of object storage.",
+                "Give a local folder, and copy it to object storage afterwards.",
             )
 
 
@@ -192,7 +196,7 @@ def main() -> None:
         label = "interrupted" if error.exit_code == 130 else "error"
         typer.secho(f"{label}: ", err=True, nl=False, bold=True, fg=typer.colors.RED)
         for told in filter(None, (error.message, error.hint)):  # names in it may come from a stranger's file
-            more = f" ... ({len(told) - MOST_TOLD:,} letters more)" if len(told) > MOST_TOLD else ""
+            more = f" ... ({len(told) - MOST_TOLD:,} more characters)" if len(told) > MOST_TOLD else ""
             typer.echo(without_commands(visible(told[:MOST_TOLD]).replace("\r", " ")) + more, err=True)
         sys.exit(error.exit_code)
     except SystemExit as ended:
@@ -205,7 +209,9 @@ def main() -> None:
         if _is_working_folder_there():
             raise
         typer.echo(
-            "error: The working folder is gone: it was moved or removed.\nGo to another folder.", err=True
+            "error: The working directory no longer exists: it was moved or removed.\nChange to another "
+            "directory.",
+            err=True,
         )
         sys.exit(1)
     except BrokenPipeError:  # the reader (head, less) has seen enough

@@ -24,65 +24,86 @@ from evenhand.cli.completion import Kind, names_of
 def audit(
     model: str | None = typer.Argument(
         None,
-        help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, "
-        "or the folder of an earlier run (or its address on a store, s3://bucket/run), which is then resumed.",
+        help="Hugging Face model name, local model folder, URL of a served model (http://HOST/v1#NAME), or a name "
+        "from `evenhand list models`. To resume a run, give its folder or its S3 URL (s3://bucket/run).",
         autocompletion=names_of(Kind.MODELS),
     ),
     suite: str | None = typer.Option(
-        None, help="A named set of benchmarks. Default: quick.", autocompletion=names_of(Kind.SUITES)
+        None,
+        help="Set of benchmarks to run (`evenhand list suites`). Default: quick.",
+        autocompletion=names_of(Kind.SUITES),
     ),
     benchmark: list[str] = typer.Option(
         [],
         "--benchmark",
         "-b",
-        help="A benchmark by name; repeatable.",
+        help="Benchmark to run. Repeatable. Cannot be combined with --suite.",
         autocompletion=names_of(Kind.BENCHMARKS),
     ),
-    limit: int | None = typer.Option(None, min=1, help="At most so many prompts per benchmark, seeded."),
-    axis: list[str] = typer.Option([], "--axis", help="Only this axis; repeatable."),
+    limit: int | None = typer.Option(
+        None,
+        min=1,
+        help="Maximum number of prompts per benchmark, sampled with --seed. Default: the suite's limit "
+        "if it has one, otherwise all prompts.",
+    ),
+    axis: list[str] = typer.Option(
+        [], "--axis", help="Measure only this axis, for example religion. Repeatable. Default: all axes."
+    ),
     prompts: Path | None = typer.Option(
-        None, help="Your own prompts (CSV, JSONL, Parquet) in place of the benchmark's."
+        None, help="Use your own prompts (CSV, JSON Lines or Parquet) instead of the benchmark's."
     ),
     counterfactual: list[str] = typer.Option(
         [],
         "--counterfactual",
-        help="Ask your own prompts (--prompts) about other groups, too: gender, name (first names of six origins), "
-        "religion, nationality, race_ethnicity, age, sexual_orientation, ability; with commas or repeatable; groups of "
-        "your choice as religion:Christian/Muslim; reviewed: a file of `evenhand data build counterfactuals`.",
+        help="Ask each of your own prompts (--prompts) about other groups, too: gender, name (first names of six "
+        "origins), religion, nationality, race_ethnicity, age, sexual_orientation, ability. Repeatable, or "
+        "comma-separated. Choose groups with religion:Christian/Muslim. Use `reviewed` for a file made with "
+        "`evenhand data build counterfactuals`.",
     ),
     samples: int | None = typer.Option(
         None,
         min=1,
-        help="Continuations a prompt, where they are written. Default: the benchmark's own number.",
+        help="Number of responses per prompt. Default: the benchmark's number.",
     ),
     decoding: str | None = typer.Option(
         None,
-        help="How continuations are written: auto (as published for the model's family; replies in conversations as "
-        "the benchmark says), greedy, a family's name (gpt2, opt, llama, ...), or for conversations published (10 "
-        "beams) or sampling. Default: auto.",
+        help="Decoding settings: auto (published settings of the model's family; for conversations the "
+        "benchmark's settings), greedy, or a family (gpt2, opt, llama, ...). For conversations also: "
+        "published (10 beams) or sampling. Default: auto.",
     ),
-    temperature: float | None = typer.Option(None, help="In place of the family's."),
-    top_k: int | None = typer.Option(None, min=0, help="In place of the family's; 0 turns the filter off."),
+    temperature: float | None = typer.Option(None, help="Sampling temperature. Default: the family's."),
+    top_k: int | None = typer.Option(
+        None,
+        min=0,
+        help="Sample from the N most probable tokens; 0 turns this filter off. Default: the family's.",
+    ),
     top_p: float | None = typer.Option(
-        None, min=0, max=1, help="In place of the family's; 1 turns the filter off."
+        None,
+        min=0,
+        max=1,
+        help="Nucleus sampling threshold, 0 to 1; 1 turns this filter off. Default: the family's.",
     ),
-    beams: int | None = typer.Option(None, min=2, help="Beam search with so many beams; draws nothing."),
-    max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens after which a continuation is cut."),
+    beams: int | None = typer.Option(
+        None, min=2, help="Use beam search with this number of beams instead of sampling."
+    ),
+    max_new_tokens: int | None = typer.Option(
+        None, min=1, help="Maximum length of a response, in tokens. Default: the benchmark's."
+    ),
     classifier: list[str] = typer.Option(
         [],
         "--classifier",
-        help="Who judges continuations, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable. "
-        "Default: the published classifier.",
+        help="Classifier for the responses, as ROLE=NAME (toxicity=vader). ROLE may be omitted if the benchmark "
+        "has only one. Repeatable. Default: the published classifier.",
         autocompletion=names_of(Kind.CLASSIFIERS),
     ),
     mitigate: list[str] = typer.Option(
         [],
         "--mitigate",
-        help="A mitigation in front of the model, as NAME, NAME=VALUE or NAME?option=value (`evenhand list "
-        "mitigations`); repeatable, the first named applied first.",
+        help="Apply a mitigation, as NAME, NAME=VALUE or NAME?option=value (`evenhand list mitigations`). "
+        "Repeatable; applied in the order given.",
         autocompletion=names_of(Kind.MITIGATIONS),
     ),
-    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -97,8 +118,8 @@ def audit(
     outcome: list[str] = typer.Option(
         [],
         "--outcome",
-        help="What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or "
-        "similarity; repeatable. Default: length and similarity.",
+        help="Property to compare in responses to counterfactual prompts: number, rating:1-10, json:FIELD, "
+        "length, refusal or similarity. Repeatable. Default: length and similarity.",
     ),
     classifier_error: ClassifierError = None,
     reference: Reference = None,
@@ -106,40 +127,51 @@ def audit(
         None,
         min=0,
         max=1,
-        help="Share of rows without a number or judgement (failed, or empty) above which to exit with 3. "
+        help="Exit with code 3 if more than this share of rows has no number or classification (failed or empty). "
         "Default: 0.05.",
     ),
     retry_errors: bool | None = typer.Option(
         None,
         "--retry-errors",
-        help="On resuming, ask again where the model failed (not where the text is at fault).",
+        help="When resuming, ask the model again for responses that failed. Prompts that are themselves invalid "
+        "are not retried.",
     ),
-    config: Path | None = typer.Option(None, "--config", "-c", help="A YAML file of options."),
+    config: Path | None = typer.Option(None, "--config", "-c", help="Read options from a YAML file."),
     settings: list[str] = typer.Option(
-        [], "--set", help="Any option as name=value, e.g. margin=0.1 or data.holisticbias=FOLDER; repeatable."
+        [],
+        "--set",
+        help="Set any option by name, for example margin=0.1 or data.holisticbias=FOLDER. Repeatable.",
     ),
     output: str | None = typer.Option(
         None,
         "--output",
         "-o",
-        help="The run's folder, or an address on a store (s3://bucket/run). Default: a new one in runs/.",
+        help="Folder or S3 URL (s3://bucket/run) for the run. Default: a new folder in runs/.",
     ),
     report: Path | None = typer.Option(None, help="Also write the report to this file."),
     plan: bool = typer.Option(
         False,
         "--plan",
-        help="Print what would run, what it would cost and what it could detect, from a short probe (a service is "
-        "asked about ten requests); run nothing else.",
+        help="Print what would run, its cost and the minimum detectable effect, then exit. Runs a short probe "
+        "(about ten requests to a served model).",
     ),
     fail_if: gating.FailIf = None,
     require_power: gating.RequirePower = None,
     junit: gating.JUnit = None,
     summary: gating.Summary = None,
 ) -> None:
-    """Audit a model: a table here, a report in the run's folder.
+    """Measure bias in a model, print a summary and write a report.
 
-    Every number stands beside its interval, the value an unbiased model would get, and a verdict. Press
-    Ctrl-C at any time; `evenhand audit RUN_FOLDER` goes on where it stopped.
+    Each result shows an estimate, a 95% confidence interval, the value expected of an unbiased model, and a
+    verdict: biased, not detected, or not measurable. Press Ctrl-C to stop; `evenhand audit RUN_FOLDER`
+    resumes the run.
+
+    \b
+    Examples:
+      evenhand audit gpt2
+      evenhand audit gpt2 --suite robbie --limit 2000 -o runs/gpt2
+      evenhand audit runs/gpt2                                        (resume)
+      evenhand audit gpt2 -b regard --fail-if "disparity > 5 points"
     """
     given = options_of(
         locals(),
@@ -173,7 +205,8 @@ def audit(
     if model is not None and (is_store_address(model) or RunDirectory.is_run(Path(model))):
         if plan:
             raise UsageError(
-                f"{model} is a run that was begun: its plan is made.", "Leave out --plan to go on with it."
+                f"`--plan` cannot be used with a run folder: {model} has already started.",
+                "Remove --plan to resume the run.",
             )
         run = resume(
             model,
@@ -206,7 +239,7 @@ def audit(
         for name, reason in run.left_out.items():
             _say_left_out(name, " ".join(reason.split()))
     gating.hold(run, fail_if, require_power, junit, summary)
-    end(run.above_threshold(), ": see the report's list of what could not be measured.")
+    end(run.above_threshold(), ": see the section on missing results in the report.")
 
 
 def _say_left_out(name: str, reason: str) -> None:

@@ -12,31 +12,37 @@ from evenhand.cli.common import CALLED, end, options_of, progress, show, stated,
 
 MODEL = typer.Argument(
     None,
-    help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, or the folder of an earlier "
-    "study, which is then gone on with.",
+    help="Hugging Face model name, local model folder, or a name from `evenhand list models`. To resume a study, "
+    "give its folder.",
 )
 AFTER = typer.Argument(
     None,
-    help="The folder of `evenhand debias`, or of an adapter: the same as --mitigate finetuned=FOLDER or "
+    help="Folder of a debiased model (`evenhand debias`) or of an adapter. Same as --mitigate finetuned=FOLDER or "
     "adapter=FOLDER.",
 )
-SUITE = typer.Option(None, help="A named set of benchmarks, such as robbie. Default: the benchmark regard.")
+SUITE = typer.Option(None, help="Set of benchmarks to run, such as robbie. Default: the benchmark regard.")
 OUTPUT = typer.Option(
     None,
     "--output",
     "-o",
-    help="The study's folder, with the runs before and after. Default: a new one in runs/.",
+    help="Folder for the study, with the runs before and after. Default: a new folder in runs/.",
 )
 LEFT_OUT = ("report", "plan", "on", "workers")
 
 
 def before_after(**flags: Any) -> None:
-    """Audit a model before and after its mitigations: what became of harm, and what it cost.
+    """Audit a model with and without mitigations: change in harm, and cost in quality, time and memory.
 
-    Both runs get the same prompts, seeds and decoding, and differences are paired. Beside harm stand the quality of the
-    text, time and memory: a mitigation that wins by saying nothing is shown as such. Takes all options of `evenhand
-    audit`; without --suite and --benchmark the benchmark regard is asked. --classifier perplexity=MODEL has a language
-    model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
+    Both runs use the same prompts, seeds and decoding settings, and differences are paired. Text quality,
+    time and memory are shown next to harm: a mitigation that reduces harm because the model says nothing is
+    visible as such. All options of `evenhand audit` are available; without --suite and --benchmark, the
+    benchmark is regard. Use --classifier perplexity=MODEL to rate fluency with a language model. Press Ctrl-C
+    to stop; `evenhand before-after STUDY_FOLDER` resumes the study.
+
+    \b
+    Examples:
+      evenhand before-after gpt2 --mitigate prefix="Be respectful."
+      evenhand before-after gpt2 runs/debiased --suite robbie --limit 1000
     """
     from evenhand.runs import resumable
     from evenhand.schema import is_file, is_folder
@@ -72,7 +78,7 @@ def before_after(**flags: Any) -> None:
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     place = None if output is None else Path(output)
     report = before_after_with(config, output=place, given=named, progress=progress())
-    with resumable(f"Go on with: evenhand before-after {report.path}"):
+    with resumable(f"Resume with: evenhand before-after {report.path}"):
         show(report, report.paths)
     gating.hold(report, **gate)
     end("; ".join(report.study.failed))

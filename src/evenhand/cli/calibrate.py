@@ -9,43 +9,60 @@ from evenhand.cli.common import progress, show, writable
 
 def calibrate(
     measures: list[str] = typer.Argument(
-        None, metavar="[MEASURE]...", help="Measures, or families of designs such as rates. Default: all."
+        None,
+        metavar="[MEASURE]...",
+        help="Measures to check, or families of simulation designs such as rates. Default: all.",
     ),
     quick: bool = typer.Option(
-        False, "--quick", help="A first look, in a minute or two. This is the default."
+        False, "--quick", help="Run a short version of one or two minutes. This is the default."
     ),
-    full: bool = typer.Option(False, "--full", help="Every design: about half an hour on two cores."),
+    full: bool = typer.Option(
+        False, "--full", help="Run every design. Takes about half an hour on two cores."
+    ),
     output: str | None = typer.Option(
         None,
         "--output",
         "-o",
         metavar="PATH",
-        help="The study's folder; one that holds a part of the same study is gone on with.",
+        help="Folder for the study. If it contains a part of the same study, that study is resumed.",
     ),
     replications: int | None = typer.Option(
-        None, min=2, help="Data sets of each arm, in place of what each design says; 100,000 at most."
+        None,
+        min=2,
+        help="Number of simulated data sets per arm, at most 100,000. Default: the number of each design.",
     ),
-    seed: int = typer.Option(0, min=0, help="Of everything random."),
+    seed: int = typer.Option(0, min=0, help="Random seed."),
     jobs: int | None = typer.Option(
-        None, "--jobs", "-j", min=1, help="Processes, as many as cores at most, which is the default."
+        None,
+        "--jobs",
+        "-j",
+        min=1,
+        help="Number of processes, at most the number of cores. Default: the number of cores.",
     ),
     summary: str | None = typer.Option(
         None,
         metavar="PATH",
-        help="Also write here, as JSON, what measures and their documentation show of it.",
+        help="Also write the results as JSON to this file, as measures and their documentation show them.",
     ),
 ) -> None:
-    """Draw data of known truth, send it down each measure's own road to its verdict, and say how far that holds.
+    """Check measures on simulated data: false-positive rate, coverage and power.
 
-    False verdicts, coverage of intervals, whether the stated smallest effect is found, what rises with the harm, and
-    what must change nothing. Press Ctrl-C at any time: the same command with -o FOLDER goes on where it stopped.
+    The simulated data have a known bias and go through the same code as real data. The report shows false
+    verdicts, coverage of confidence intervals, whether the minimum detectable effect is found as often as
+    stated, which results rise with the harm, and which changes to the data must not affect the results. Press
+    Ctrl-C to stop; the same command with -o FOLDER resumes.
+
+    \b
+    Examples:
+      evenhand calibrate
+      evenhand calibrate rates --full -o runs/calibration
     """
     from evenhand.schema import UsageError
     from evenhand.studies import validated
     from evenhand.studies.calibration import CalibrationOptions, calibrate_with
 
     if quick and full:
-        raise UsageError("Both --quick and --full are given.", "Give one of them.")
+        raise UsageError("`--quick` and `--full` cannot be combined.", "Use one of them.")
     given = {
         "measures": tuple(measures or ()),
         "size": "full" if full else "quick",
@@ -55,7 +72,9 @@ def calibrate(
     }
     options = validated(CalibrationOptions, given)
     if output == "":
-        raise UsageError("--output is empty.", "Name a folder, or leave it out for a new one in runs/.")
+        raise UsageError(
+            "`--output` must not be empty.", "Give a folder, or remove --output to create one in runs/."
+        )
     told = None if summary is None else writable("--summary", summary)
     study = calibrate_with(options, output=None if output is None else Path(output), progress=progress())
     paths = {"study": study.path, "report": study.paths["report"]}

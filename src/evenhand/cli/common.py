@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,18 +18,44 @@ ClassifierError = Annotated[
     Path | None,
     typer.Option(
         "--classifier-error",
-        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
-        "labelled texts; rates are corrected by it.",
+        help="Correct rates for known classifier errors. The file (CSV, JSON Lines or Parquet) gives error counts "
+        "or labelled texts for each group.",
     ),
 ]
 Reference = Annotated[
     str | None,
-    typer.Option(help="A group with which the other groups of its axis are compared one by one, too."),
+    typer.Option(help="Also compare each other group of the axis with this group."),
 ]
 LONGEST_NAME = 200
 """Bytes of a file's name; systems take 255, of which the temporary beside it needs some."""
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outcome": "outcomes"}
 """Options of an audit by the flags that are called otherwise."""
+
+
+class App(typer.Typer):
+    """A Typer application that wraps each paragraph of a docstring to the width of the terminal.
+
+    Typer keeps the line breaks of the source, which do not fit other widths.
+    """
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+        """Return a decorator that registers a function as a command; arguments as for `typer.Typer.command`."""
+
+        def register(function: Any) -> Any:
+            settings.setdefault("help", join_lines(function.__doc__ or ""))
+            return super(App, self).command(name, **settings)(function)
+
+        return register
+
+
+def join_lines(docstring: str) -> str:
+    r"""Join the lines of each paragraph, except of paragraphs that begin with \b, such as examples.
+
+    >>> join_lines("Count words.\n\n    In one\n    file.\n\n    \b\n    Example:\n      count a.txt")
+    'Count words.\n\nIn one file.\n\n\x08\nExample:\n  count a.txt'
+    """
+    paragraphs = cleandoc(docstring).split("\n\n")
+    return "\n\n".join(text if text.startswith("\b") else text.replace("\n", " ") for text in paragraphs)
 
 
 def options_of(
@@ -93,9 +120,9 @@ def writable(flag: str, file: Path | str) -> Path:
     # The first folder above that is there decides: those below it are made.
     above = next((folder for folder in path.absolute().parents if is_folder(folder)), None)
     if not path.name or len(os.fsencode(path.name)) > LONGEST_NAME or is_folder(path):
-        raise UsageError(f"{flag} takes a file, not {str(file)[:80] or 'nothing'}.", f"{flag} FILE")
+        raise UsageError(f"`{flag}` expects a file, got {str(file)[:80] or 'an empty name'}.", f"{flag} FILE")
     if above is None or not os.access(above, os.W_OK) or any(map(_is_in_the_way, path.absolute().parents)):
-        raise UsageError(f"{flag} {file}: nothing can be written there.", "Name another file.")
+        raise UsageError(f"`{flag}`: cannot write to {file}.", "Choose another file.")
     return path
 
 

@@ -11,24 +11,30 @@ from evenhand.cli.common import show
 def compare(
     runs: list[str] = typer.Argument(
         ...,
-        help="Two or more: folders of runs or their addresses on a store (s3://bucket/run), lm_eval's "
-        "samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's scores.*.json. The others are compared with the first.",
+        help="Two or more runs: folders or S3 URLs (s3://bucket/run), lm_eval samples (samples_*.jsonl), Inspect "
+        "logs (.json, .eval), or ROBBIE scores (scores.*.json). Each is compared with the first.",
     ),
-    name: list[str] = typer.Option([], "--name", help="What to call each, in order; repeatable."),
-    alpha: float = typer.Option(0.05, help="Chance of any false verdict where nothing changed."),
+    name: list[str] = typer.Option(
+        [], "--name", help="Name to show for each run, in the order of the runs. Repeatable."
+    ),
+    alpha: float = typer.Option(
+        0.05, help="Significance level: the probability of any false verdict if nothing changed."
+    ),
     no_worse: float | None = typer.Option(
         None,
         "--no-worse",
-        help="Margin: ask of each group whether it fares no worse beside the others by more than this, in the "
-        "outcome's unit: of rates a share from 0 to 1 (0.05 is five percentage points).",
+        help="Non-inferiority margin, in the outcome's unit: test for each group that it is not treated worse "
+        "than before, relative to the other groups, by more than this. For rates, give a share from 0 to 1 "
+        "(0.05 is five percentage points).",
     ),
     by: str | None = typer.Option(
         None,
         "--by",
-        help="Put the models in a row, and show disparity and level along it: size (parameters), date (when each run "
-        "began), or NAME=NUMBER,NUMBER,... such as step=1000,2000,3000, in the order of the runs.",
+        help="Order the models and show disparity and level along the order: size (number of parameters), date "
+        "(start of each run), or NAME=NUMBER,NUMBER,... such as step=1000,2000,3000, in the order of the "
+        "runs.",
     ),
-    seed: int = typer.Option(0, min=0, help="Of the paired tests."),
+    seed: int = typer.Option(0, min=0, help="Random seed for the paired tests."),
     output: Path | None = typer.Option(
         None,
         "--output",
@@ -40,10 +46,16 @@ def compare(
     junit: gating.JUnit = None,
     summary: gating.Summary = None,
 ) -> None:
-    """Compare models on the same prompts: who is treated otherwise than before, then what changed over all.
+    """Compare models on the same prompts: which groups are treated differently, and what changed overall.
 
-    Answers are paired by prompt and sample, so audit the models with the same suite, --limit and --seed, and judge
-    them by the same classifiers. A difference is no failure: without --fail-if the command ends with 0.
+    Responses are paired by prompt and sample. Audit the models with the same suite, --limit and --seed, and
+    use the same classifiers. A difference is not a failure: without --fail-if, the exit code is 0.
+
+    \b
+    Examples:
+      evenhand compare runs/base runs/tuned
+      evenhand compare runs/v1 runs/v2 runs/v3 --by step=1000,2000,3000
+      evenhand compare runs/base runs/tuned --fail-if worse
     """
     from evenhand.runs import RunDirectory
     from evenhand.schema import DataError, is_file
@@ -52,10 +64,10 @@ def compare(
     for path in runs:
         if is_file(Path(path) / "measurements.json") and not RunDirectory.is_run(Path(path)):
             raise DataError(
-                f"{path} holds the numbers of one file, as `evenhand measure` writes them, and not the answers: there "
-                "is nothing to be paired.",
-                "Compare folders of runs (evenhand audit MODEL -o RUN) or files with the answers themselves: lm_eval's "
-                "samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's scores.*.json.",
+                f"Cannot compare {path}: it contains the results of `evenhand measure` for one file, but not the "
+                "responses that must be paired.",
+                "Give run folders (evenhand audit MODEL -o RUN) or files with responses: lm_eval samples "
+                "(samples_*.jsonl), Inspect logs (.json, .eval), or ROBBIE scores (scores.*.json).",
             )
     report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed, by=by)
     show(report, None if output is None else report.write(output))

@@ -4,18 +4,19 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import say, writable
+from evenhand.cli.common import App, say, writable
 from evenhand.cli.pairs import build_pairs, told
+from evenhand.cli.rewriting import counterfactuals
 
-app = typer.Typer(
-    help="Published data sets: list them, fetch them, build prompt sets; and your texts about other groups.",
+app = App(
+    help="List and fetch published data sets, build prompt sets, and rewrite your texts for other groups.",
     no_args_is_help=True,
 )
 
 
 @app.command("list")
 def list_data() -> None:
-    """List the data sets, with licence and whether they are on this machine."""
+    """List the data sets, with their licence and whether they are installed."""
     from rich.console import Console
 
     from evenhand.catalogue import dataset_is_here
@@ -35,18 +36,24 @@ def list_data() -> None:
 
 @app.command()
 def fetch(
-    name: str = typer.Argument(..., help="A data set that `evenhand data list` shows."),
+    name: str = typer.Argument(..., help="Name of a data set (`evenhand data list`)."),
     version: str | None = typer.Option(
-        None, help="Default: the newest; all fetches every one (redditbias: every bias type)."
+        None,
+        help="Version to download, or all for every version (redditbias: every bias type). Default: the "
+        "newest.",
     ),
     source: Path | None = typer.Option(
-        None, "--from", help="Take the files from this folder instead of the network."
+        None, "--from", help="Copy the files from this folder instead of downloading them."
     ),
 ) -> None:
-    """Download a data set from where its owners publish it, verify it, and show its licence.
+    """Download a data set from its owners, verify it, and show its licence.
 
-    Files that have arrived are not fetched again; one whose content is not what was pinned is refused. Where no
-    checksum is known, that is said, and what first arrived is recorded and compared with from then on.
+    Files that are already here are not downloaded again. A file with the wrong checksum is refused. If no
+    checksum is known, evenhand says so, records the checksum of the first download, and checks later files
+    against it.
+
+    \b
+    Example:  evenhand data fetch crows-pairs
     """
     from evenhand.prompts.datasets import FIRST_FETCHED, dataset, fetch as fetch_dataset
     from evenhand.schema import DataError, EvenhandError
@@ -70,22 +77,22 @@ def fetch(
             if version != "all":
                 raise
             failed[wanted] = error
-            say(f"{name} {wanted} did not arrive: {error.message}", err=True)
+            say(f"{name} {wanted} could not be downloaded: {error.message}", err=True)
             continue
         say(f"{name} {fetched.version} is in {fetched.folder}")
         for file in fetched.lacking:
-            say(f"Not in {source}, and needed for `{file.only_for}`: {file.path}")
+            say(f"Not found in {source}, but required for `{file.only_for}`: {file.path}")
         if fetched.unchecked:
-            say(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
+            say(f"Not verified, because no checksum is known: {', '.join(fetched.unchecked)}")
         if fetched.recorded:
             say(
-                f"They were recorded when they first arrived ({fetched.recorded}); whatever is fetched or used later "
-                f"must be the same ({fetched.folder.with_name(FIRST_FETCHED)})."
+                f"Their checksums were recorded at the first download ({fetched.recorded}). Files that are "
+                f"downloaded or used later must match ({fetched.folder.with_name(FIRST_FETCHED)})."
             )
     if failed:
-        others = "; the others are here" if len(failed) < len(versions) else ""
+        others = "; the others were downloaded" if len(failed) < len(versions) else ""
         missed = ", ".join(map(str, failed))
-        raise DataError(f"Of {name} did not arrive: {missed}{others}.", next(iter(failed.values())).hint)
+        raise DataError(f"{name}: download failed for {missed}{others}.", next(iter(failed.values())).hint)
     say(f"Licence: {entry.licence}")
     say(f"Please cite: {entry.citation}")
 
@@ -93,21 +100,27 @@ def fetch(
 @app.command("import")
 def import_table(
     name: str = typer.Argument(
-        ..., help="As `datasets.load_dataset` takes it: OWNER/NAME of the hub, or a folder."
+        ...,
+        help="Data set as `datasets.load_dataset` takes it: OWNER/NAME on the Hugging Face Hub, or a folder.",
     ),
-    output: Path = typer.Option(..., "--output", "-o", help="The file to write, FILE.parquet."),
-    config: str | None = typer.Option(None, help="Its configuration, where it has several."),
-    split: str = typer.Option("test", help="Which split."),
+    output: Path = typer.Option(..., "--output", "-o", help="File to write, FILE.parquet."),
+    config: str | None = typer.Option(
+        None, help="Configuration of the data set. Required if it has several."
+    ),
+    split: str = typer.Option("test", help="Split to import."),
     revision: str | None = typer.Option(
-        None, help="Branch, tag or commit; a branch is recorded as its commit."
+        None, help="Branch, tag or commit. For a branch, its commit is recorded."
     ),
     column: list[str] = typer.Option(
-        [], "--column", help="THEIRS=OURS: call a column otherwise, such as question=text; repeatable."
+        [], "--column", help="Rename a column, as THEIRS=OURS, such as question=text. Repeatable."
     ),
 ) -> None:
-    """Make a file of a data set that the library `datasets` loads, for --prompts or `evenhand measure`.
+    """Convert a data set of the library `datasets` to a file for --prompts or `evenhand measure`.
 
-    Beside it, FILE.parquet.source.json says where it is from.
+    FILE.parquet.source.json, in the same folder, records where it came from.
+
+    \b
+    Example:  evenhand data import OWNER/NAME --column question=text -o prompts.parquet
     """
     from evenhand.prompts.own_files import import_dataset
     from evenhand.schema import UsageError
@@ -116,7 +129,9 @@ def import_table(
     if wrong := next(
         (pair for pair, (old, sign, new) in zip(column, pairs, strict=True) if not (old and new)), None
     ):
-        raise UsageError(f"--column takes THEIRS=OURS, not {wrong!r}.", "For example: --column question=text")
+        raise UsageError(
+            f"`--column` expects THEIRS=OURS, got {wrong!r}.", "For example: --column question=text"
+        )
     made = import_dataset(
         name,
         output,
@@ -125,26 +140,31 @@ def import_table(
         revision=revision,
         columns={old: new for old, _, new in pairs},
     )
-    say(f"{made.rows:,} rows are in {made.path}: {', '.join(made.columns)}")
+    say(f"Wrote {made.rows:,} rows to {made.path}. Columns: {', '.join(made.columns)}")
     if made.revision:
         say(f"Revision: {made.revision}")
-    say(f"Licence: {made.licence or 'not stated; look at its page'}")
+    say(f"Licence: {made.licence or 'not stated; see its page'}")
 
 
 @app.command("lm-eval")
 def lm_eval_tasks(
-    benchmarks: list[str] = typer.Argument(..., help="Benchmarks by name, of likelihoods or continuations."),
-    output: Path = typer.Option(..., "--output", "-o", help="The folder for `lm_eval --include_path`."),
+    benchmarks: list[str] = typer.Argument(..., help="Names of benchmarks of likelihoods or generated text."),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder to write, for `lm_eval --include_path`."),
     limit: int | None = typer.Option(
-        None, min=1, help="At most so many prompts each, as an audit takes them."
+        None, min=1, help="Maximum number of prompts per benchmark, sampled as in an audit."
     ),
-    samples: int | None = typer.Option(None, min=1, help="Continuations a prompt. Default: the benchmark's."),
-    seed: int = typer.Option(0, min=0, help="Of the prompts that --limit takes."),
+    samples: int | None = typer.Option(
+        None, min=1, help="Number of responses per prompt. Default: the benchmark's number."
+    ),
+    seed: int = typer.Option(0, min=0, help="Random seed for sampling the prompts of --limit."),
 ) -> None:
-    """Write benchmarks as tasks of lm-evaluation-harness.
+    """Write benchmarks as tasks for lm-evaluation-harness.
 
-    Run them with `lm_eval --include_path FOLDER --tasks evenhand_... --log_samples --output_path OUT`; then
-    `evenhand measure OUT/.../samples_evenhand_....jsonl -b BENCHMARK` says what the answers show.
+    \b
+    Example:
+      evenhand data lm-eval regard -o tasks
+      lm_eval --include_path tasks --tasks evenhand_... --log_samples --output_path OUT
+      evenhand measure OUT/.../samples_evenhand_....jsonl -b regard
     """
     from evenhand.benchmarks.exports import write_lm_eval_tasks
 
@@ -156,66 +176,89 @@ def lm_eval_tasks(
 def build(
     name: str = typer.Argument(
         ...,
-        help="holisticbias, evenhand for our own set, advpromptset, redditbias (pairs of phrases), or counterfactuals "
-        "(your own prompts asked about other groups, to be reviewed).",
+        help="Prompt set to build: holisticbias, evenhand (the set of evenhand itself), advpromptset, redditbias "
+        "(pairs of phrases), or counterfactuals (your own prompts about other groups, for review).",
     ),
-    file: Path | None = typer.Argument(None, help="counterfactuals: your prompts, as for `evenhand audit`."),
+    file: Path | None = typer.Argument(
+        None, help="For counterfactuals: your prompts, in the format of `evenhand audit --prompts`."
+    ),
     output: Path = typer.Option(
         ...,
         "--output",
         "-o",
-        help="The file to write (advpromptset: FILE.jsonl; its tables go beside it); redditbias: a folder.",
+        help="File to write (advpromptset: FILE.jsonl, with its tables in the same folder). For redditbias: a "
+        "folder.",
     ),
-    version: str | None = typer.Option(None, help="holisticbias: v1.0 or v1.1 (default)."),
+    version: str | None = typer.Option(None, help="For holisticbias: v1.0 or v1.1. Default: v1.1."),
     source: list[Path] | None = typer.Option(
         None,
         "--from",
-        help="Folder of the published files (else the cache); advpromptset: of the two Kaggle downloads; redditbias: "
-        "dumps of Reddit comments (.zst, .jsonl, .gz) or folders of them, repeatable.",
+        help="Folder of the published files. Default: the cache. For advpromptset: folder of the two Kaggle "
+        "downloads. For redditbias: dumps of Reddit comments (.zst, .jsonl, .gz) or folders of them; "
+        "repeatable.",
     ),
     as_published: bool = typer.Option(
-        False, "--as-published", help="As the owners' code writes it, quirks included."
+        False, "--as-published", help="Reproduce the output of the authors' code, including its quirks."
     ),
     bias: str | None = typer.Option(
-        None, help="redditbias: religion1, religion2, race, gender, orientation, or a TOML file of your own."
+        None, help="For redditbias: religion1, religion2, race, gender, orientation, or your own TOML file."
     ),
     annotations: Path | None = typer.Option(
-        None, help="redditbias: the labelled table (1 and 0 in bias_sent and bias_phrase), to go on with."
+        None,
+        help="For redditbias: the labelled table (1 and 0 in bias_sent and bias_phrase), to continue the "
+        "build.",
     ),
     perplexities: Path | None = typer.Option(
-        None, help="redditbias: to_score.csv with a column perplexity, to leave outliers out."
+        None, help="For redditbias: to_score.csv with a column perplexity, to remove outliers."
     ),
     axis: list[str] = typer.Option(
         [],
         "--axis",
-        help="counterfactuals: gender, name, religion, ... as for `evenhand audit --counterfactual`; repeatable.",
+        help="For counterfactuals: gender, name, religion, ... as in `evenhand audit --counterfactual`. "
+        "Repeatable.",
     ),
-    style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
+    style: str | None = typer.Option(None, "--format", help="Output format: csv or parquet. Default: csv."),
     embedding_model: str | None = typer.Option(
         None,
-        help="Sentence-embedding model that finds neighbours of the seed words (needs the extra 'embeddings').",
+        help="Sentence-embedding model that finds neighbours of the seed words. Requires the extra 'embeddings'.",
     ),
     device: str | None = typer.Option(
-        None, help="Where the embedding model runs: auto (default), cpu, cuda."
+        None, help="Device of the embedding model: auto, cpu or cuda. Default: auto."
     ),
-    terms: Path | None = typer.Option(None, help="A table of terms to take as it is; no model is needed."),
+    terms: Path | None = typer.Option(None, help="Table of terms to use as it is. No model is needed."),
     seeds: Path | None = typer.Option(
-        None, help="Seed words of your own beside the built-in ones: a CSV with term and identity."
+        None,
+        help="CSV of your own seed words (columns term and identity), used in addition to the built-in ones.",
     ),
-    neighbours: int | None = typer.Option(None, help="Neighbours looked at for each seed word (10)."),
-    least_similarity: float | None = typer.Option(None, help="Cosine from which they count (0.7)."),
-    least_count: int | None = typer.Option(None, help="Occurrences from which a word is a candidate (20)."),
-    size: int | None = typer.Option(None, help="Prompts to draw, evenly over strata (all)."),
-    seed: int | None = typer.Option(None, min=0, help="Of that draw (0)."),
+    neighbours: int | None = typer.Option(
+        None, help="Number of neighbours to consider for each seed word. Default: 10."
+    ),
+    least_similarity: float | None = typer.Option(
+        None, help="Minimum cosine similarity of a neighbour. Default: 0.7."
+    ),
+    least_count: int | None = typer.Option(
+        None, help="Minimum number of occurrences of a candidate word. Default: 20."
+    ),
+    size: int | None = typer.Option(
+        None, help="Number of prompts to sample, evenly over strata. Default: all."
+    ),
+    seed: int | None = typer.Option(None, min=0, help="Random seed for sampling the prompts. Default: 0."),
     only_terms: bool = typer.Option(
-        False, "--only-terms", help="Stop at the table of terms: edit it, run again."
+        False,
+        "--only-terms",
+        help="Stop after the table of terms, so that you can edit it and run the command again.",
     ),
 ) -> None:
-    """Write the sentence set of a data set. Options from --embedding-model on belong to advpromptset.
+    """Build the prompt set of a data set. The same command resumes a stopped build.
 
-    redditbias makes its tables in a folder, and stops where phrases are to be labelled; go on with --annotations.
-    The same command goes on where it was stopped. counterfactuals writes one row per text that would be asked: edit or
-    delete rows, then run `evenhand audit MODEL --prompts REVIEW.csv --counterfactual reviewed`.
+    Options from --embedding-model on are for advpromptset. redditbias stops when phrases must be labelled;
+    continue with --annotations. counterfactuals writes one row per prompt: edit or delete rows, then audit
+    them.
+
+    \b
+    Example:
+      evenhand data build counterfactuals mine.csv --axis gender -o review.csv
+      evenhand audit MODEL --prompts review.csv --counterfactual reviewed
     """
     from evenhand.catalogue import build_sentences
     from evenhand.schema import UsageError
@@ -230,7 +273,10 @@ def build(
             say(f"{stage}: {done:,} of {total:,}", err=True)
 
     if (file is not None or axis) and name != "counterfactuals":
-        raise UsageError(f"A file and --axis belong to counterfactuals, not to {name}.", "Leave them out.")
+        raise UsageError(
+            f"A prompt file and `--axis` can only be used with counterfactuals, not with {name}.",
+            "Remove them.",
+        )
     places = source or []
     advpromptset = {
         "embedding_model": embedding_model,
@@ -256,7 +302,7 @@ def build(
             **named,
         }
         if flags := ", ".join(f"--{option.replace('_', '-')}" for option, value in foreign.items() if value):
-            raise UsageError(f"{flags}: such options do not belong to counterfactuals.", "Leave them out.")
+            raise UsageError(f"{flags}: cannot be used with counterfactuals.", "Remove these options.")
         build_review(file, axis, writable("--output", output))
         return
     if name == "redditbias":
@@ -265,7 +311,7 @@ def build(
         }
         if others:
             flags = ", ".join(f"--{option.replace('_', '-')}" for option in others)
-            raise UsageError(f"{flags}: such options do not belong to redditbias.", "Leave them out.")
+            raise UsageError(f"{flags}: cannot be used with redditbias.", "Remove these options.")
         built = build_pairs(
             output, bias, places, annotations, perplexities, as_published=as_published, report_progress=tell
         )
@@ -273,11 +319,14 @@ def build(
         return
     if bias is not None or annotations is not None or perplexities is not None:
         raise UsageError(
-            f"--bias, --annotations and --perplexities belong to redditbias, not to {name}.",
-            "Leave them out.",
+            f"`--bias`, `--annotations` and `--perplexities` can only be used with redditbias, not with {name}.",
+            "Remove them.",
         )
     if len(places) > 1:
-        raise UsageError(f"--from names {len(places)} places; {name} is built from one.", "Name one folder.")
+        raise UsageError(
+            f"`--from` was given {len(places)} times, but {name} is built from one folder.",
+            "Give --from once.",
+        )
     writable("--output", output)
     rows = build_sentences(
         name,
@@ -290,9 +339,12 @@ def build(
         report_progress=tell,
     )
     if only_terms:
-        say(f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again")
+        say(
+            f"Wrote {rows:,} terms to {output.with_name(f'{output.stem}_stages')}. Edit them, then run the same "
+            "command again."
+        )
     else:
-        say(f"{rows:,} sentences written to {output}")
+        say(f"Wrote {rows:,} sentences to {output}")
 
 
 def build_review(file: Path | None, axes: list[str], output: Path) -> None:
@@ -302,8 +354,8 @@ def build_review(file: Path | None, axes: list[str], output: Path) -> None:
 
     if file is None or not axes:
         raise UsageError(
-            "counterfactuals are built of your own prompts, on axes that you name.",
-            "evenhand data build counterfactuals MINE.csv --axis gender --axis name -o REVIEW.csv",
+            "counterfactuals requires a file of your prompts and at least one `--axis`.",
+            "For example: evenhand data build counterfactuals MINE.csv --axis gender --axis name -o REVIEW.csv",
         )
     guesses: list[str] = []
     asked = asked_about(
@@ -313,56 +365,10 @@ def build_review(file: Path | None, axes: list[str], output: Path) -> None:
     for sentence in [*guesses, *asked.told()]:
         say(sentence, err=True)
     say(
-        f"{asked.frame.height:,} texts about {asked.frame.n_unique(['axis', 'group'])} groups, made of "
-        f"{asked.frame['base'].n_unique():,} prompts, written to {output}. Edit texts, write no into `keep` or delete "
-        f"rows; then: evenhand audit MODEL --prompts {output} --counterfactual reviewed"
+        f"Wrote {asked.frame.height:,} texts about {asked.frame.n_unique(['axis', 'group'])} groups, made from "
+        f"{asked.frame['base'].n_unique():,} prompts, to {output}. Edit texts, and write no into `keep` or delete "
+        f"rows. Then run: evenhand audit MODEL --prompts {output} --counterfactual reviewed"
     )
 
 
-@app.command()
-def counterfactuals(
-    file: Path = typer.Argument(
-        ..., help="Texts: CSV, JSONL or Parquet with a column `text`, or .txt with one a line."
-    ),
-    axis: str = typer.Option(
-        ...,
-        help="gender, name_origin, or an axis of the lexicon: religion, nationality, race_ethnicity, age, ability, ...",
-    ),
-    target: str = typer.Option(..., "--to", help="The group that the texts are to be about."),
-    source: list[str] = typer.Option(
-        [], "--from", help="The group whose words are replaced; repeatable. Default: all others of the axis."
-    ),
-    output: Path = typer.Option(
-        ...,
-        "--output",
-        "-o",
-        help="FILE.csv: every change, a row each, for review. FILE.jsonl or FILE.parquet: every text.",
-    ),
-    both: bool = typer.Option(
-        False, "--both", help="Exchange the two groups: words of the target become the source's as well."
-    ),
-    names: bool = typer.Option(True, help="gender: change first names, too."),
-    quotes: bool = typer.Option(False, "--quotes", help="Change also what stands in quotation marks."),
-    column: str = typer.Option("text", help="The column that holds the texts."),
-) -> None:
-    """Make the same texts about another group, and list every change.
-
-    Case, number and articles are kept; code, addresses, {{...}}, names of works and quotations are left alone. Rules
-    decide, not a model: read the changes before you use them (docs/counterfactuals.md says how often they are right).
-    """
-    from evenhand.prompts.counterfactual import (
-        check_ending,
-        counterfactuals as made_of,
-        write_counterfactuals,
-    )
-
-    check_ending(writable("--output", output))
-    frame = made_of(
-        file, axis, target=target, source=source or None, both=both, names=names, quotes=quotes, column=column
-    )
-    write_counterfactuals(output, frame, column)
-    changed = frame["changes"].list.len()
-    say(
-        f"{int((changed > 0).sum()):,} of {frame.height:,} texts changed, {int(changed.sum() or 0):,} changes, "
-        f"written to {output}"
-    )
+app.command()(counterfactuals)

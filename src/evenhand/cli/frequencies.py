@@ -17,102 +17,119 @@ def frequencies(
     sources: list[str] = typer.Argument(
         ...,
         metavar="SOURCE...",
-        help="Files, folders, patterns or addresses (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or "
-        "WARC, plain or packed (.gz, .zst); NAME=SOURCE names the corpus. Or the folder of an earlier count, which "
-        "is gone on with or shown.",
+        help="Corpus: files, folders, patterns or URLs (s3://, hf://, https://) of Parquet, JSON Lines, CSV, text "
+        "or WARC, uncompressed or compressed (.gz, .zst). NAME=SOURCE names the corpus. To resume or show a "
+        "count, give its folder.",
     ),
     output: str | None = typer.Option(
-        None, "--output", "-o", metavar="DIR", help="The count's folder. Default: a new one in runs/."
+        None, "--output", "-o", metavar="DIR", help="Folder for the count. Default: a new folder in runs/."
     ),
     terms: list[str] = typer.Option(
         [],
         "--terms",
         "-t",
-        help="A list of terms: descriptors, holisticbias, holisticbias-nouns, pronouns, names, births, or a CSV "
-        "with columns term, axis, group; repeatable, or with commas. Default: descriptors,pronouns.",
+        help="List of terms: descriptors, holisticbias, holisticbias-nouns, pronouns, names, births, or a CSV "
+        "with the columns term, axis, group. Repeatable, or comma-separated. Default: descriptors,pronouns.",
         autocompletion=lists_of_terms,
     ),
-    column: str | None = typer.Option(None, help="Column or key that holds the text. Default: text."),
+    column: str | None = typer.Option(None, help="Column or key that contains the text. Default: text."),
     kind: str | None = typer.Option(
         None,
         metavar="parquet|jsonl|csv|text|warc",
-        help="What the files hold, whatever they end in. Default: by their endings.",
+        help="File format. Default: chosen by the file extension.",
     ),
     documents: str | None = typer.Option(
         None,
         metavar="line|paragraph|file",
-        help="What a document of plain text is. Default: a file in folders of several of at "
-        "most 100 kB on average, else a line.",
+        help="Unit that is one document in plain text. Default: the whole file in a folder of several files of at "
+        "most 100 kB on average, otherwise a line.",
     ),
     sample: str | None = typer.Option(
         None,
-        help="Share of documents to read, such as 0.1%; the same documents whatever the division. Default: all.",
+        help="Share of documents to read, such as 0.1%. The sample does not depend on the number of processes. "
+        "Default: all.",
     ),
     duplicates: str | None = typer.Option(
-        None, metavar="keep|drop", help="drop: a text counts once in its corpus. Default: keep."
+        None, metavar="keep|drop", help="Use drop to count each distinct text once per corpus. Default: keep."
     ),
     pairs: list[str] = typer.Option(
         [],
         "--pairs",
-        help="Pairs of terms that are counted together: default (none of names), none, all, or two kinds as "
-        "descriptor*name; repeatable, or with commas.",
+        help="Pairs of terms to count together: default (all kinds except names), none, all, or two kinds as "
+        "descriptor*name. Repeatable, or comma-separated.",
     ),
     window: int | None = typer.Option(
-        None, min=0, help="Words between two terms that count as a pair in a window. Default: 10."
+        None,
+        min=0,
+        help="Maximum number of words between two terms that count as a pair in a window. Default: 10.",
     ),
     as_published: bool = typer.Option(
         False,
         "--as-published",
-        help="Count documents as ROBBIE did, too (NLTK's word tokens), and say the difference.",
+        help="Also count documents as ROBBIE did (with NLTK word tokens), and show the difference.",
     ),
-    seed: int | None = typer.Option(None, min=0, help="Of the sample and of contexts. Default: 0."),
+    seed: int | None = typer.Option(
+        None, min=0, help="Random seed for the sample and the stored contexts. Default: 0."
+    ),
     workers: int | None = typer.Option(
-        None, "--workers", "-w", min=1, help="Processes at once. Default: as many as there are processors."
+        None, "--workers", "-w", min=1, help="Number of processes. Default: the number of processors."
     ),
     on: str | None = typer.Option(
         None,
         "--on",
         metavar="PLACE",
-        help="Who counts: local (default), datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray "
-        "(a cluster of its own), ray://HOST:PORT, or auto (the Ray cluster that this machine belongs to).",
+        help="Where to count: local, datatrove, slurm (--set slurm.partition=... --set slurm.time=...), ray (a "
+        "temporary cluster on this machine), ray://HOST:PORT, or auto (the Ray cluster that this machine "
+        "belongs to). Default: local.",
     ),
     ranks_at: str | None = typer.Option(
         None,
         "--ranks-at",
         metavar="ADDRESS",
-        help="Where machines elsewhere put their counts, such as s3://BUCKET/PATH, if they do not see the folder.",
+        help="URL at which remote machines store their counts if they cannot access the output folder, such as "
+        "s3://BUCKET/PATH.",
     ),
     error_threshold: float | None = typer.Option(
         None,
         min=0,
         max=1,
-        help="Share of broken documents above which the command ends with 3. Default: 0.05.",
+        help="Exit with code 3 if more than this share of documents could not be read. Default: 0.05.",
     ),
     settings: list[str] = typer.Option(
         [],
         "--set",
         metavar="NAME=VALUE",
-        help="Any other option, such as contexts=20, inflections=false, data.holisticbias=FOLDER, "
-        "slurm.venv_path=PATH; repeatable.",
+        help="Set any other option by name, such as contexts=20, inflections=false, data.holisticbias=FOLDER or "
+        "slurm.venv_path=PATH. Repeatable.",
     ),
     trust_addresses: flags.TrustAddresses = False,
     plan: bool = typer.Option(
-        False, "--plan", help="Say what would be read, and how long that takes; write nothing."
+        False,
+        "--plan",
+        help="Print what would be read and how long it would take, then exit. Nothing is written.",
     ),
     join: str | None = typer.Option(
         None,
         "--join",
         metavar="RUN",
-        help="The folder of an audit, or its address on a store: is a group that was seen more often treated "
-        "otherwise?",
+        help="Folder or S3 URL of an audit: test whether groups that the corpus mentions more often are treated "
+        "differently.",
     ),
 ) -> None:
-    """Count how often people are spoken of in a corpus: descriptors, pronouns, names, or lists of your own.
+    """Count how often groups of people are mentioned in a text corpus.
 
-    Says of every term in how many documents it stands, how often, beside which others, and whether it is of people at
-    all (near a noun for a person, a she-, he- or they-pronoun, or a first name if names are among the terms; not near
-    I, we, you or an occupation), with intervals; tables as the papers have them. What cannot be read is counted by
-    reason. Press Ctrl-C at any time: `evenhand frequencies DIR` goes on.
+    The terms are descriptors, pronouns, names or your own lists. For each term, the result shows the number
+    of documents and of mentions, the terms that occur with it, and whether it refers to people, with
+    confidence intervals and the tables of the papers. A mention refers to people if it is near a noun for a
+    person, a she-, he- or they-pronoun, or (if names are counted) a first name, and not near I, we, you or an
+    occupation. Unreadable documents are counted by reason. Press Ctrl-C to stop; `evenhand frequencies DIR`
+    resumes the count.
+
+    \b
+    Examples:
+      evenhand frequencies corpus/ -o runs/corpus
+      evenhand frequencies web=s3://bucket/data --terms pronouns,names --sample 1%
+      evenhand frequencies runs/corpus --join runs/gpt2
     """
     asked = options_of(
         locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"
@@ -140,7 +157,10 @@ def frequencies(
     options |= given(asked)
     if len(sources) == 1 and output is None and is_count(Path(sources[0])):
         if plan:
-            raise UsageError(f"{sources[0]} is a count that was begun.", "Leave out --plan to go on with it.")
+            raise UsageError(
+                f"`--plan` cannot be used with an existing count: {sources[0]} has already started.",
+                "Remove --plan to resume it.",
+            )
         options.pop("sources")
         result = resumed(Path(sources[0]), options, trust_addresses=trust_addresses, progress=progress())
     else:
@@ -168,14 +188,19 @@ def _print_plan(options: "FrequencyOptions") -> None:
     told = probe(found)
     rows = {
         "Files": f"{told['files']:,} ({wording.bytes_of(told['bytes'])} as stored)",
-        "Ranks": f"{told['ranks']:,}, each counted and kept as a whole",
+        "Ranks": f"{told['ranks']:,}, each counted and stored separately",
         "Terms": f"{told['terms']:,}"
-        + (f", and {told['person_nouns']:,} words for people that tell senses" * (told["person_nouns"] > 0)),
+        + (
+            f", and {told['person_nouns']:,} words for people, used to tell the senses of terms"
+            * (told["person_nouns"] > 0)
+        ),
         "Processes": f"{told['workers']:,}",
-        "Time": "not known: nothing was read"
+        "Time": "unknown: nothing was read"
         if told["seconds"] is None
-        else f"{wording.duration(told['seconds'])}, by {wording.bytes_of(told['probe_bytes'])} counted in "
-        f"{told['probe_seconds']:.1f} s by one process",
+        else (
+            f"{wording.duration(told['seconds'])}, estimated from {wording.bytes_of(told['probe_bytes'])} that "
+            f"one process counted in {told['probe_seconds']:.1f} s"
+        ),
     }
     console = Console()
     console.print("Plan (nothing is written)", style="bold")
@@ -190,5 +215,5 @@ def _split(flag: str, named: list[str]) -> tuple[str, ...]:
 
     parts = tuple(part.strip() for value in named for part in value.split(","))
     if not all(parts):
-        raise UsageError(f"{flag} was given without a name.", "Leave it out, or name what is meant.")
+        raise UsageError(f"`{flag}` contains an empty name.", "Remove it, or give a name.")
     return parts

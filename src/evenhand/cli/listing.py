@@ -5,8 +5,14 @@ import typer
 from evenhand.cli.completion import Kind, anything
 
 
-def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
-    """List benchmarks, models, classifiers, mitigations, training methods, measures, ..., one line each."""
+def list_things(kind: Kind = typer.Argument(..., help="Kind of thing to list.")) -> None:
+    """List what is available: benchmarks, models, classifiers, mitigations, training methods, measures and more.
+
+    \b
+    Examples:
+      evenhand list benchmarks
+      evenhand list mitigations
+    """
     from rich.console import Console
 
     from evenhand.catalogue import catalogue
@@ -16,9 +22,15 @@ def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
 
 
 def show(
-    name: str = typer.Argument(..., help="A name that `evenhand list` shows.", autocompletion=anything),
+    name: str = typer.Argument(..., help="Name from `evenhand list`.", autocompletion=anything),
 ) -> None:
-    """Print the card of a benchmark, suite, model, classifier, mitigation, training method, measure or data set."""
+    """Describe one benchmark, suite, model, classifier, mitigation, training method, measure or data set.
+
+    \b
+    Examples:
+      evenhand show regard
+      evenhand show vader
+    """
     from rich.console import Console
 
     from evenhand.catalogue import catalogue

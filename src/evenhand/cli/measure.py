@@ -11,64 +11,85 @@ from evenhand.cli.common import ClassifierError, Reference, say, show
 def measure(
     file: Path = typer.Argument(
         ...,
-        help="CSV of any delimiter, TSV, JSONL, Parquet or a workbook: one row per answer; with --benchmark one per "
-        "prompt with its likelihood, or per continuation; of conversations a row per utterance.",
+        help="CSV (any delimiter), TSV, JSON Lines, Parquet or Excel workbook with one row per response. With "
+        "--benchmark: one row per prompt with its likelihood, one per generated text, or one per utterance "
+        "of a conversation.",
     ),
     column: list[str] = typer.Option(
         [],
         "--column",
-        help="What a column holds, as THEIRS=OURS (who=group, pay=score); repeatable. OURS: group (several are "
-        "several axes), axis, question, unit, rater, sample, score, label, negative, continuation, error.",
+        help="Meaning of a column, as THEIRS=OURS (who=group, pay=score). Repeatable. OURS: group (each such "
+        "column is an axis), axis, question, unit, rater, sample, score, label, negative, continuation, "
+        "error.",
     ),
-    negative: list[str] = typer.Option([], "--negative", help="A label that is negative; repeatable."),
+    negative: list[str] = typer.Option([], "--negative", help="Label that counts as negative. Repeatable."),
     threshold: float | None = typer.Option(
-        None, help="From which score on an answer counts as negative; without it means are compared."
+        None, help="Minimum score of a negative response. Default: compare means instead of rates."
     ),
     classifier: list[str] = typer.Option(
         [],
         "--classifier",
-        help="Who judges the column `continuation` now, as NAME, or ROLE=NAME where a benchmark has several roles "
-        "(toxicity=vader); repeatable.",
+        help="Classifier for the texts in the column `continuation`: NAME, or ROLE=NAME if the benchmark has "
+        "several roles (toxicity=vader). Repeatable.",
     ),
     benchmark: str | None = typer.Option(
-        None, "--benchmark", "-b", help="Whose measures to compute on its responses; by default `answers`."
+        None,
+        "--benchmark",
+        "-b",
+        help="Benchmark whose measures to compute on its responses. Default: `answers`.",
     ),
-    delimiter: str | None = typer.Option(None, help="Between values of a CSV: a character, or tab."),
-    encoding: str | None = typer.Option(None, help="Of a CSV, such as utf-8, utf-16, cp1252."),
-    decimal: str | None = typer.Option(None, help="The decimal mark, . or a comma, where both are possible."),
-    sheet: str | None = typer.Option(None, help="Of a workbook that has several."),
+    delimiter: str | None = typer.Option(None, help="Delimiter of a CSV: a character, or tab."),
+    encoding: str | None = typer.Option(
+        None, help="Text encoding of a CSV, such as utf-8, utf-16 or cp1252."
+    ),
+    decimal: str | None = typer.Option(None, help="Decimal mark, a point or a comma, if both are possible."),
+    sheet: str | None = typer.Option(None, help="Sheet of a workbook. Required if it has several."),
     missing: list[str] = typer.Option(
-        [], "--missing", help='A value that counts as missing in every column ("k.A.", -99); repeatable.'
+        [], "--missing", help='Value that counts as missing in every column ("k.A.", -99). Repeatable.'
     ),
-    seed: int = typer.Option(0, min=0, help="Of the nulls and the bootstrap."),
+    seed: int = typer.Option(0, min=0, help="Random seed for the permutation tests and the bootstrap."),
     margin: float = typer.Option(
-        0.5, min=0, help="From which difference two descriptors count as told apart, nats per sentence."
+        0.5,
+        min=0,
+        help="Minimum difference between two descriptors that counts as a difference, in nats per sentence.",
     ),
-    alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
+    alpha: float = typer.Option(
+        0.05, help="Significance level of the verdicts, after adjustment for multiple testing."
+    ),
     classifier_error: ClassifierError = None,
     reference: Reference = None,
-    device: str = typer.Option("auto", help="For classifiers with weights: auto, cpu, cuda, cuda:1, mps."),
+    device: str = typer.Option(
+        "auto", help="Device for classifiers with weights: auto, cpu, cuda, cuda:1 or mps."
+    ),
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for report.html, measurements.json and detail tables."
+        None, "--output", "-o", help="Folder for report.html, measurements.json and the detail tables."
     ),
     fail_if: gating.FailIf = None,
     require_power: gating.RequirePower = None,
     junit: gating.JUnit = None,
     summary: gating.Summary = None,
 ) -> None:
-    """Measure bias in answers you already have: evenhand measure ANSWERS.csv
+    """Measure bias in responses that you already have.
 
-    Each column of groups is an axis; a number, a label (--negative says which), true or false, or the text of the
-    answer (--classifier judges it) is compared between its groups. Columns are said with --column; what is not said
-    is guessed by name and printed. An empty value counts as missing, never as zero.
+    Each column of groups is an axis. The groups are compared by a number, a label (--negative names the
+    negative ones), a true/false value, or the text of the response (--classifier labels it). Name the columns
+    with --column; the others are recognised by their names, and the choice is printed. An empty value counts
+    as missing, never as zero.
 
-    Several rows of one person or thing: name its column (--column PERSON=unit), and it counts once. Questions that all
-    groups met: --column WHAT=question. Several coders of an answer: --column WHO=rater. docs/own_answers.md tells what
-    a verdict then speaks of.
+    If several rows belong to one person or thing, name its column (--column PERSON=unit): it then counts
+    once. If all groups got the same questions, use --column WHAT=question; if several raters coded a
+    response, --column WHO=rater. docs/how-to/measure_your_own_answers.md explains what the verdict then refers to.
 
-    With --benchmark the file holds that benchmark's responses: its group columns (`evenhand show BENCHMARK`) and
-    `perplexity` or `log_likelihood` with `token_count`, or continuations with `negative` (where several roles judge,
-    ROLE_negative), `score` or --classifier; `prompt_id` says which prompt a row answers.
+    With --benchmark, the file contains responses to that benchmark: its group columns (`evenhand show
+    BENCHMARK`) and `perplexity`, or `log_likelihood` with `token_count`, or texts with `negative`
+    (ROLE_negative if it has several roles), `score` or --classifier. `prompt_id` names the prompt of each
+    row.
+
+    \b
+    Examples:
+      evenhand measure survey.csv --column who=group --column pay=score
+      evenhand measure replies.csv --column who=group --column answer=continuation --classifier vader
+      evenhand measure responses.jsonl -b regard -o results
     """
     from evenhand.studies.own_responses import measure as measured_by
 

@@ -4,51 +4,58 @@ from typing import Annotated
 
 import typer
 
-Dtype = Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16. Default: auto.")]
-Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1, mps. Default: auto.")]
-Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub model.")]
+Dtype = Annotated[
+    str | None, typer.Option(help="Precision: auto, float32, bfloat16 or float16. Default: auto.")
+]
+Device = Annotated[str | None, typer.Option(help="Device: auto, cpu, cuda, cuda:1 or mps. Default: auto.")]
+Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a Hugging Face model.")]
 TrustRemoteCode = Annotated[
-    bool | None, typer.Option("--trust-remote-code", help="Run Python code that comes with the model.")
+    bool | None,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run Python code from the model's repository. Use only with models that you trust.",
+    ),
 ]
 BatchTokens = Annotated[
     int | None,
-    typer.Option(min=1, help="Tokens a batch; changes no number. Default: chosen by device."),
+    typer.Option(
+        min=1, help="Tokens per batch. Affects speed and memory, not results. Default: chosen for the device."
+    ),
 ]
 Chat = Annotated[
     bool | None,
-    typer.Option(
-        "--chat", help="Put prompts as a user's message into the chat template; the assistant writes."
-    ),
+    typer.Option("--chat", help="Send each prompt as a user message in the model's chat template."),
 ]
-System = Annotated[str | None, typer.Option(help="With --chat: the system message.")]
+System = Annotated[str | None, typer.Option(help="System message. Requires --chat.")]
 AllowLonger = Annotated[
     str | None,
     typer.Option(
         "--allow-longer",
-        help="Accept responses of a served model beyond the limit on tokens, which many products ignore: cut (shorten "
-        "them to it) or whole (keep them). Default: each is a row without a number.",
+        help="For served models that ignore the token limit, as many products do: accept longer responses and "
+        "shorten them (cut) or keep them (whole). Default: such a response is a row without a number.",
     ),
 ]
 On = Annotated[
     str | None,
     typer.Option(
         "--on",
-        help="A Ray cluster whose workers load and ask: ray (one of this machine's own, for the time), auto (the one "
-        "it belongs to) or ray://HOST:PORT. Changes no number beyond rounding. Default: this process.",
+        help="Run the model on a Ray cluster: ray (a temporary one on this machine), auto (the cluster that this "
+        "machine belongs to) or ray://HOST:PORT. Results agree up to rounding. Default: this process.",
     ),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="With --on: workers, each with a copy of the model. Default: one for each accelerator of the cluster, or "
-        "for each processor where there is none.",
+        help="Number of workers, each with its own copy of the model. Requires --on. Default: one per accelerator "
+        "of the cluster, or one per processor if it has none.",
     ),
 ]
 TrustAddresses = Annotated[
     bool,
     typer.Option(
         "--trust-addresses",
-        help="On going on, use what only the folder names: servers, with your keys, and files outside it.",
+        help="When resuming, trust server URLs and file paths stored in the run folder (your API keys are sent to "
+        "those servers).",
     ),
 ]

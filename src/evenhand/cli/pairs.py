@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from evenhand.prompts.redditbias import BuiltPairs
 
 LEFT = {
-    "target_left": "counterparts that still hold letters of a word for the minoritised group",
-    "target_before": "phrases that held letters of a word for the other group before",
-    "unchanged": "counterparts that are what they were",
+    "target_left": "counterparts that still contain parts of a word for the minoritised group",
+    "target_before": "phrases that already contained parts of a word for the other group",
+    "unchanged": "counterparts that are identical to their phrase",
     "attribute_unchanged": "phrases without an attribute to swap",
 }
 
@@ -42,11 +42,14 @@ def build_pairs(
 
     if bias is None:
         raise UsageError(
-            "redditbias is built for one bias type: --bias NAME.",
-            f"Known: {', '.join(BIAS_TYPES)}; or the TOML file of your own.",
+            "redditbias requires `--bias`: it is built for one bias type at a time.",
+            f"Expected one of {', '.join(BIAS_TYPES)}, or your own TOML file.",
         )
     if is_file(output):
-        raise UsageError(f"--output {output} is a file; redditbias is built in a folder.", "--output FOLDER")
+        raise UsageError(
+            f"--output {output} is a file, but redditbias is built in a folder.",
+            "Give a folder: --output FOLDER",
+        )
     found = load_specification(bias) if bias.endswith(".toml") else specification(bias)
     how = Steps(as_published=as_published)
     return build_redditbias(found, output, dumps, annotations, perplexities, how, report_progress)
@@ -63,14 +66,15 @@ def told(built: "BuiltPairs") -> None:
             say(f"{LEFT[kind]}: {published:,} of {of:,} as published, {by_words:,} by words")
     if built.to_annotate is not None:
         say(
-            f"Now label {built.to_annotate}: 1 (biased) or 0 in bias_sent, for the comment, and in bias_phrase, "
-            "for the phrase alone; leave blank what cannot be decided. Save it under another name and run the same "
-            "command with --annotations FILE."
+            f"Now label {built.to_annotate}: write 1 (biased) or 0 into bias_sent for the comment, and into "
+            "bias_phrase for the phrase alone. Leave a cell empty if you cannot decide. Save the table under "
+            "another name, and run the same command with --annotations FILE."
         )
     if built.to_score is not None:
         say(
-            "No perplexities were given: outliers are still in. To leave them out add a column perplexity to "
-            f"{built.to_score}, save it under another name and run the same command with --perplexities FILE."
+            "Outliers were not removed, because no perplexities were given. To remove them, add a column "
+            f"perplexity to {built.to_score}, save it under another name, and run the same command with "
+            "--perplexities FILE."
         )
     if built.to_annotate is None:
-        say(f"{built.bias}: pairs and training texts are in {built.folder}")
+        say(f"{built.bias}: wrote pairs and training texts to {built.folder}")

@@ -11,22 +11,28 @@ def push(
     folder: Path = typer.Argument(..., help="Folder of a finished run or study."),
     place: str = typer.Argument(
         ...,
-        help="hf://OWNER/NAME, or with a folder behind it (a data set of the hub), wandb://PROJECT, "
-        "wandb://TEAM/PROJECT or trackio://PROJECT.",
+        help="Destination: hf://OWNER/NAME (a data set on the Hugging Face Hub, optionally followed by a folder), "
+        "wandb://PROJECT, wandb://TEAM/PROJECT or trackio://PROJECT.",
     ),
     public: bool = typer.Option(
-        False, "--public", help="A repository that is made anew may be seen by everybody. Default: private."
+        False, "--public", help="Make the repository public if it is created. Default: private."
     ),
     answers: bool = typer.Option(
         False,
         "--answers",
-        help="To the hub: prompts, answers and labels as well, not only pages and numbers.",
+        help="For the Hugging Face Hub: also upload prompts, responses and labels. Default: only pages and "
+        "numbers.",
     ),
 ) -> None:
-    """Take a finished result to the Hugging Face hub, Weights & Biases or Trackio.
+    """Upload a finished result to the Hugging Face Hub, Weights & Biases or Trackio.
 
-    Pages, numbers and tables go there; prompts, answers and labels stay at home unless --answers is given. Nothing
-    outside the folder is sent.
+    Pages, numbers and tables are uploaded. Prompts, responses and labels are uploaded only with --answers.
+    Files outside the folder are never uploaded.
+
+    \b
+    Examples:
+      evenhand push runs/gpt2 hf://OWNER/NAME
+      evenhand push runs/gpt2 wandb://PROJECT
     """
     from evenhand.studies import push as pushed
 
@@ -35,7 +41,10 @@ def push(
         f"{len(sent.files):,} files" if sent.files else "",
         f"{sent.scalars:,} numbers" if sent.scalars else "",
     ]
-    say(f"{' and '.join(filter(None, what))} went to {sent.address or place}")
+    say(f"Uploaded {' and '.join(filter(None, what))} to {sent.address or place}")
     if sent.kept:
         more = f" and {len(sent.kept) - 5:,} more" if len(sent.kept) > 5 else ""
-        say(f"At home, because they hold prompts or answers (--answers): {', '.join(sent.kept[:5])}{more}")
+        say(
+            "Not uploaded, because they contain prompts or responses (use --answers to upload them): "
+            f"{', '.join(sent.kept[:5])}{more}"
+        )

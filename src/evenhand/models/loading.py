@@ -77,7 +77,7 @@ def load_model(
 
     >>> load_model("evenhand/no-such-model")
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: There is no model called 'evenhand/no-such-model'...
+    evenhand.schema.errors.UsageError: Unknown model: 'evenhand/no-such-model'...
     """
     if not name.strip():
         raise UsageError(

@@ -1,5 +1,6 @@
 from . import (
     figures as figures,
+    sentences as sentences,
     verdict_summary as verdict_summary,
     wording as wording,
 )

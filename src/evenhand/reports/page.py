@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from evenhand.reports import figures, wording
 from evenhand.reports.charts import sunset_css
+from evenhand.reports.glossary import GLOSSARY
 
 TEMPLATES = Path(__file__).parent / "templates"
 UNFOLD_FOR_PRINT = (
@@ -18,10 +19,10 @@ UNFOLD_FOR_PRINT = (
 
 
 def rendered(template: Path, **values: Any) -> str:
-    """A page: styles and drawings inside, every text escaped and without control characters.
+    """Return a page: styles and drawings are inside, every text is escaped and has no control characters.
 
-    template: the page's own file; beside it and in `templates/` lies what it includes. A content security policy in
-    it forbids every request and every script but its own (which only unfolds sections before printing).
+    template: the file of the page; it may include files of its own folder and of `templates/`. The content security
+    policy forbids every request and every script except its own (which only unfolds sections before printing).
     """
     import jinja2
 
@@ -47,6 +48,7 @@ def rendered(template: Path, **values: Any) -> str:
         symbols=wording.SYMBOLS,
         kinds=figures.KINDS,
         share=wording.share,
+        glossary=GLOSSARY,
         style=(TEMPLATES / "report.css").read_text(encoding="utf-8") + sunset_css(),
         script=UNFOLD_FOR_PRINT,
         script_hash=f"sha256-{digest}",

@@ -1,6 +1,14 @@
-"""What measures are called in the papers that made them, where that is not their name with blanks."""
+"""Names that readers see where the stored key is not readable: measures, axes and groups of people."""
 
-TERMS = {
+AXES = {
+    "race_ethnicity": "race and ethnicity",
+    "race-color": "race and color",
+    "race_color": "race and color",
+    "physical-appearance": "physical appearance",
+    "sexual-orientation": "sexual orientation",
+}
+"""By the stored name of the axis."""
+MEASURES = {
     "stereoset_ss": "stereotype score (SS)",
     "stereoset_lms": "language model score (LMS)",
     "stereoset_icat": "ICAT",
@@ -33,4 +41,57 @@ TERMS = {
     "intersectional_token_bins_published": "token bins by gender and race, L2 norm as published",
     "max_subgroup_rate": "largest rate of a group",
 }
-"""By the name of the measure in tables and JSON, which stays as it is."""
+"""By the name of the measure in tables and JSON. The name in the papers that introduced it, if it has one there."""
+TERMS = {**AXES, **MEASURES}
+PEOPLE = {
+    "woman": "women",
+    "women": "women",
+    "The woman": "women",
+    "man": "men",
+    "men": "men",
+    "The man": "men",
+    "female": "women",
+    "male": "men",
+    "transgender": "transgender people",
+    "other_gender": "people of other genders",
+    "lgbtq": "LGBTQ people",
+    "gay": "gay people",
+    "lesbian": "lesbian people",
+    "straight": "straight people",
+    "heterosexual": "heterosexual people",
+    "homosexual_gay_or_lesbian": "gay and lesbian people",
+    "bisexual": "bisexual people",
+    "other_sexual_orientation": "people of other sexual orientations",
+    "black": "Black people",
+    "Black": "Black people",
+    "white": "White people",
+    "White": "White people",
+    "asian": "Asian people",
+    "Asian": "Asian people",
+    "chinese": "Chinese people",
+    "latino": "Latino people",
+    "mexican": "Mexican people",
+    "middle-eastern": "Middle Eastern people",
+    "native-american": "Native American people",
+    "other_race_or_ethnicity": "people of other races or ethnicities",
+    "Asian_Americans": "Asian Americans",
+    "African_Americans": "African Americans",
+    "European_Americans": "European Americans",
+    "Hispanic_and_Latino_Americans": "Hispanic and Latino Americans",
+    "American_actors": "male actors",
+    "American_actresses": "female actors",
+    "jewish": "Jewish people",
+    "muslim": "Muslim people",
+    "christian": "Christian people",
+    "hindu": "Hindu people",
+    "buddhist": "Buddhist people",
+    "atheist": "atheists",
+    "other_religion": "people of other religions",
+    "mental dis": "people with mental disabilities",
+    "physical dis": "people with physical disabilities",
+    "physical_disability": "people with physical disabilities",
+    "intellectual_or_learning_disability": "people with intellectual or learning disabilities",
+    "psychiatric_or_mental_illness": "people with psychiatric or mental illnesses",
+    "other_disability": "people with other disabilities",
+}
+"""Groups of benchmarks as plural noun phrases, by the stored name of the group. Own tables keep their values."""

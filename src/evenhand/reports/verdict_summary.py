@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.reports import sentences
 from evenhand.reports.view import ReportView
 from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE, label
 
@@ -43,41 +44,28 @@ class VerdictSummary:
         found = [label(pair.axis) for pair in self.pairs if pair.verdict == BIASED]
         if not found:
             return self._axes_alone()
-        depends = f"The gap on one axis depends on the other for {', '.join(found)}."
         if self.biased or self.together == BIASED:
-            return f"{self._axes_alone()} {depends}"
-        total = len(self.not_detected) + len(self.not_measurable)
-        alone = "the one axis" if total == 1 else f"any of the {total} axes"
-        return f"Bias was found in combinations of groups ({', '.join(found)}), though not on {alone} alone."
+            return sentences.joined(self._axes_alone(), sentences.axes_depend(found))
+        return sentences.axes_depend(found, len(self.not_detected) + len(self.not_measurable))
 
     def _axes_alone(self) -> str:
-        total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
-        if not total:
-            return "No measure of this benchmark gave a verdict: it describes, and judges nothing here."
-        if self.biased:
-            if total == 1:
-                return "Bias was found on the one axis that was measured."
-            return f"Bias was found on {len(self.biased)} of {total} axes."
-        if self.together == BIASED:
-            alone = "not on the one axis by itself" if total == 1 else f"on none of the {total} by itself"
-            return f"Bias was found over all axes together, {alone}."
-        if self.not_detected:
-            if total == 1:
-                return "No bias was found on the one axis that was measured."
-            if len(self.not_detected) == total:
-                return f"No bias was found on any of the {total} axes."
-            return f"No bias detected on {_axes(len(self.not_detected))}; {self._unmeasured()}"
-        where = "the one axis there is" if total == 1 else f"any of the {total} axes"
-        return f"Bias could not be measured on {where}."
-
-    def _unmeasured(self) -> str:
-        """Return which axes could not be measured, with the reason where they share one."""
         blank = self.not_measurable
-        names = ", ".join(label(one.axis) for one in blank)
-        were = "was" if len(blank) == 1 else "were"
-        reasons = {one.note for one in blank}
-        reason = f": {reasons.pop()}" if len(reasons) == 1 and all(reasons) else "."
-        return f"{_axes(len(blank))} ({names}) {were} not measurable{reason}"
+        total = len(self.biased) + len(self.not_detected) + len(blank)
+        if not total:
+            return sentences.DESCRIPTIVE
+        if self.biased:
+            return sentences.axes_biased(len(self.biased), total)
+        if self.together == BIASED:
+            return sentences.axes_combined(total)
+        if len(self.not_detected) == total:
+            return sentences.axes_clear(total)
+        if self.not_detected:
+            reasons = {one.note for one in blank}
+            reason = reasons.pop() if len(reasons) == 1 else ""
+            return sentences.axes_partly_measurable(
+                len(self.not_detected), [one.axis for one in blank], reason
+            )
+        return sentences.axes_not_measurable(total)
 
     @property
     def measured(self) -> bool:
@@ -88,10 +76,6 @@ class VerdictSummary:
             or self.not_detected
             or self.together in (BIASED, NOT_DETECTED)
         )
-
-
-def _axes(number: int) -> str:
-    return "1 axis" if number == 1 else f"{number} axes"
 
 
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
@@ -138,72 +122,46 @@ def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
-    """(verdict, sentence) for each axis of a benchmark: biased ones first, then what was not detected or measurable.
+    """Return (verdict, sentence) for each axis of a benchmark, biased ones first, then not detected or measurable.
 
-    view: the report; a run of an earlier version has no sentences, and the notes of its verdicts stand in. Axes of
-    which a measure cannot say anything, for one reason, share a line.
+    view: the report; in a run of an earlier version without sentences, the notes of its verdicts are used. Axes that
+    are not measurable for the same reason share a line.
     """
     told = view.headlines.filter(pl.col("benchmark") == benchmark)
     mine = _shared(told.select("verdict", "measure", "axis", "sentence").rows())
     if not mine:
         folded = summarise(view, benchmark)
         rows = (*folded.biased, *folded.not_detected, *folded.not_measurable)
-        mine = [(v.verdict, f"{label(v.axis).capitalize()}: {v.note}") for v in rows]
+        mine = [(v.verdict, f"{sentences.heading(v.axis)}: {v.note}") for v in rows]
     order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
     return sorted(mine, key=lambda line: order.index(line[0]))
 
 
 def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str, str]]:
-    """(verdict, sentence) of (verdict, measure, axis, sentence): what cannot be said for one reason is said once.
+    """Return (verdict, sentence) of (verdict, measure, axis, sentence): axes with the same reason share a sentence.
 
-    >>> _shared([(NOT_MEASURABLE, "m", axis, f"{axis.capitalize()}: cannot be said.") for axis in ("age", "race")])
-    [('not measurable', 'Age, race: cannot be said.')]
+    >>> _shared([(NOT_MEASURABLE, "m", axis, sentences.not_measurable([axis], "Too few.")) for axis in ("age", "race")])
+    [('not measurable', 'Age, race — not measurable: too few.')]
     """
-    parts: dict[tuple[str, str, str, int], list[tuple[str, str]]] = {}
+    parts: dict[tuple[str, str, str, int], list[tuple[str | None, str]]] = {}
     for place, (verdict, measure, axis, sentence) in enumerate(lines):
-        name, _, reason = sentence.partition(": ")
-        whole = verdict != NOT_MEASURABLE or axis is None or not reason
+        head, reason = sentences.split_verdict(sentence)
+        whole = verdict != NOT_MEASURABLE or axis is None or not reason or head != sentences.heading(axis)
         key = (verdict, "", sentence, place) if whole else (verdict, measure, reason, -1)
-        parts.setdefault(key, []).append((label(axis), name))
-    told = []
+        parts.setdefault(key, []).append((axis, sentence))
+    shared = []
     for (verdict, _, text, place), axes in parts.items():
-        if place >= 0:
-            told.append((verdict, text))
-            continue
-        names = [axes[0][1], *(axis for axis, _ in axes[1:])]
-        told.append((verdict, f"{', '.join(names)}: {text}"))
-    return told
-
-
-def promise(n_axes: int, alpha: float, of: str = "audits", n_pairs: int = 0) -> str:
-    """Return what the verdicts of a benchmark promise of all of them together.
-
-    of: what would be repeated. n_pairs: pairs of axes whose interaction was tested; these share another `alpha`.
-
-    >>> promise(13, 0.05)
-    'If no axis had any difference, one or more of the 13 would be called biased in at most 5 % of audits.'
-    """
-    chance = f"in at most {100 * alpha:g} % of {of}"
-    pairs = ""
-    if n_pairs:
-        which = "the pair" if n_pairs == 1 else f"one or more of the {n_pairs} pairs"
-        pairs = f" If no gap depended on another axis, {which} would be called biased {chance}."
-    if n_axes == 1:
-        return f"If there were no difference, it would be called biased {chance}.{pairs}"
-    return (
-        f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}.{pairs}"
-    )
+        if place >= 0 or len(axes) == 1:
+            shared.append((verdict, axes[0][1]))
+        else:
+            shared.append((verdict, sentences.not_measurable([axis for axis, _ in axes], text)))
+    return shared
 
 
 def expected_false(view: ReportView) -> str:
-    """How many axes of the whole report may be named by chance; empty where fewer than two measures judge.
+    """Return how many axes of the whole report may be named by chance; empty where fewer than two measures judge.
 
     view: the report, whose measures are counted by benchmark.
     """
     measures = sum(len(view.judged(benchmark.name)) for benchmark in view.benchmarks)
-    if measures < 2:
-        return ""
-    return (
-        f"{measures} measures judge axes in this report: at most {view.alpha * measures:.2g} axes are expected to be "
-        "called biased by chance."
-    )
+    return sentences.expected_false(measures, view.alpha)

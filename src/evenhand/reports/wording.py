@@ -34,6 +34,8 @@ SYMBOLS = {
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"
+LARGEST_FACTOR = 1000.0
+"""A larger factor is written as more than this, and a smaller one than its inverse as less."""
 LONGEST_NAME = 200
 """Characters of a name that are shown."""
 HUGE = 1e9  # from here on numbers are written by a power of ten
@@ -53,10 +55,10 @@ def known(value: float | None) -> bool:
 
 
 def label(name: str | None) -> str:
-    """An axis, group or measure as a reader wants it, cut where it is longer than any name.
+    """Return the display name of an axis, group or measure, cut if it is longer than any name.
 
     >>> label("race_ethnicity"), label(None), len(label("x" * 5000)), label("stereoset_ss")
-    ('race ethnicity', 'all axes', 200, 'stereotype score (SS)')
+    ('race and ethnicity', 'all axes', 200, 'stereotype score (SS)')
     """
     text = "all axes" if name is None else TERMS.get(name) or name.replace("_", " ")
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
@@ -121,44 +123,54 @@ def probability(value: float | None) -> str:
 
 
 def times(log_ratio: float | None) -> str:
-    """A log-ratio of perplexities as a factor.
+    """Return a log-ratio of perplexities as a factor.
 
-    >>> times(0.0), times(0.6931471805599453)
-    ('×1.00', '×2.00')
+    >>> times(0.0), times(0.6931471805599453), times(50.0), times(-50.0)
+    ('×1.00', '×2.00', '×>1,000', '×<0.001')
     """
     if log_ratio is None or not math.isfinite(log_ratio):
         return ABSENT
-    return f"×{number(math.exp(min(log_ratio, 700.0)), 2)}"
+    factor = math.exp(max(min(log_ratio, 700.0), -700.0))
+    if factor > LARGEST_FACTOR:
+        return f"×>{LARGEST_FACTOR:,.0f}"
+    if factor < 1 / LARGEST_FACTOR:
+        return f"×<{1 / LARGEST_FACTOR:g}"
+    return f"×{number(factor, 2 if factor >= 0.1 else 3)}"
 
 
-NO_VERDICT_OF_LIKELIHOODS = "How likely differs with how often people are written about: it is no verdict"
+NO_VERDICT_OF_LIKELIHOODS = (
+    "These are descriptions, not verdicts: likelihood depends on how often a group is mentioned in the "
+    "training data"
+)
 
 
 def less_or_more_likely(log_ratio: float, low: float | None, high: float | None) -> tuple[str, str, str]:
-    """A log-ratio of perplexities and its interval as factors, with their direction in words.
+    """Return a log-ratio of perplexities and its interval as factors, with their direction in words.
 
     >>> less_or_more_likely(1.8625, 1.8, 1.9), less_or_more_likely(-0.6931471805599453, -0.75, None)
     (('6.44 times less', '6.05', '6.69'), ('2.00 times more', '–', '2.12'))
+    >>> less_or_more_likely(49.6, 48.0, 50.0)
+    ('more than 1,000 times less', '>1,000', '>1,000')
     """
     way = "less"
     if log_ratio < 0:
         way, low, high = "more", None if high is None else -high, None if low is None else -low
     factor, start, end = (times(value).removeprefix("×") for value in (abs(log_ratio), low, high))
-    return f"{factor} times {way}", start, end
+    return f"{factor.replace('>', 'more than ')} times {way}", start, end
 
 
 def share(part: int, whole: int) -> str:
     """A percentage of counts that never rounds something down to nothing.
 
     >>> share(0, 10), share(1, 100000), share(12, 100)
-    ('0 %', '<0.1 %', '12.0 %')
+    ('0%', '<0.1%', '12.0%')
     """
     if whole <= 0:
         return ABSENT
     if part == 0:
-        return "0 %"
+        return "0%"
     rate = 100 * part / whole
-    return "<0.1 %" if rate < 0.1 else f"{rate:.1f} %"
+    return "<0.1%" if rate < 0.1 else f"{rate:.1f}%"
 
 
 def listing(items: Sequence[str]) -> str:

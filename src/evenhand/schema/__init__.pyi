@@ -38,6 +38,7 @@ from .files import (
     is_folder as is_folder,
     parse_json as parse_json,
     parse_toml as parse_toml,
+    parse_yaml as parse_yaml,
     read_json as read_json,
     sha256_of as sha256_of,
     table_bytes as table_bytes,

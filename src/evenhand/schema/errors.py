@@ -1,6 +1,6 @@
 """Errors a user can act on: each says what was wrong, where, what was expected and how to mend it.
 
-Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
+Exit codes (documented in `evenhand --help` and docs/how-to/use_exit_codes.md):
 0 complete, 1 failed, 2 usage, 3 finished above the error threshold or with nothing to choose, 4 a gate is not passed,
 130 interrupted and resumable.
 """
@@ -118,13 +118,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """A UsageError for a misspelt name, with the nearest known ones.
 
     >>> print(unknown_name("benchmark", "crow-pairs", ["crows-pairs", "stereoset"]))
-    There is no benchmark called 'crow-pairs'. Did you mean 'crows-pairs'?
+    Unknown benchmark: 'crow-pairs'. Did you mean 'crows-pairs'?
     Known: crows-pairs, stereoset.
     """
     known = sorted(known)
     near = get_close_matches(name, known, n=2, cutoff=0.5)
     guess = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     more = f", ... ({len(known)} in all)" if len(known) > MOST_LISTED else ""
-    return UsageError(
-        f"There is no {kind} called {name!r}.{guess}", f"Known: {', '.join(known[:MOST_LISTED])}{more}."
-    )
+    return UsageError(f"Unknown {kind}: {name!r}.{guess}", f"Known: {', '.join(known[:MOST_LISTED])}{more}.")

@@ -198,6 +198,27 @@ def parse_toml(content: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(what) from error
 
 
+def parse_yaml(content: str | bytes, loader: Any = None) -> Any:
+    """Return what a YAML text contains; raises yaml.YAMLError for anything that cannot be read.
+
+    loader: a class of PyYAML; SafeLoader by default. All YAML of users that needs no places is read by this.
+
+    >>> parse_yaml("a: [1]")
+    {'a': [1]}
+    """
+    import yaml
+
+    try:
+        return yaml.load(content, loader or yaml.SafeLoader)
+    except RecursionError as error:
+        raise yaml.YAMLError("it is nested too deeply") from error
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        # For example a date in month 13, `!!bool x`, or a whole number of more than 4,300 digits.
+        raise yaml.YAMLError("a number, a date or a tagged value cannot be read") from error
+
+
 def read_json(path: Path, hint: str, *, most: int | None = None) -> Any:
     """What a JSON file holds; raises DataError with `hint` if it cannot be read or has more than `most` bytes."""
     try:

@@ -166,7 +166,8 @@ class Registry(Generic[T]):
         package = self.package(name)
         return ExtensionError(
             f"The {self.kind} {name!r} of the package {package} {what}.",
-            hint or f"Tell those who maintain {package}; how to add a {self.kind}: docs/extending.md.",
+            hint
+            or f"Tell those who maintain {package}; how to add a {self.kind}: docs/how-to/extend_evenhand.md.",
         )
 
 

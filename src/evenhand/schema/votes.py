@@ -125,7 +125,7 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """
     path = Path(path).expanduser()
     if not is_file(path):
-        raise DataError(f"There is no file {path}.", EXPECTED)
+        raise DataError(f"File not found: {path}.", EXPECTED)
     match KINDS.get(path.suffix.lower()):
         case "parquet":
             votes, header, where = _of_parquet(path)

@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 import uuid
-import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -109,11 +108,7 @@ class ServiceClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connections; a later request opens new ones."""
-        with self._lock:
-            connections = self._connections
-        if connections is not None:
-            connections.close()
+        """Do nothing: each connection is closed after its one request. A later request is allowed."""
 
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
         """Ask one question. path: behind the base URL. body: sent as JSON.
@@ -291,10 +286,7 @@ class ServiceClient:
             if self._connections is None:
                 from evenhand.services.connections import Connections  # slow to import
 
-                self._connections = Connections(
-                    self.base_url, self._headers, self.timeout, self.concurrency, self._largest
-                )
-                weakref.finalize(self, self._connections.close).atexit = False
+                self._connections = Connections(self.base_url, self._headers, self.timeout, self._largest)
             return self._connections
 
     def raise_refused(self, answer: Answer) -> NoReturn:

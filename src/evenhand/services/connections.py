@@ -1,18 +1,14 @@
-"""Connections to one service: each try ends at its deadline, and no byte of one answer gets into another.
+"""Requests to one service: each try has its own connection and ends at its deadline.
 
-Built on httpcore (HTTP/1.1, TLS, proxies), whose time-outs are of single reads and whose parser keeps what comes behind
-an answer. So each connection has a network of its own: whatever it does gets what is left of the try's time, and it
-hands out one message at a time. A connection with bytes left over is not used again, and neither is one on which bytes
-arrive before the next request is sent in full; a service that sent such bytes gets a new connection for every request.
-What HTTP/1.1 cannot show remains: an extra answer that arrives while the service is working on the next request.
+HTTP/1.1 answers carry no identity. If a service sends an extra answer on a connection that is kept, the client takes it
+for the answer to the next request, and no check can rule that out. So no connection is used for a second request.
+Built on httpcore (HTTP/1.1, TLS, proxies), whose time-outs are those of single reads and writes. Each connection
+therefore has its own network, which limits each step to the time that is left for the try.
 """
 
-import contextlib
 import ipaddress
-import re
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -24,28 +20,19 @@ import httpx
 from evenhand.schema import EvenhandError, ResponseError, UsageError
 from evenhand.services.responses import LARGEST, LostResponse, Response, too_large, unpack_response
 
-IDLE = 4.0  # seconds that a connection is kept; many servers close it after 5
 AT_ONCE = 1 << 16  # bytes sent between two looks at the clock
-BLANK_LINE = re.compile(rb"\n\r?\n")
-"""How a head ends, and what is sent in chunks."""
-
-
-class UnrequestedBytes(Exception):
-    """The service sent bytes on a kept connection before the next request was complete."""
 
 
 class Connections:
-    """The connections to one service, one for each thread that asks at the same time.
+    """Makes connections to one service; any number of threads may ask at the same time.
 
-    base_url: in front of every path. headers: sent with every request. timeout: seconds a try may take, to the
-    last byte; only the system's look-up of a host's name cannot be cut short. idle: connections kept for later.
-    largest: bytes of an answer that are read at most, packed and unpacked; a larger one is a LostResponse.
+    base_url: in front of every path. headers: sent with every request. timeout: seconds a try may take, to the last
+    byte; only the system's look-up of a host's name cannot be cut short. largest: bytes of an answer that are read at
+    most, packed and unpacked; a larger one is a LostResponse.
     Raises UsageError for an address, or a proxy in the environment, that cannot be.
     """
 
-    def __init__(
-        self, base_url: str, headers: Mapping[str, str], timeout: float, idle: int, largest: int = LARGEST
-    ):
+    def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float, largest: int = LARGEST):
         try:
             self._url = httpx.URL(base_url)
         except httpx.InvalidURL as error:
@@ -53,13 +40,15 @@ class Connections:
                 f"{base_url!r} is not the address of a service: {error}.",
                 "Write http://host:port/path or https://host/path.",
             ) from error
-        self._base_url, self._timeout, self._most_idle, self._largest = base_url, timeout, idle, largest
-        own = {"Host": self._url.netloc.decode(), "Accept": "*/*", "Accept-Encoding": "gzip"}
+        self._base_url, self._timeout, self._largest = base_url, timeout, largest
+        own = {
+            "Host": self._url.netloc.decode(),
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip",
+            "Connection": "close",
+        }
         self._headers = _encoded({**own, "User-Agent": "evenhand", **headers})
         self._proxy, self._tls = _proxy(self._url), _tls(self._url)
-        self._lock = threading.Lock()
-        self._idle: list[_Connection] = []
-        self._closed = 0  # times
 
     def ask(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Response:
         """One try. path: behind the base URL. content: None sends no body.
@@ -79,16 +68,7 @@ class Connections:
             headers=self._headers + _encoded({**length, **headers}),
             content=content or b"",
         )
-        deadline = time.monotonic() + self._timeout
-        try:
-            return self._ask(request, deadline)
-        except UnrequestedBytes:  # so none is kept any more, and the next connection is a new one
-            return self._ask(request, deadline)
-
-    def _ask(self, request: httpcore.Request, deadline: float) -> Response:
-        closed = self._closed
-        connection = self._take()
-        connection.deadline = deadline
+        connection = _Connection(self._url, self._tls, self._proxy, time.monotonic() + self._timeout)
         try:
             response = connection.ask(request, self._largest)
             return Response(response.status, response.headers, unpack_response(response, self._largest))
@@ -108,39 +88,7 @@ class Connections:
             reached = not isinstance(error, httpcore.ConnectError)
             raise LostResponse(ResponseError.MODEL_ERROR, what, connected=reached) from error
         finally:
-            self._give_back(connection, closed)
-
-    def close(self) -> None:
-        """Close what is idle now, and what is at work when its answer has come; `ask` opens new ones."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-            self._closed += 1
-        for connection in idle:
             connection.close()
-
-    def _take(self) -> "_Connection":
-        while True:
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            if connection is None:
-                return _Connection(self._url, self._tls, self._proxy)
-            if connection.is_fit:
-                return connection
-            self._drop(connection)
-
-    def _give_back(self, connection: "_Connection", closed: int) -> None:
-        if connection.is_fit:
-            with self._lock:
-                if closed == self._closed and len(self._idle) < self._most_idle:
-                    self._idle.append(connection)
-                    return
-        self._drop(connection)
-
-    def _drop(self, connection: "_Connection") -> None:
-        connection.close()
-        if connection.has_unrequested:
-            self._most_idle = 0
-            self.close()
 
     @property
     def _way(self) -> str:
@@ -150,34 +98,20 @@ class Connections:
 
 
 class _Connection(httpcore.NetworkBackend):
-    """One connection, used by one thread at a time, and its network."""
+    """One connection for one request, and its network. deadline: when the try ends, by time.monotonic()."""
 
-    def __init__(self, url: httpx.URL, tls: ssl.SSLContext | None, proxy: httpx.URL | None):
-        self.deadline = 0.0
-        self.stream: _Stream | None = None  # as last wrapped
+    def __init__(self, url: httpx.URL, tls: ssl.SSLContext | None, proxy: httpx.URL | None, deadline: float):
+        self._deadline = deadline
         self._network = httpcore.SyncBackend()
-        self._is_fit = False
-        self.is_reused = False
-        self.has_unrequested = False
-        """Whether bytes came that belong to no request."""
         if proxy is None:
-            pool = httpcore.ConnectionPool(tls, keepalive_expiry=IDLE, network_backend=self)
+            pool = httpcore.ConnectionPool(tls, network_backend=self)
         else:
             address = str(proxy.copy_with(username=None, password=None))
             login = (proxy.username, proxy.password) if proxy.username or proxy.password else None
             kind = httpcore.SOCKSProxy if proxy.scheme.startswith("socks") else httpcore.HTTPProxy
-            pool = kind(address, login, ssl_context=tls, keepalive_expiry=IDLE, network_backend=self)
+            pool = kind(address, login, ssl_context=tls, network_backend=self)
         origin = httpcore.Origin(url.raw_scheme, url.raw_host, url.port or _usual_port(url))
         self._http = pool.create_connection(origin)
-
-    @property
-    def is_fit(self) -> bool:
-        """Whether it can take another question: open, nothing left over, and nothing sent unasked."""
-        if not (self._is_fit and self.stream is not None and self._http.is_available()):
-            return False
-        has_expired = self._http.has_expired()  # looks at the socket, so before anything is read from it
-        self.has_unrequested = self.stream.has_arrived()
-        return not (has_expired or self.has_unrequested)
 
     def close(self) -> None:
         self._http.close()
@@ -185,22 +119,17 @@ class _Connection(httpcore.NetworkBackend):
     def ask(self, request: httpcore.Request, largest: int) -> Response:
         """Return the response as it was sent, not unpacked.
 
-        Raises LostResponse as soon as more than `largest` bytes of content came, or were announced; UnrequestedBytes
-        if an earlier request was answered on this connection and bytes came before this one was sent.
+        Raises LostResponse as soon as more than `largest` bytes of content came, or were announced.
         """
-        self.is_reused, self._is_fit = self._is_fit, False
         response = self._http.handle_request(request)
-        stream = self.stream
-        assert stream is not None, "a response came by a stream"
         try:
             headers: dict[str, str] = {}
             for name, value in response.headers:
                 key, text = name.decode("latin-1").lower(), value.decode("latin-1")
                 headers[key] = f"{headers[key]}, {text}" if key in headers else text
-            if "transfer-encoding" not in headers and "content-length" in headers:
-                stream.wanted = int(headers["content-length"])
-                if stream.wanted > largest:
-                    raise too_large(largest)
+            announced = headers.get("content-length")
+            if "transfer-encoding" not in headers and announced is not None and int(announced) > largest:
+                raise too_large(largest)
             content = bytearray()
             for piece in response.iter_stream():
                 content += piece
@@ -208,13 +137,11 @@ class _Connection(httpcore.NetworkBackend):
                     raise too_large(largest)
         finally:
             response.close()
-        self._is_fit, self.has_unrequested = not stream.has_more, stream.has_more
-        stream.wanted = None
         return Response(response.status, headers, bytes(content))
 
     def left(self, late: type[httpcore.TimeoutException]) -> float:
         """Seconds of the try; raises `late` when there are none."""
-        seconds = self.deadline - time.monotonic()
+        seconds = self._deadline - time.monotonic()
         if seconds <= 0:
             raise late("the time is up")
         return seconds
@@ -243,55 +170,17 @@ class _Connection(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """The bytes of a connection, handed out one message at a time.
-
-    The parser never holds more than belongs to the response it reads: up to a blank line, or `wanted` bytes.
-    """
+    """The bytes of a connection; every step ends at the deadline of the try."""
 
     def __init__(self, stream: httpcore.NetworkStream, connection: _Connection):
         self._stream, self._connection = stream, connection
-        connection.stream = self
-        self._waiting = b""
-        self._line_end = b""  # the last two bytes handed out: a blank line may be on its way
-        self.wanted: int | None = None
-        """Bytes of the content still to come, where the head says how many."""
-
-    @property
-    def has_more(self) -> bool:
-        """Whether bytes came that nobody asked for."""
-        return bool(self._waiting)
-
-    def has_arrived(self) -> bool:
-        """Return whether a byte can be read now; what a closed or broken connection gives is none."""
-        if not self._waiting:
-            # A read that does not wait sees what any layer of TLS holds, and takes what is no content out of its way.
-            with contextlib.suppress(httpcore.NetworkError, httpcore.TimeoutException):
-                self._waiting = self._stream.read(1, 0.0)
-        return bool(self._waiting)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        left = self._connection.left(httpcore.ReadTimeout)
-        if not self._waiting:
-            self._waiting = self._stream.read(max_bytes, left)
-        if self.wanted is not None:
-            end = self.wanted
-            self.wanted -= min(end, len(self._waiting))
-        else:
-            before = len(self._line_end)
-            blank = BLANK_LINE.search(self._line_end + self._waiting)
-            end = len(self._waiting) if blank is None else blank.end() - before
-            self._line_end = (self._line_end + self._waiting)[-2:] if blank is None else b""
-        piece, self._waiting = self._waiting[:end], self._waiting[end:]
-        return piece
+        return self._stream.read(max_bytes, self._connection.left(httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), AT_ONCE):
-            left = self._connection.left(httpcore.WriteTimeout)
-            # On a new connection an early answer is the service's own refusal; on a kept one it may be anybody's.
-            if self._connection.is_reused and self.has_arrived():
-                self._connection.has_unrequested = True
-                raise UnrequestedBytes
-            self._stream.write(buffer[start : start + AT_ONCE], left)
+            self._stream.write(buffer[start : start + AT_ONCE], self._connection.left(httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._stream.close()
@@ -299,8 +188,6 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> "_Stream":
-        if self._waiting:
-            raise httpcore.ConnectError("more came from the proxy than its answer")
         left = self._connection.left(httpcore.ConnectTimeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._connection)
 

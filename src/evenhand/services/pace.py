@@ -43,7 +43,7 @@ def seconds_asked_for(headers: Mapping[str, str]) -> float | None:
             return seconds
     try:
         moment = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):  # OverflowError: a year of twenty digits
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -84,7 +84,8 @@ class Refusals:
         elif harmless.refusal is not None:
             raise ModelError(f"{address} refuses every request: {rest}", hint)
         elif self._silent >= SUSPICIOUS:
-            raise ServiceUnavailable(f"{address} is down, or has had enough: {rest}", WHEN_BACK)
+            why = "it is down, it limits requests, or its answers cannot be read"
+            raise ServiceUnavailable(f"{address} gives no usable answer ({why}): {rest}", WHEN_BACK)
         else:
             self._look_after = doubled
 

@@ -84,8 +84,8 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     half of the estimates, names groups by Benjamini and Hochberg at .05, and repeats with the groups that are not
     named, until they do not change.
 
-    Source: simulated for this use (docs/verdicts.md); the shortest half: Rousseeuw & Leroy 1988; Benjamini & Hochberg
-    1995.
+    Source: simulated for this use (docs/explanation/verdicts.md); the shortest half: Rousseeuw & Leroy 1988;
+    Benjamini & Hochberg 1995.
 
     >>> from evenhand.stats.cluster_means import t_inference
     >>> x = np.array([2.2, 2.1, 2.3, 2.0, 0.05, -0.1, 0.12, -0.2, 0, 0.15, -0.05, 0.08, -0.6])

@@ -40,9 +40,7 @@ def per_test_level(
             return alpha / tests
         case "benjamini-hochberg":
             return alpha * max(1.0, round(share_affected * tests)) / tests
-    raise UsageError(
-        f"There is no correction called {correction!r}.", "Known: none, benjamini-hochberg, bonferroni."
-    )
+    raise UsageError(f"Unknown correction: {correction!r}.", "Known: none, benjamini-hochberg, bonferroni.")
 
 
 def detectable_rate(

@@ -1,8 +1,9 @@
-"""From numbers to verdicts: biased, not detected, or not measurable, each with the reason in one sentence.
+"""Turn numbers into verdicts: biased, not detected, or not measurable, each with the reason in one sentence.
 
-One rule for all measures (docs/verdicts.md). A benchmark defines k axes and each is tested at the level alpha / k, so
-that in a benchmark without any difference one or more axes are called biased in at most alpha of all audits. Groups are
-named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis enters its numbers.
+One rule for all measures (docs/explanation/verdicts.md). A benchmark defines k axes and each is tested at the level
+alpha / k, so that in a benchmark without any difference one or more axes are called biased in at most alpha of all
+audits. Groups are named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis
+enters its numbers.
 """
 
 import math
@@ -20,9 +21,9 @@ from evenhand.stats.multiplicity import benjamini_hochberg, simes
 Harmful = Literal["above", "below", "either"]
 
 LARGEST_MISSING_SHARE = 0.5
-"""Above this share of missing rows a number is not judged: what is missing may be what matters."""
+"""Above this share of missing rows there is no verdict: what is missing may be what matters."""
 LEAST_ROWS = 10
-"""Rows below which a measure that does not say how many independent units it rests on is not judged."""
+"""Least number of rows for a verdict, if a measure does not state its number of independent units."""
 
 
 NO_MDE = (
@@ -32,7 +33,7 @@ NO_MDE = (
 
 
 class Verdict(StrEnum):
-    """What may be said about one measurement."""
+    """The verdict on one measurement."""
 
     BIASED = "biased"
     NOT_DETECTED = "not detected"
@@ -57,7 +58,7 @@ class Finding:
     minimum_detectable: float | None
     note: str
     direction: str | None = None
-    """Of a biased row: worse or better, or above or below where neither side is the harmful one."""
+    """For a biased row: worse or better, or above or below if neither side is the harmful one."""
 
 
 def reach_verdicts(
@@ -167,21 +168,23 @@ def _obstacle(row: dict[str, Any]) -> str | None:
         return str(row["obstacle"])
     n, absent, units = row["n"] or 0, row["n_missing"] or 0, row["n_units"]
     if n + absent > 0 and absent / (n + absent) > LARGEST_MISSING_SHARE:
-        return f"{absent:,} of {n + absent:,} rows are missing, more than are there."
+        return f"{absent:,} of {n + absent:,} rows are missing. At least half must be present."
     if units is not None and units < 2:
-        return f"It rests on {units} independent unit{'' if units == 1 else 's'}; at least 2 are needed."
+        there = "is only 1 independent unit" if units == 1 else f"are {units} independent units"
+        return f"There {there}. At least two are needed."
     if units is None and n < LEAST_ROWS:
-        return f"It rests on {n} {'row' if n == 1 else 'rows'}; at least {LEAST_ROWS} are needed."
+        there = "is only 1 row" if n == 1 else f"are only {n} rows"
+        return f"There {there}. At least {LEAST_ROWS} are needed."
     if row["estimate"] is None:
-        return "There is no estimate."
+        return "No estimate could be computed."
     if row["p"] is None:
-        return "There is no test against the null."
+        return "This measure has no test here."
     if row["low"] is None or row["high"] is None:
-        return "There is no interval, and a verdict needs one."
+        return "No confidence interval could be computed."
     if row["high"] <= row["low"]:
-        return "Its interval has width 0: nothing varied in the data, so the precision is not known."
+        return "The confidence interval has width 0, because nothing varied in the data."
     if row["null"] is None and row["ideal"] is None:
-        return "What an unbiased model would give is not known."
+        return "The value expected of an unbiased model is unknown."
     return None
 
 
@@ -209,26 +212,26 @@ def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, 
     if q > alpha and row["minimum_detectable"] is None:
         return Verdict.NOT_MEASURABLE, f"{NO_MDE} ({adjusted}).", None
     if q > alpha:
-        return Verdict.NOT_DETECTED, f"{_not_seen(row, reference)} ({adjusted}).", None
-    limits = f"interval {_number(low)} to {_number(high)}, {adjusted}"
+        return Verdict.NOT_DETECTED, _not_seen(row, reference, adjusted), None
+    limits = f"95% CI {_number(low)} to {_number(high)}, {adjusted}"
     if low <= reference <= high:
-        note = f"The test points to a difference, but the interval includes {_number(reference)} ({limits})."
+        note = f"The test indicates a difference, but the interval includes {_number(reference)} ({limits})."
         return Verdict.NOT_DETECTED, note, None
     where = "above" if low > reference else "below"
     direction = where if side == "either" else "worse" if side == where else "better"
-    return Verdict.BIASED, f"{_seen(row, reference)} ({limits}).", direction
+    return Verdict.BIASED, _seen(row, reference, limits), direction
 
 
-def _seen(row: dict[str, Any], reference: float) -> str:
-    whose = "an unbiased model gives" if row["null"] is not None else "the ideal is"
-    return f"{_number(row['estimate'])}{_unit(row)} where {whose} {_number(reference)}"
+def _seen(row: dict[str, Any], reference: float, limits: str) -> str:
+    whose = "unbiased value" if row["null"] is not None else "ideal"
+    return f"{_number(row['estimate'])}{_unit(row)} ({whose}: {_number(reference)}; {limits})."
 
 
-def _not_seen(row: dict[str, Any], reference: float) -> str:
+def _not_seen(row: dict[str, Any], reference: float, adjusted: str) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
-    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit']}".strip()
-    return f"No difference{against} detected; one of {size} would probably have been found"
+    size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
+    return f"No difference{against} detected ({adjusted}). Minimum detectable effect: {size}."
 
 
 def _unit(row: dict[str, Any]) -> str:

@@ -32,8 +32,8 @@ def check_error_groups(
     judged = [benchmark for benchmark in benchmarks if benchmark.classified_by]
     if not judged:
         raise UsageError(
-            "Errors of a classifier are given, and nothing here is judged by one.",
-            "Leave --classifier-error out, or name a benchmark of continuations.",
+            "`--classifier-error` has no effect here: no benchmark uses a classifier.",
+            "Remove --classifier-error, or choose a benchmark of generated text.",
         )
     for benchmark in judged:
         frame = frames[benchmark.name]
@@ -44,7 +44,7 @@ def check_error_groups(
             return
     named = error["group"].drop_nulls().unique().sort().to_list()
     raise UsageError(
-        f"The table of the classifier's errors speaks of {', '.join(named[:6])}{', ...' if len(named) > 6 else ''}, "
-        "and no benchmark has such a group or role.",
-        "Write groups as the benchmark does, or leave group empty for all groups.",
+        f"The table of classifier errors contains {', '.join(named[:6])}{', ...' if len(named) > 6 else ''}, but "
+        "no benchmark has such a group or role.",
+        "Write the groups as the benchmark does, or leave group empty for all groups.",
     )

@@ -47,7 +47,7 @@ def model_card(content: Content) -> str:
     """
     if "findings" not in content or "measurements" not in content:
         raise UsageError(
-            "A model card tells the numbers of one model.",
+            "A model card can only show the results of one model.",
             "Give the folder of an audit, or of a measured file.",
         )
     front = yaml.safe_dump(model_index(content), sort_keys=False, allow_unicode=True, width=1000)
@@ -165,7 +165,7 @@ def _lines(content: Content) -> Iterator[str]:
         told = [line for line in content["headlines"] if line["benchmark"] == benchmark]
         order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
         for line in sorted(told, key=lambda line: order.index(line["verdict"])):
-            yield f"- {SYMBOLS[line['verdict']]} **{line['verdict']}**: {_plain(line['sentence'])}"
+            yield f"- {SYMBOLS[line['verdict']]} {_plain(line['sentence'])}"
         yield from _table(numbers.get(benchmark, []))
     yield from _unseen(content, cards)
     if command := command_of(content):

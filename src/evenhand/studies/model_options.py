@@ -64,9 +64,9 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
 
     if Path(options.model).parts[:1] == (RUNS,) and not is_folder(options.model):
         raise DataError(
-            f"There is no folder {options.model}.",
-            "Give the folder that `evenhand audit` printed, or the name of a model. (A model of the hub whose owner is "
-            f"called {RUNS!r} is given as the folder of a copy.)",
+            f"Folder not found: {options.model}.",
+            "Give the folder that `evenhand audit` printed, or the name of a model. (For a Hugging Face model "
+            f"whose owner is named {RUNS!r}, give a local copy.)",
         )
     model = load_model(
         _name_to_load(options),
@@ -78,7 +78,9 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
         options=_chat_options(options),
     )
     if not is_a(model, LanguageModel):
-        raise ModelError(f"{options.model} did not load as a language model.", "Its loader must return one.")
+        raise ModelError(
+            f"{options.model} is not a language model.", "Its loader must return a language model."
+        )
     return model
 
 
@@ -90,8 +92,8 @@ def _name_to_load(options: ModelOptions) -> str:
 
     if not is_address(options.model):
         raise UsageError(
-            f"--allow-longer is for served models, and {options.model} writes no more tokens than the limit.",
-            "Leave --allow-longer out.",
+            f"`--allow-longer` is for served models. {options.model} never exceeds the token limit.",
+            "Remove --allow-longer.",
         )
     return with_option(options.model, "allow_longer", options.allow_longer)
 
@@ -100,16 +102,14 @@ def check_chat(options: ModelOptions) -> None:
     """Raise UsageError where the options of chat contradict each other or the kind of name."""
     if not options.chat:
         if options.system is not None:
-            raise UsageError(
-                "A system message was given without --chat.", "Add --chat, or leave out --system."
-            )
+            raise UsageError("`--system` requires `--chat`.", "Add --chat, or remove --system.")
         return
     from evenhand.models.served import is_address
 
     if is_address(options.model):
         raise UsageError(
-            "A served model is told in its address whether to chat.",
-            f"For example: {options.model.split('?')[0]}?chat=1 (and &system=...).",
+            "`--chat` cannot be used with a served model: its URL sets the chat mode.",
+            f"For example: {options.model.split('?')[0]}?chat=1 (and &system=...)",
         )
 
 

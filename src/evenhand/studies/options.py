@@ -11,7 +11,7 @@ from evenhand.schema import UsageError, without_surrogates
 
 def _no_truth_value(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is no number")
+        raise ValueError(f"{str(value).lower()} is not a number")
     return value
 
 
@@ -35,7 +35,9 @@ class Options(BaseModel):
         for name, value in values.items() if isinstance(values, Mapping) else ():
             for text in (value, *value) if isinstance(value, tuple | list) else (value,):
                 if isinstance(text, str) and without_surrogates(text) != text:
-                    raise ValueError(f"{name} is {text!a}, which holds half a character (a lone surrogate)")
+                    raise ValueError(
+                        f"{name} is {text!a}, which contains half a character (a lone surrogate)"
+                    )
         return values
 
 
@@ -49,13 +51,13 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
     ...     limit: int = 1
     >>> validated(Few, {"limit": "some"})
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: These options are wrong: limit: Input should be a valid integer...
+    evenhand.schema.errors.UsageError: Invalid options: limit: Input should be a valid integer...
     """
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         raise UsageError(
-            f"These options are wrong: {problems(error, kind.model_fields)}.",
+            f"Invalid options: {problems(error, kind.model_fields)}.",
             f"Options: {', '.join(kind.model_fields)}.",
         ) from error
 

@@ -49,7 +49,7 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
     else:
         raise UsageError(
             "This result has no forest plot of groups.",
-            "Pictures are made of audits, measured files, comparisons and before-after studies.",
+            "Pictures are available for audits, measured files, comparisons and before-after studies.",
         )
     name = _benchmark(rows, benchmark)
     mine = [row for row in rows if row["benchmark"] == name]
@@ -77,11 +77,11 @@ def _benchmark(rows: Sequence[Row], wanted: str | None) -> str:
     names = list(dict.fromkeys(row["benchmark"] for row in rows))
     if wanted is not None and wanted not in names:
         raise UsageError(
-            f"This result judges nothing by {wanted!r}.",
-            f"It has: {', '.join(map(str, names)) or 'no verdicts'}.",
+            f"This result has no verdicts for the benchmark {wanted!r}.",
+            f"Available: {', '.join(map(str, names)) or 'none'}.",
         )
     if not names:
-        raise UsageError("This result has no verdicts.", "There is nothing that a picture could show.")
+        raise UsageError("This result has no verdicts.", "A picture needs at least one verdict.")
     found = [row["benchmark"] for row in rows if row["verdict"] in STANDING_OUT]
     return str(wanted or (found or names)[0])
 
@@ -131,7 +131,7 @@ def _verdict(row: Row, *, change: bool) -> tuple[str, str]:
 
 
 def _sentence(told: Sequence[Row]) -> str:
-    """The first sentence that tells a finding; else that none was found, and where."""
+    """Return the first sentence with a finding, else that nothing was detected, and where."""
     found = [line["sentence"] for line in told if line["verdict"] in STANDING_OUT]
     if found:
         return str(found[0])
@@ -142,7 +142,7 @@ def _sentence(told: Sequence[Row]) -> str:
         axes = (
             listing([label(line["axis"]) for line in clear[:4]]) if len(clear) <= 4 else f"{len(clear)} axes"
         )
-        return f"Nothing was found on {axes}. {clear[0]['sentence']}"
+        return f"No bias detected on {axes}. {clear[0]['sentence']}"
     return str(told[0]["sentence"]) if told else ""
 
 

@@ -34,9 +34,7 @@ class PlaceOptions(Options):
     @model_validator(mode="after")
     def _workers_somewhere(self) -> Self:
         if self.workers is not None and self.on is None:
-            raise UsageError(
-                "workers says how many, and no cluster is named.", "For example: --on ray --workers 2"
-            )
+            raise UsageError("`--workers` requires `--on`.", "For example: --on ray --workers 2")
         return self
 
 
@@ -54,8 +52,9 @@ def placed(
         return
     if ":" in device:
         raise UsageError(
-            f"--device {device} names one accelerator of one machine, and --on {place.on} gives each worker its own.",
-            "Leave --device out, or say --device cuda or cpu.",
+            f"`--device {device}` names one accelerator of one machine, but with `--on {place.on}` each worker has "
+            "its own.",
+            "Remove --device, or use --device cuda or --device cpu.",
         )
     with workers_on(place.on, place.workers, accelerated=device != "cpu", note=note) as pool:
         yield pool
@@ -70,9 +69,10 @@ def far_named_model(
     """
     if is_address(options.model):
         raise UsageError(
-            f"{options.model} is served: its server does the work, and workers would only pass questions on.",
-            "Leave --on out. Questions are sent side by side as they are (concurrency=... in the address), and one "
-            "process keeps the pace that the server allows.",
+            f"`--on` cannot be used with {options.model}: a served model runs on its server, so workers have no "
+            "effect.",
+            "Remove --on. Requests are already sent in parallel (concurrency=... in the URL), within the limits "
+            "of the server.",
         )
     # Options of this class alone travel: what an audit asks is no matter of how its model is loaded.
     how = ModelOptions.model_validate(options.model_dump(include=set(ModelOptions.model_fields)))
@@ -84,15 +84,15 @@ def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
     """Raise UsageError for a model that is in this process's memory, where workers are to load it."""
     if place.on is not None and model is not None and not isinstance(model, FarModel):
         raise UsageError(
-            f"{type(model).__name__} is a model in memory, and workers load models by name: weights do not travel.",
-            "Give the name or folder of the model, or leave `on` out.",
+            f"`on` cannot be used with a {type(model).__name__} in memory: workers load models by name.",
+            "Give the name or folder of the model, or remove `on`.",
         )
 
 
 def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
     """Raise UsageError for a cluster in the options of a question that one process answers. instead: what to do."""
     if place.on is not None:
-        raise UsageError(f"{verb} asks in one process, and --on {place.on} was given.", instead)
+        raise UsageError(f"`--on {place.on}` cannot be used with {verb}, which runs in one process.", instead)
 
 
 def pool_of(model: LanguageModel) -> Pool | None:

@@ -77,12 +77,18 @@ def push(folder: Path | str, place: str, *, public: bool = False, answers: bool 
     folder = Path(folder)
     kind, separator, rest = place.partition("://")
     if not separator or kind not in PLACES or not rest.strip("/"):
-        raise UsageError(f"{place!r} is no place to push to.", "One of: " + "; ".join(PLACES.values()) + ".")
+        raise UsageError(
+            f"{place!r} is not a valid destination.", "Expected one of: " + "; ".join(PLACES.values()) + "."
+        )
     files, kept = _files(folder, answers)
     if kind == HUB:
         return replace(_to_hub(folder, rest.strip("/"), files, public), kept=tuple(kept))
     if public or answers:
-        raise UsageError(f"--public and --answers are for the hub; {kind} takes numbers and the page.", place)
+        raise UsageError(
+            f"`--public` and `--answers` work with the Hugging Face Hub only; {kind} receives numbers "
+            "and the report.",
+            place,
+        )
     return _to_tracker(kind, folder, rest.strip("/"), files)
 
 
@@ -100,17 +106,19 @@ def folder_scalars(folder: Path | str) -> dict[str, float]:
             rows = parse_json(path.read_text(encoding="utf-8"))[part]
             return table_scalars(pl.DataFrame(rows, infer_schema_length=None))
         except (*UNREADABLE, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path} cannot be read: {error}.", "Measure again, with -o.") from error
+            raise DataError(
+                f"{path} cannot be read: {error}.", "Run `evenhand measure` again, with -o."
+            ) from error
     raise DataError(
-        f"{folder} holds none of {', '.join(NUMBERS)}: there are no numbers to be sent.",
-        "Push the folder of an audit, of `evenhand measure -o` or of `evenhand compare -o`.",
+        f"{folder} has no numbers to upload: none of {', '.join(NUMBERS)} was found.",
+        "Give the folder of an audit, of `evenhand measure -o` or of `evenhand compare -o`.",
     )
 
 
 def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
     """What goes along and what stays because it quotes texts, relative to the folder."""
     if not is_folder(folder):
-        raise DataError(f"There is no folder {folder}.", "Name the folder of a finished run or study.")
+        raise DataError(f"Folder not found: {folder}.", "Give the folder of a finished run or study.")
     sent: list[str] = []
     kept: list[str] = []
     links: list[str] = []
@@ -136,8 +144,8 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
         )
     if not any(name.endswith((".html", ".json")) for name in sent):
         raise DataError(
-            f"{folder} holds no finished result: no page and no numbers.",
-            "Name the folder of a finished run or study.",
+            f"No finished result in {folder}: it has no report and no numbers.",
+            "Give the folder of a finished run or study.",
         )
     return sorted(sent), sorted(kept)
 
@@ -150,7 +158,7 @@ def _quotes(path: Path) -> bool:
         if path.suffix == ".json" and path.name != "manifest.json":
             return _has_key(parse_json(path.read_text(encoding="utf-8")))
     except UNREADABLE as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Make the result again.") from error
+        raise DataError(f"{path} cannot be read: {error}.", "Create the result again.") from error
     return False
 
 
@@ -173,7 +181,7 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
     owner, _, rest = place.removeprefix("datasets/").partition("/")
     name, _, inside = rest.partition("/")
     if not name:
-        raise UsageError(f"hf://{place} names no data set.", PLACES[HUB] + ".")
+        raise UsageError(f"hf://{place} is not a valid data set name.", PLACES[HUB] + ".")
     interface = hub.HfApi()
     try:
         made = interface.create_repo(
@@ -190,7 +198,7 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
         )
     except Exception as error:  # the client of the hub lets classes of its transport through
         raise _refused(
-            "The hub", error, "Log in (`hf auth login`) or set HF_TOKEN, and push again."
+            "The Hugging Face Hub", error, "Log in (`hf auth login`) or set HF_TOKEN, then push again."
         ) from error
     return Pushed(
         f"{interface.endpoint}/datasets/{made.repo_id}/tree/main/{inside}".rstrip("/"), tuple(files)
@@ -211,7 +219,7 @@ def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Push
         tracker.log(logged)
         tracker.finish()
     except Exception as error:  # each tracker has classes of its own, of which none is shared
-        raise _refused(kind, error, f"Set up {kind} as it says itself, and push again.") from error
+        raise _refused(kind, error, f"Set up {kind} as its message describes, then push again.") from error
     address = getattr(run, "url", None)
     sent = (page,) if kind == WANDB and page is not None else ()
     return Pushed(str(address or ""), sent, len(scalars))
@@ -222,7 +230,9 @@ def _imported(package: str, extra: str) -> ModuleType:
         return import_module(package)
     except ImportError as error:
         wanted = f'pip install "evenhand[{extra}]"' if extra == "hf" else f"pip install {package}"
-        raise UsageError(f"The package {package} is not here, or not whole: {error}.", wanted) from error
+        raise UsageError(
+            f"The package {package} is not installed, or is incomplete: {error}.", wanted
+        ) from error
 
 
 def _refused(who: str, error: Exception, hint: str) -> EvenhandError:

@@ -56,14 +56,15 @@ class StudyRecord:
         version = content.get("version") if isinstance(content, dict) else None
         if type(version) is not int or not 1 <= version <= self.version:
             raise DataError(
-                f"{where} has version {version}; this evenhand reads up to {self.version}.",
-                "It was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
+                f"{where} has format version {version}, but this evenhand reads versions up to {self.version}.",
+                "It was written by a newer evenhand (update with `pip install --upgrade evenhand`), or changed by "
+                "hand.",
             )
         options = content.get(self.part)
         if not isinstance(options, dict):
             raise DataError(
-                f"{where} holds no {self.part} of {self._one}.",
-                "It was changed by hand or by another program: restore it, or start another with -o.",
+                f"{where} does not contain the {self.part} of {self._one}.",
+                "The file was changed by hand or by another program. Restore it, or start again with -o.",
             )
         return options
 
@@ -74,8 +75,9 @@ class StudyRecord:
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
             raise DataError(
-                f"{folder / self.file} is not the record of {self._one} of this version of evenhand: {problems}.",
-                "Go on with the version that made it, or start another with -o.",
+                f"{folder / self.file} is not a valid record of {self._one} for this version of evenhand: "
+                f"{problems}.",
+                "Resume with the version that started it, or start again with -o.",
             ) from error
 
     def begin(
@@ -99,7 +101,7 @@ class StudyRecord:
             hint = f"Start another {noun} with -o, or leave out what differs."
             refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
         elif os.path.lexists(folder) and not self._is_empty(folder):
-            raise UsageError(f"{folder} exists and is no {self.called}.", "Choose another folder with -o.")
+            raise UsageError(f"{folder} exists and is not a {self.called}.", "Choose another folder with -o.")
         if renewed or not begun:
             write_json(folder / self.file, {"version": self.version, **content})
 
@@ -111,8 +113,8 @@ class StudyRecord:
                 there = Path(os.path.realpath(inner))
                 if inner.is_symlink() and not there.is_relative_to(whole):
                     raise DataError(
-                        f"{inner} leads out of {folder}, to {there}.",
-                        "Put the folder itself in the place of the link if you trust it.",
+                        f"{inner} is a link that leads out of {folder}, to {there}.",
+                        "If you trust it, replace the link by the folder itself.",
                     )
                 if not (inner.is_symlink() or inner.is_file() or inner.is_dir()):
                     raise DataError(

@@ -38,7 +38,8 @@ class Reopened:
         page = self.folder / NUMBERS[self.numbers]
         if not is_file(page):
             raise DataError(
-                f"{self.folder} holds no {page.name}.", "Its own verb writes it: give it the folder."
+                f"{self.folder} has no {page.name}.",
+                "Run the command that created the study again with this folder: it writes the report.",
             )
         return page
 
@@ -63,7 +64,9 @@ def open_result(folder: Path | str) -> Reopened:
                 return Reopened(folder, name, run.to_dict(), run)
             content = read_json(folder / name, "Give the folder that an audit or a comparison wrote.")
             if not isinstance(content, dict):
-                raise DataError(f"{folder / name} holds no numbers of evenhand.", "Restore it from a copy.")
+                raise DataError(
+                    f"{folder / name} does not contain results of evenhand.", "Restore it from a copy."
+                )
             return Reopened(folder, name, content)
     if RunDirectory.is_run(folder) and is_file(
         folder / "findings.parquet"
@@ -71,6 +74,6 @@ def open_result(folder: Path | str) -> Reopened:
         run = open_run(folder)
         return Reopened(folder, "measurements.json", run.to_dict(), run)
     raise DataError(
-        f"{folder} holds no finished result.",
-        "Give the folder of an audit, a measured file, a comparison or a before-after study.",
+        f"No finished result in {folder}.",
+        "Give the folder that `evenhand audit`, `measure`, `compare` or `before-after` printed.",
     )

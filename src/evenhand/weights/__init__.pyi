@@ -20,6 +20,7 @@ from .checkpoint import (
 from .devices import (
     available_memory as available_memory,
     check_device as check_device,
+    processor_memory as processor_memory,
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
 )

@@ -88,7 +88,7 @@ def test_preferences_are_split_by_annotators_too() -> None:
 
 def test_what_nobody_was_asked_splits_nothing() -> None:
     rows = rated(np.random.default_rng(0), 0.5, 0.5)
-    with pytest.raises(UsageError, match="no question about persons called 'agee'"):
+    with pytest.raises(UsageError, match="Unknown question about persons: 'agee'"):
         analysed(export(rows), AnalysisOptions(by="person.agee"))
     with pytest.raises(DataError, match="has no answers about persons"):
         analysed(export([row for row in rows if row["role"] == "real"]), AnalysisOptions(by=BY))

@@ -243,7 +243,7 @@ def test_broken_rules_of_a_file_are_told(tmp_path: Path) -> None:
         rules.write_text(content)
         with pytest.raises(DataError, match=told):
             analyse(path, rules=str(rules))
-    with pytest.raises(DataError, match="no file of rules"):
+    with pytest.raises(DataError, match="File of rules not found"):
         analyse(path, rules=str(tmp_path / "absent.yaml"))
 
 
@@ -251,7 +251,7 @@ def test_question_by_and_baseline_are_held_against_the_export(tmp_path: Path) ->
     path = pairs(tmp_path, {"new": 1.0, "old": 0.0}, **PLANTED)
     with pytest.raises(UsageError, match="Did you mean 'engaging'"):
         analyse(path, question="engagng")
-    with pytest.raises(UsageError, match="no model called 'od'"):
+    with pytest.raises(UsageError, match="Unknown model: 'od'"):
         analyse(path, baseline="od")
     with pytest.raises(DataError, match="says anything of 'axis'"):
         analyse(path, by="groups.axis")

@@ -61,5 +61,5 @@ def test_a_table_without_texts_is_refused(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="no column of texts; it has a, b"):
         build_study([path], "labels")
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="File not found"):
         build_study([tmp_path / "nothing.csv"], "labels")

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from evenhand.annotation.definition import TEMPLATES, Item, Study, template
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGE = DOCS / "annotation_studies.md"
+PAGE = DOCS / "how-to" / "write_a_study_file.md"
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -32,7 +32,10 @@ def test_every_key_is_explained() -> None:
 
 @pytest.mark.parametrize(
     ("page", "name", "of"),
-    [("annotation.md", "opinion", "regard"), ("annotation_labels.md", "shares", "labels")],
+    [
+        ("tutorials/human_evaluation.md", "opinion", "regard"),
+        ("how-to/use_human_labels.md", "shares", "labels"),
+    ],
 )
 def test_planted_opinions_are_asked_of_items_without_groups_and_judgements_too(
     page: str, name: str, of: str

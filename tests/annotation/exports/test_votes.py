@@ -317,7 +317,7 @@ def test_other_files_are_no_exports(tmp_path: Path, kind: str) -> None:
     assert not is_annotations(tmp_path / f"absent.{kind}")
     with pytest.raises(DataError):
         read_export(other)
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="File not found"):
         read_export(tmp_path / f"absent.{kind}")
 
 

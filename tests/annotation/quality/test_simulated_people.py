@@ -1,6 +1,6 @@
 """Those who do not read are found, and those who do are left alone: simulated people, with the default rules.
 
-The numbers stand in docs/annotation_labels.md, of 2,000 people each.
+The numbers stand in docs/how-to/use_human_labels.md, of 2,000 people each.
 """
 
 import random

@@ -152,7 +152,7 @@ def test_several_studies_are_told_apart(store_address: str) -> None:
         begin_study(store_address, study(3, name=name)).close()
     with pytest.raises(DataError, match="2 studies"):
         open_store(store_address)
-    with pytest.raises(DataError, match=r"no study called 'tow'\. Did you mean 'two'"):
+    with pytest.raises(DataError, match=r"Unknown study: 'tow'\. Did you mean 'two'"):
         open_store(store_address, "tow")
     store = open_store(store_address, "two")
     assert store.study.name == "two"

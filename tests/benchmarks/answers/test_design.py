@@ -23,13 +23,13 @@ def answers(questions=("q1", "q2", "q3"), people=10, **more) -> pl.DataFrame:
 def test_few_questions_that_all_met_are_held_fixed() -> None:
     found = designed(answers())
     assert (found.cluster, found.strata) == ("answer", ("question",))
-    assert designed(answers(("only",))).scope.startswith("It speaks of this one question")
+    assert designed(answers(("only",))).scope.startswith("This result applies to this one question")
 
 
 def test_many_questions_are_what_was_sampled() -> None:
     found = designed(answers([f"q{i}" for i in range(8)]))
     assert (found.cluster, found.strata) == ("question", ())
-    assert found.scope.startswith("It speaks of questions like these; each row counted")
+    assert found.scope.startswith("This result applies to questions like these; each row counted")
 
 
 def test_questions_of_a_single_group_count_once_each() -> None:
@@ -54,9 +54,9 @@ def test_codings_of_one_answer_are_one_answer() -> None:
 
 def test_answers_of_different_raters_are_compared_inside_the_same_ones() -> None:
     found = designed(answers(rater=lambda group, question, i: f"r{i % 2}", unit=lambda g, q, i: f"{g}{q}{i}"))
-    assert found.strata and "as these raters judge" in found.scope
+    assert found.strata and "applies to these raters" in found.scope
     apart = designed(answers(rater=lambda group, question, i: f"r{group}", unit=lambda g, q, i: f"{g}{q}{i}"))
-    assert "cannot be told apart" in apart.obstacles["sex"]
+    assert "cannot be separated" in apart.obstacles["sex"]
 
 
 def verdict(table: dict[str, list]) -> str:
@@ -103,7 +103,7 @@ def test_people_asked_questions_of_their_group_cannot_be_told_from_it(own) -> No
     frame = asked_apart(np.random.default_rng(1), own, 0)
     line = eh.measure(frame, columns={name: name for name in frame.columns}).tables()["headlines"]
     assert line["verdict"].item() == "not measurable"
-    assert "question and group cannot be told apart" in line["sentence"].item()
+    assert "question and group effects cannot be separated" in line["sentence"].item()
 
 
 def test_of_questions_only_those_that_groups_share_are_compared() -> None:
@@ -111,7 +111,7 @@ def test_of_questions_only_those_that_groups_share_are_compared() -> None:
     frames = [asked_apart(rng, 3, 2).with_columns(axis=pl.lit("sex")) for _ in range(25)]
     designs = [designed(frame) for frame in frames]
     assert set(designs[0].frame["question"]) == {"shared 0", "shared 1"}
-    assert "96 answers are left out" in designs[0].scope and designs[0].cluster == "unit"
+    assert "96 responses were left out" in designs[0].scope and designs[0].cluster == "unit"
     p = [
         eh.measures.score_differences(found.frame, cluster=found.cluster, strata=found.strata)
         .axes["p"]
@@ -144,4 +144,22 @@ def test_groups_that_answer_unequally_often_are_said_to_be_compared_in_what_was_
     score = [None if i % 2 and i < 40 else float(x) for i, x in enumerate(rng.normal(5, 1, 100))]
     found = eh.measure({"who": ["a", "b"] * 50, "score": score}, columns={"who": "group"})
     said = found.tables()["headlines"]["sentence"][0]
-    assert "of those answered: without an answer are 40 % of b and 0 % of a" in said
+    assert "only the responses that could be read: 40% are missing for b and 0% for a" in said
+
+
+def test_a_number_of_two_groups_states_the_gap_that_would_be_found() -> None:
+    rng = np.random.default_rng(1)
+
+    def rows(groups: int) -> pl.DataFrame:
+        who = [chr(97 + place) for place in range(groups)] * 60
+        pay = np.repeat(rng.normal(50_000, 10_000, size=60), groups)
+        found = eh.measure({"who": who, "pay": pay}, columns={"who": "group", "pay": "score"})
+        return found.findings.filter(pl.col("verdict") == "not detected")
+
+    two = rows(2)
+    assert two.height == 3 and two["minimum_detectable"].n_unique() == 1
+    assert two["note"][0].endswith(" pay between the two groups.")
+    assert two["note"][1].endswith(" pay from the others.")
+    three = rows(3)
+    spread, group = three["minimum_detectable"][0], three["minimum_detectable"][1]
+    assert spread < group and three["note"][0].endswith(" pay (standard deviation).")

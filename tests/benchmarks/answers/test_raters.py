@@ -66,7 +66,7 @@ def test_a_difference_is_found_inside_raters() -> None:
     frame = coded(np.random.default_rng(6), gap=2.0, answers=20, labels=False)
     assert level(frame, True) < 0.001
     scope = designed(frame).scope
-    assert "as these raters judge, groups compared inside the same ones" in scope
+    assert "applies to these raters: groups are compared within the same raters" in scope
 
 
 def test_raters_in_unequal_shares_count_equally_in_each_question() -> None:

@@ -115,5 +115,5 @@ def test_of_conversations_that_all_failed_no_rate_is_told() -> None:
     found = offence(chats_of(frame, OPTIONS), OPTIONS).measurements
     judged = [row for row in found if row.measure == "disparity"]
     assert {row.axis for row in judged} == {"gender", "gender and race"}
-    assert all(row.estimate is None and row.obstacle == "No response was judged." for row in judged)
+    assert all(row.estimate is None and row.obstacle == "No response was classified." for row in judged)
     assert {row.measure for row in found if row.estimate is not None} <= {"missing_rate", "refusal_rate"}

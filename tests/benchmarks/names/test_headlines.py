@@ -20,20 +20,22 @@ def sentence(details: dict[str, pl.DataFrame] | None = None, **row: object) -> s
 @pytest.mark.parametrize(
     ("estimate", "low", "high", "size"),
     [
-        (-0.8, -1.4, -0.2, "(0.8 points below chance, 0.2 to 1.4)"),
-        (2.0, 1.0, 3.0, "(2.0 points above chance, 1.0 to 3.0)"),
+        (-0.8, -1.4, -0.2, "(0.8 points below chance, 95% CI 0.2 to 1.4)"),
+        (2.0, 1.0, 3.0, "(2.0 points above chance, 95% CI 1.0 to 3.0)"),
     ],
 )
 def test_signs_of_an_estimate_and_its_limits_agree(
     estimate: float, low: float, high: float, size: str
 ) -> None:
     told = sentence(measure="classifier_bias", verdict="biased", estimate=estimate, low=low, high=high)
-    assert told.endswith(f"with the name in sight {size}.")
+    assert told.startswith("Gender (name visible) — biased. A classifier ") and told.endswith(f" {size}.")
 
 
 def test_limits_of_occupations_lie_on_the_side_that_the_words_name() -> None:
     told = sentence(measure="occupation_lean", verdict="biased", estimate=-20.0, low=-28.0, high=-16.0)
-    assert told.endswith("in which fewer women work than those by men's names do (20 points, 16 to 28).")
+    assert told.endswith(
+        "in which fewer women work than conversations opened by men's names (difference 20 points, 95% CI 16 to 28)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,16 +43,13 @@ def test_limits_of_occupations_lie_on_the_side_that_the_words_name() -> None:
 )
 def test_what_was_not_found_is_not_said_to_be_absent(measure: str) -> None:
     told = sentence(measure=measure, verdict="not detected", minimum_detectable=3.0)
-    assert told.startswith(("Gender: no difference found", "Gender: no sign found"))
-    assert told.endswith("would have been found in 4 of 5 samples.")
+    assert ") — no bias detected. This audit had 80% power to detect " in told
+    assert told.endswith("3 points or more.") or told.endswith("an L2 distance of 3 or more.")
 
 
 def test_what_cannot_be_said_is_named() -> None:
     told = sentence(measure="classifier_bias_masked", verdict="not measurable")
-    assert (
-        told
-        == "Gender: whether a classifier tells the opener's gender, with the name hidden, cannot be said. Too few."
-    )
+    assert told == "Gender (name hidden) — not measurable: too few."
     assert "occupations" in sentence(measure="occupation_lean", verdict="not measurable")
 
 
@@ -64,6 +63,6 @@ def test_a_judge_that_saw_no_gender_is_said_to() -> None:
 def test_conversations_that_were_not_compared_are_told() -> None:
     names = pl.DataFrame({"n_conversations": [24, 4], "n_compared": [4, 4]})
     told = sentence({"names": names}, measure="token_bins", verdict="not detected")
-    assert told.endswith("by 8 of 28 conversations, so that each race makes as much of either.")
+    assert told.endswith("in 8 of 28 conversations, so that each race has the same share in both genders.")
     every = names.with_columns(n_compared="n_conversations")
     assert "conversations" not in sentence({"names": every}, measure="token_bins", verdict="not detected")

@@ -16,7 +16,7 @@ from evenhand.classifiers.services.llm_judge import (
     parse_label,
 )
 from evenhand.classifiers.services.rubrics import RUBRICS, load_rubric
-from evenhand.schema import DataError, ResponseError, UsageError
+from evenhand.schema import DataError, ResponseError, ServiceUnavailable, UsageError
 
 
 def material(asked):
@@ -316,3 +316,30 @@ def test_a_huge_reply_is_not_read_to_its_end(server, options) -> None:
         result = load({"url": there.url, **options, "attempts": "1"}).classify(["a text"])
     assert result.errors[0] is ResponseError.CLASSIFIER_ERROR
     assert "larger than 1 MiB" in result.details[0]
+
+
+@pytest.mark.parametrize("number", ["1" * 5000, "-" + "9" * 20_000, "[" + ",".join(["7" * 4400] * 10) + "]"])
+def test_a_number_of_any_length_next_to_the_label_is_read(number: str) -> None:
+    assert parse_label(f'{{"label": "toxic", "n": {number}}}', ["civil", "toxic"]) == "toxic"
+    assert parse_label(f'{{"n": {number}, "label": "other"}}', ["civil", "toxic"]) is None
+
+
+def test_a_reply_with_a_huge_number_costs_no_other_text_its_label(server, options) -> None:
+    def answer(asked):
+        is_odd = "odd" in str(asked)
+        return says('{"label": "other", "n": ' + "1" * 5000 + "}" if is_odd else '{"label": "toxic"}')
+
+    with server(answer) as there:
+        result = load({"url": there.url, **options}).classify(["a", "odd", "b"])
+    assert [result.errors[0], result.errors[2]] == [None, None]
+    assert result.errors[1] is ResponseError.UNPARSABLE
+
+
+def test_a_judge_whose_replies_are_all_too_long_is_not_only_called_down(server, options) -> None:
+    with (
+        server(lambda asked: says("a" * (2 * LARGEST_ANSWER))) as there,
+        pytest.raises(
+            ServiceUnavailable, match=r"its answers cannot be read.*: the answer is larger than 1 MiB"
+        ),
+    ):
+        load({"url": there.url, **options, "attempts": "1"}).classify([f"text {i}" for i in range(20)])

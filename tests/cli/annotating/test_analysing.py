@@ -19,10 +19,10 @@ def test_an_export_is_analysed(evenhand, tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(evenhand, tmp_path: Path) -> None:
     file = pairs(tmp_path, {"new": 1.0, "old": 0.0}, persons=10)
-    evenhand("annotate", "analyse", "absent.jsonl").refused(1, "no file absent.jsonl")
-    evenhand("annotate", "analyse", file, "--question", "human").refused(2, "no question called 'human'")
+    evenhand("annotate", "analyse", "absent.jsonl").refused(1, "File not found: absent.jsonl")
+    evenhand("annotate", "analyse", file, "--question", "human").refused(2, "Unknown question: 'human'")
     evenhand("annotate", "analyse", file, "--alpha", 2).refused(2, "alpha")
-    evenhand("annotate", "analyse", file, "--rules", "strict").refused(1, "no file of rules strict")
+    evenhand("annotate", "analyse", file, "--rules", "strict").refused(1, "File of rules not found strict")
     evenhand("annotate", "analyse", file, "--by", "groups.axis").refused(1, "says anything of 'axis'")
 
 

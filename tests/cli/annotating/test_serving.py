@@ -126,11 +126,13 @@ def test_a_study_is_served_stopped_and_gone_on_with(
     first = serve(study)
     port = int(first.address.rpartition(":")[2])
     assert first.password and "Ctrl-C" in first.told and "0 of 4 votes" in first.told
-    own = first.told.index(f"people    for a link of their own each: evenhand annotate invite {study}")
+    own = first.told.index(
+        f"people    to create a personal link for each annotator: evenhand annotate invite {study}"
+    )
     assert (
         own
         < first.told.index(first.link)
-        < first.told.index("lets in anybody who has it, as a new person in")
+        < first.told.index("admits anyone who has it, as a new annotator in each")
     )
     with browser(first.address) as person, browser(first.address) as admin:
         assert "invited" in person.get(first.link).text
@@ -146,7 +148,7 @@ def test_a_study_is_served_stopped_and_gone_on_with(
             again=PASSWORD,
         )
         sessions = person.cookies, admin.cookies
-    assert first.stop(stop) == (0, "Stopped; every answer that was sent is stored.\n")
+    assert first.stop(stop) == (0, "Stopped. All submitted judgements are stored.\n")
 
     again = serve(study, port=port)
     assert again.password is None and again.link == first.link
@@ -211,7 +213,9 @@ def begun(evenhand: Callable[..., Ended], study: Path) -> Path:
 def test_other_machines_are_let_in_only_on_purpose(
     evenhand: Callable[..., Ended], begun: Path, flags: list[str]
 ) -> None:
-    evenhand("annotate", begun, *flags).refused(2, "lets other machines in", "--address http")
+    evenhand("annotate", begun, *flags).refused(
+        2, "the URL at which other machines reach the server", "--address http"
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,16 +233,16 @@ def test_other_machines_are_let_in_only_on_purpose(
 def test_addresses_that_are_none_are_refused(
     evenhand: Callable[..., Ended], begun: Path, address: str
 ) -> None:
-    evenhand("annotate", begun, "--address", address).refused(2, "is not where a web server is reached")
+    evenhand("annotate", begun, "--address", address).refused(2, "is not a valid URL of a web server")
     evenhand("annotate", "invite", begun, "--address", address).refused(
-        2, "is not where a web server is reached"
+        2, "is not a valid URL of a web server"
     )
 
 
 @pytest.mark.parametrize(
     "arguments, code, told",
     [
-        ([], 2, "no study to serve"),
+        ([], 2, "Missing argument: STUDY"),
         (["no.yaml"], 1, "no.yaml"),
         (["STUDY", "--template", "regard"], 2, "--from"),
         (["STUDY", "--limit", "3"], 2, "--from"),
@@ -252,18 +256,18 @@ def test_addresses_that_are_none_are_refused(
         (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--from a --from b --template regard -o s.yaml"),
         (["--from", "a", "--template", "acute"], 2, "-o is missing"),
         (["--from", "a", "--template", "acute"], 2, "annotate --from a --template acute -o STUDY.yaml"),
-        (["chek", "STUDY"], 2, "no verb called 'chek'. Did you mean 'check'?"),
+        (["chek", "STUDY"], 2, "Unknown verb: 'chek'. Did you mean 'check'?"),
         (["chats"], 2, "To serve a study: evenhand annotate STUDY.yaml"),
-        (["--from", "runs/x", "--template", "regard", "-o", "s.json"], 2, "ends in .yaml"),
-        (["STUDY", "--from", "runs/x"], 2, "is a study already"),
-        (["--from", "runs/x", "--template", "regard", "-o", "STUDY"], 2, "is there already"),
-        (["STUDY", "--database", "mysql://x/y"], 2, "works in folders of this machine"),
-        (["tiny.sqlite"], 2, "is no study file"),
+        (["--from", "runs/x", "--template", "regard", "-o", "s.json"], 2, "A study file must end in"),
+        (["STUDY", "--from", "runs/x"], 2, "creates a new study file, but the study"),
+        (["--from", "runs/x", "--template", "regard", "-o", "STUDY"], 2, "already exists"),
+        (["STUDY", "--database", "mysql://x/y"], 2, "requires a local folder, but"),
+        (["tiny.sqlite"], 2, "is not a study file"),
         (["invite", "none.yaml"], 1, "none.yaml"),
         (["invite", "other.sqlite"], 2, "no database other.sqlite"),
         (["export", "STUDY", "-o", "x.xlsx"], 2, ".parquet"),
         (["export", "STUDY", "-o", "tiny.sqlite"], 2, ".parquet"),
-        (["backup", "STUDY", "-o", "tiny.sqlite"], 2, "is there already"),
+        (["backup", "STUDY", "-o", "tiny.sqlite"], 2, "already exists"),
         (["account", "STUDY", "a\tb"], 2, "no name for an account"),
         (["invite", "STUDY", "--study", "else", "--address", "http://x"], 2, "--study"),
     ],
@@ -291,7 +295,7 @@ def test_a_study_is_made_of_a_file_and_begun(evenhand: Callable[..., Ended], tmp
     ended.says("4 items", "Ready.")
     assert made.with_suffix(".sqlite").exists() and evenhand("annotate", "check", made).code == 0
     before = made.read_text()
-    evenhand(*call).refused(2, "is there already")
+    evenhand(*call).refused(2, "already exists")
     assert made.read_text() == before
 
 
@@ -304,9 +308,7 @@ def test_a_study_without_a_database_says_how_to_begin_one(
         ["export", study, "-o", "x.csv"],
         ["backup", study, "-o", "x"],
     ):
-        evenhand("annotate", *verb).refused(
-            2, "There is no database", f"evenhand annotate {study} --no-serve"
-        )
+        evenhand("annotate", *verb).refused(2, "does not exist", f"evenhand annotate {study} --no-serve")
 
 
 def test_invites_without_an_address_ask_for_one(evenhand: Callable[..., Ended], begun: Path) -> None:
@@ -352,7 +354,11 @@ def test_a_password_is_read_from_standard_input_and_never_shown(
     login = check_login(store, "rosa", PASSWORD, datetime.now(UTC))
     store.close()
     assert login is not None and not login.must_choose
-    for wrong, told in (("", "no password"), ("short\n", "12 characters"), ("aaaaaaaaaaaaaaa\n", "first")):
+    for wrong, told in (
+        ("", "No password on standard input"),
+        ("short\n", "12 characters"),
+        ("aaaaaaaaaaaaaaa\n", "first"),
+    ):
         read_from(monkeypatch, wrong)
         ended = evenhand("annotate", "account", begun, "rosa")
         ended.refused(2, told)

@@ -72,7 +72,7 @@ def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(even
     assert other.code == 0 and "requests to answer" not in other.err
     other.says("rule strict", "words/mean: meanness", "Not consistent")
     evenhand("check-consistency", "study", "--seed", 3).refused(
-        2, "seed: stored 0, given now 3", "another study with -o"
+        2, "seed: stored 0, given now 3", "All rows of a study need the same names, personas and"
     )
     evenhand(*METHOD, *JUDGE, "--neutral", "none", "--prompts", files[1], "-o", "study").refused(
         2, "neutral: stored"
@@ -134,19 +134,35 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
             2,
             ("no mitigation called", "Known: "),
         ),
-        (("check-consistency", "instructive-debiasing"), 2, ("No model is named", "--model gpt2")),
-        ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("no classifier called 'vadr'", "'vader'")),
+        (("check-consistency", "instructive-debiasing"), 2, ("Missing option: model", "--model gpt2")),
+        ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("Unknown classifier: 'vadr'", "'vader'")),
         ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
-        ((*METHOD, "--classifier", "house/words?word=absent"), 1, ("cannot be loaded", "--classifier NAME")),
+        (
+            (*METHOD, "--classifier", "house/words?word=absent"),
+            1,
+            ("Cannot load the classifier", "--classifier NAME"),
+        ),
         (METHOD, 1, ("PERSPECTIVE_API_KEY", "--classifier NAME")),
-        ((*METHOD, *JUDGE), 1, ("RealToxicityPrompts, which is not here", "data fetch", "--neutral FILE")),
-        ((*METHOD, *JUDGE, "--prompts", "wild.csv"), 2, ("no neutral ones", "--neutral none")),
-        ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("There is no file", "no.csv")),
-        ((*METHOD, *JUDGE, "--data", "folder"), 2, ("--data takes name=folder",)),
+        (
+            (*METHOD, *JUDGE),
+            1,
+            ("prompts come from RealToxicityPrompts, which is not", "data fetch", "--neutral FILE"),
+        ),
+        (
+            (*METHOD, *JUDGE, "--prompts", "wild.csv"),
+            2,
+            ("but no neutral prompts to test the transfer of the", "--neutral none"),
+        ),
+        ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("File not found", "no.csv")),
+        ((*METHOD, *JUDGE, "--data", "folder"), 2, ("`--data` expects name=folder",)),
         ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: Input should be",)),
         ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: Input", "equal to 1000")),
         ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: Input should be greater than 0",)),
-        (("check-consistency", "empty", "--model", "house/writer"), 2, ("holds no consistency study",)),
+        (
+            ("check-consistency", "empty", "--model", "house/writer"),
+            2,
+            ("does not contain a consistency study",),
+        ),
     ],
     ids=lambda value: " ".join(map(str, value))[-40:] if isinstance(value, tuple) else None,
 )

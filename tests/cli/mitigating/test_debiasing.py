@@ -64,27 +64,33 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
         assert not (tmp_path / "none" / "training").exists()
 
     model = "evenhand/reference"
-    refused(2, "Which bias", to=(model, "-m", "cda"))
-    refused(2, "no bias type called 'religion3'", "religion2", to=(model, "-m", "cda", "-b", "religion3"))
-    refused(2, "no axis called 'religions'", to=(model, "-m", "cda", "-b", "evenhand/religions"))
-    refused(2, "no training method called 'lm'", "lmd", to=(model, "-m", "lm", *own))
+    refused(2, "The bias to reduce is missing", to=(model, "-m", "cda"))
+    refused(2, "Unknown bias type: 'religion3'", "religion2", to=(model, "-m", "cda", "-b", "religion3"))
+    refused(2, "Unknown axis: 'religions'", to=(model, "-m", "cda", "-b", "evenhand/religions"))
+    refused(2, "Unknown training method: 'lm'", "lmd", to=(model, "-m", "lm", *own))
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
     refused(2, "learning_rate is -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
     grid = (*own, "--search", "grid")
-    refused(2, "it is of a search", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
-    refused(2, "What the search varies was not said", to=(model, "-m", "lmd", *grid))
+    refused(2, "`--over` requires `--search`", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
+    refused(2, "which settings should be varied", to=(model, "-m", "lmd", *grid))
     refused(2, "Did you mean 'weight'", to=(model, "-m", "lmd", *grid, "--over", "weigth=1"))
     refused(2, "learning_rate is -1.0", to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"))
     refused(2, "epochs has a value already", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
-    refused(2, "Leave out --trials", to=(model, "-m", "lmd", *grid, "--over", "weight=1", "--trials", 3))
+    refused(
+        2,
+        "Remove --trials, or use --search random",
+        to=(model, "-m", "lmd", *grid, "--over", "weight=1", "--trials", 3),
+    )
     refused(1, "Only 4 pairs", to=(model, "-m", "lmd", *grid, "--over", "weight=1"))
     axis = (model, "-m", "lmd", "-b", "evenhand/age", "--search", "grid", "--over", "weight=1")
-    refused(2, "no such pairs", to=(*axis, "--choose", "published"))
+    refused(2, "requires pairs of texts about two groups", to=(*axis, "--choose", "published"))
     refused(1, "evenhand data fetch redditbias", to=(model, "-m", "cda", "-b", "race"))
     refused(2, "this model reads 256 tokens", to=(model, "-m", "cda", *own, "--longest", 257))
-    refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
+    refused(
+        2, "`--bias` and `--specification` cannot be combined", to=(model, "-m", "cda", *own, "-b", "race")
+    )
     refused(1, "biased_valid_reduced.csv", to=(model, "-m", "cda", "-b", "race", "--from", "."))
-    refused(1, "cannot be trained", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
+    refused(1, "cannot train", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
     (tmp_path / "texts.txt").write_text("Nobody is named here.\n" * 40)
     refused(1, "hold a word of deaf", "Deaf", to=(model, "-m", "cda", *own))
 
@@ -122,7 +128,7 @@ def test_a_projection_trains_nothing_and_says_what_it_removed(
 ) -> None:
     texts = own[:4]
     to = ("debias", "evenhand/reference", "-m", "inlp", *texts, "--device", "cpu", "-o", "out")
-    evenhand(*to, "--epochs", 2).refused(2, "inlp trains nothing, and was given epochs")
+    evenhand(*to, "--epochs", 2).refused(2, "inlp does not train, so it cannot be combined with epochs")
     ended = evenhand(*to)
     assert ended.code == 0, ended.err
     ended.says("evenhand/reference against hearing", "told 2 groups apart", "Gonen and Goldberg")

@@ -46,19 +46,19 @@ def test_what_is_wrong_is_said(evenhand: Any, judged_house: Any) -> None:
     def refused(code: int, *told: str, to: tuple[object, ...]) -> None:
         evenhand("search-instruction", *to).refused(code, *told)
 
-    refused(2, "Which benchmark", to=("house/writer",))
-    refused(2, "no benchmark called 'rudenes'", to=("house/writer", "-b", "rudenes"))
+    refused(2, "Missing option: `--benchmark`", to=("house/writer",))
+    refused(2, "Unknown benchmark: 'rudenes'", to=("house/writer", "-b", "rudenes"))
     refused(2, "--role rudeness", to=("house/writer", "-b", "two-roles", *FAST))
     refused(
         2, "names a group", to=("house/writer", "-b", "rudeness", *FAST, "--instruction", "Like red hair.")
     )
     refused(
         2,
-        "no model called 'evenhand/nobody'",
+        "Unknown model: 'evenhand/nobody'",
         to=("house/writer", "-b", "rudeness", *FAST, "--reviser", "evenhand/nobody"),
     )
     refused(
         2, "more than the 24 there are", to=("house/writer", "-b", "rudeness", "--subset", 20, "--final", 20)
     )
     evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
-    refused(2, "is a search that was begun, and keep was given", to=("out", "--keep", 3))
+    refused(2, "is an existing search, so keep cannot be changed", to=("out", "--keep", 3))

@@ -44,10 +44,10 @@ def test_from_prompts_to_a_trigger_that_an_audit_takes(
 @pytest.mark.parametrize(
     ("change", "code", "message"),
     [
-        (["--mode", "calm"], 2, "no mode of a trigger called 'calm'"),
+        (["--mode", "calm"], 2, "Unknown mode of a trigger: 'calm'"),
         (["--mode", "induce", "--against", "deaf"], 2, "two different groups"),
         (["--classifier", "toxygen"], 2, "Did you mean 'toxigen'"),
-        (["--prompts", "none.csv"], 1, "There is no file none.csv"),
+        (["--prompts", "none.csv"], 1, "File not found: none.csv"),
         (["--temperature", "0"], 2, "temperature is 0"),
     ],
 )
@@ -88,6 +88,6 @@ def test_the_front_door_says_what_is_wrong(prompts: Path, tmp_path: Path) -> Non
     refused(UsageError, "sweps: there is no such option", sweps=3)
     refused(UsageError, "guard: Input should be greater than or equal to 1", guard=0.5)
     refused(UsageError, "restarts is 0", restarts=0)
-    refused(UsageError, "with --chat the template stands there", chat=True)
-    refused(DataError, "There is no file", prompts=tmp_path / "none.csv")
+    refused(UsageError, "a trigger must be the first text that the model reads,", chat=True)
+    refused(DataError, "File not found", prompts=tmp_path / "none.csv")
     assert not (tmp_path / "t.json").exists()

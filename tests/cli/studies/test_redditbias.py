@@ -26,10 +26,10 @@ OWN = (
     ("more", "code", "told"),
     [
         (("--bias", "relligion1"), 2, "'relligion1' is none of religion1"),
-        (("--methods", "lmd,had"), 2, "There is no training method called 'had'"),
+        (("--methods", "lmd,had"), 2, "Unknown training method: 'had'"),
         (("--methods", "lmd?weigth=1"), 2, "weigth"),
         (("--epochs", "0"), 2, "epochs"),
-        (("--multiwoz", "none.zip"), 1, "There is no file or folder none.zip"),
+        (("--multiwoz", "none.zip"), 1, "File or folder not found: none.zip"),
         (("--multiwoz", "cut.zip"), 1, "is no archive, or was cut short"),
         (("--dstc7", "."), 1, "has no train.convos.txt or train_convos.txt"),
         (("--bias", "race", "--from", "."), 1, "race"),
@@ -46,16 +46,18 @@ def test_what_is_wrong_is_said_before_anything_is_trained(
 
 def test_models_that_cannot_be_taught_are_refused(evenhand: Any) -> None:
     evenhand("study", "redditbias", "puppet/random", "--bias", "evenhand/religion", "-o", "out").refused(
-        1, "cannot be taught here", "evenhand/reference"
+        1, "the study requires a causal model whose weights are in", "evenhand/reference"
     )
 
 
 def test_a_folder_keeps_its_options_and_decides_no_code(evenhand: Any, tmp_path: Path) -> None:
     given = {"model": "evenhand/reference", "bias": ("evenhand/religion",), "trust_remote_code": True}
     begin(tmp_path / "old", redditbias_config(given))
-    evenhand("study", "redditbias", "old").refused(2, "brings Python code", "--trust-remote-code")
+    evenhand("study", "redditbias", "old").refused(
+        2, "alone is not permission to run it", "--trust-remote-code"
+    )
     evenhand("study", "redditbias", "old", "--seed", 3).refused(2, "was begun, and seed was given")
     record = json.loads((tmp_path / "old" / RECORD.file).read_text())
     record["options"]["methods"] = ["unknown"]
     (tmp_path / "old" / RECORD.file).write_text(json.dumps(record))
-    evenhand("study", "redditbias", "old").refused(1, "is not the record of a RedditBias study")
+    evenhand("study", "redditbias", "old").refused(1, "is not a valid record of a RedditBias study")

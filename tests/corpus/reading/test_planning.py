@@ -140,7 +140,7 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No source"):
         pieces([])
     assert [piece.kind for piece in pieces([str(tmp_path / "c" / "a.md")], kind="text")] == ["text/line"]
-    with pytest.raises(UsageError, match="no unit of documents called 'lines'"):
+    with pytest.raises(UsageError, match="Unknown unit of documents: 'lines'"):
         pieces([str(tmp_path / "c" / "a.md")], kind="text", documents="lines")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no kind"):
         pieces([str(tmp_path / "c" / "a.md")], kind="markdown")

@@ -107,5 +107,5 @@ def test_bad_files(content: str | bytes, said: str, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="File not found"):
         build_terms([str(tmp_path / "none.csv")])

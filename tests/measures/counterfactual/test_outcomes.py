@@ -46,7 +46,7 @@ def test_a_planted_preference_is_found_and_told_with_its_size() -> None:
     row = biased.filter((pl.col("measure") == "score_difference") & (pl.col("group") == "women"))
     assert row["low"][0] < -1.5 < row["high"][0]
     told = next(line for name, line in lines.items() if name.startswith("score_spread"))
-    assert told.startswith("Gender: rating (1-10) higher for men than for women: ")
+    assert told.startswith("Gender (rating 1-10) — biased. Higher for men than for women: ")
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_no_preference_is_no_finding() -> None:
     outcomes = ("rating:1-10", "json:hire", "json:tone", "length", "refusal", "similarity")
     findings, lines = _judged(_answers(1, worse=0.0, refused=0.02), *outcomes)
     assert findings.filter(pl.col("verdict") == "biased").is_empty()
-    assert any("are about as alike as answers to the same prompt" in line for line in lines.values())
+    assert any("are about as similar as responses to the same prompt" in line for line in lines.values())
 
 
 def test_categories_share_their_level() -> None:
@@ -79,12 +79,14 @@ def test_refused_answers_are_unread_counted_by_group_and_compared() -> None:
     assert missing.found.groups.filter(pl.col("named") == "worse")["group"].to_list() == ["women"]
     _, lines = _judged(frame, "rating:1-10")
     assert any(
-        "no rating (1-10) to be read more often for women than for men" in line for line in lines.values()
+        "(rating 1-10 missing) — biased. Values were missing or unreadable more often for women than for men"
+        in line
+        for line in lines.values()
     )
     rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
     share = {group: 100 * n / 100 for group, n in counts.rows()}
-    said = f"without an answer are {share['women']:.0f} % of women and {share['men']:.0f} % of men"
-    assert f"; of those answered: {said}." in rated
+    said = f"{share['women']:.0f}% are missing for women and {share['men']:.0f}% for men"
+    assert f"only the responses that could be read: {said}." in rated
 
 
 def test_a_rating_that_is_declined_for_what_it_would_be_is_said_to_be_one_of_answers() -> None:
@@ -97,7 +99,7 @@ def test_a_rating_that_is_declined_for_what_it_would_be_is_said_to_be_one_of_ans
         )
         _, lines = _judged(frame.with_columns(text), "rating:1-10")
         rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
-        assert "; of those answered: without an answer are " in rated and " % of women and " in rated
+        assert "only the responses that could be read: " in rated and "% are missing for women and " in rated
 
 
 def test_means_are_those_of_prompts_each_counting_once() -> None:

@@ -82,3 +82,10 @@ def test_outcomes_that_are_none_are_refused_with_the_way_to_write_them(text: str
 def test_outcomes_are_taken_once() -> None:
     taken = outcomes_of_texts(["rating: 1 to 5", "rating:1-5", "json: a.b"])
     assert [one.name for one in taken] == ["rating:1-5", "json:a.b"]
+
+
+def test_a_number_of_any_length_does_not_hide_the_field_that_is_asked_for() -> None:
+    long = "1" * 5000
+    texts = [f'{{"n": {long}, "s": 7}}', f'{{"s": {long}}}']
+    values = readings(pl.DataFrame({"continuation": texts}), outcome_of("json:s"))["value"].to_list()
+    assert values == [7.0, None]

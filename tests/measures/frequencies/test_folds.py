@@ -138,7 +138,10 @@ def test_tables_that_do_not_belong_together_are_refused() -> None:
 def test_limits_where_texts_are_nearly_alike(
     together: float, size: int, lowest: float, highest: float
 ) -> None:
-    """What docs/frequencies.md tells of near copies: each falls into a fold by itself, and nothing widens for them."""
+    """What docs/explanation/frequencies.md tells of near copies: each falls into a fold by itself.
+
+    Nothing widens for them.
+    """
     documents, terms, share = 1000, 120, 0.02
     rng = np.random.default_rng(8)
     texts = round(documents * together / size)

@@ -79,7 +79,7 @@ def test_order_of_rows_and_types_beside_change_nothing():
 @pytest.mark.parametrize(
     ("sizes", "told"),
     [
-        ([200] + [1] * 4, "There are 5 phrases; phrases are what was sampled, and 8 are needed"),
+        ([200] + [1] * 4, "There are only 5 phrases. At least 8 are needed."),
         ([8, 9], "There are 2 phrases"),
         ([50], "There is 1 phrase;"),
     ],

@@ -90,7 +90,7 @@ def test_an_axis_of_one_descriptor_and_axes_of_few_are_not_measurable() -> None:
     assert "one descriptor" in axes["obstacle"][2] and axes["p"].to_list()[2] is None
     assert axes["obstacle"][0] is None and axes["p"][0] is not None
     few = axis_rates(_responses(rng, (2, 2), 0.3)).axes
-    assert few["p"].null_count() == 2 and "no outcome could reach" in few["obstacle"][0]
+    assert few["p"].null_count() == 2 and "too few descriptors: p cannot reach" in few["obstacle"][0]
     many = axis_rates(_responses(rng, (4, 4), 0.3), level=0.05 / 13).axes
     assert "0.0038" in many["obstacle"][0]
 

@@ -63,7 +63,7 @@ def test_point_3_one_prompt_a_group_is_not_measurable_however_many_samples() -> 
     rng = np.random.default_rng(0)
     frame = clustered(rng, np.full(10, 0.2), prompts=1, samples=25, correlation=0.3)
     found = disparity(frame)
-    assert found.axes["p"][0] is None and "prompt and group cannot be told apart" in found.axes["obstacle"][0]
+    assert found.axes["p"][0] is None and "Each group has only one prompt." in found.axes["obstacle"][0]
     assert found.groups["obstacle"].null_count() == 0 and found.groups["rate"].null_count() == 0
 
 
@@ -309,7 +309,7 @@ def test_prompts_that_are_only_numbered_alike_are_not_crossed() -> None:
     assert "inside each prompt" in disparity(frame).axes["note"][0]
     own = frame.with_columns(template=pl.format("{} {}", "group", "prompt_id"))
     note = disparity(own).axes["note"][0]
-    assert note == "30 prompts stand in several groups and count in each as if alone."
+    assert note == "30 prompts are in several groups and count in each of them."
 
 
 def test_responses_about_several_groups_are_said_to_be_counted_in_each() -> None:
@@ -323,7 +323,7 @@ def test_responses_about_several_groups_are_said_to_be_counted_in_each() -> None
         }
     )
     found = disparity(frame)
-    assert found.axes["note"][0].startswith("40 prompts stand in several groups")
+    assert found.axes["note"][0].startswith("40 prompts are in several groups")
     assert disparity(frame.filter(pl.col("group").is_in(["a", "d"]))).axes["note"][0] is None
     both = disparity(frame.filter(pl.col("group").is_in(["a", "b"])))  # nothing inside a prompt to compare
     assert both.groups["p"].to_list() == [1.0, 1.0]

@@ -91,3 +91,27 @@ def test_a_pair_that_cannot_be_tested_keeps_the_others() -> None:
     pairs = found.tables()["interactions"]
     assert pairs.filter(pl.col("axis").str.contains("id"))["obstacle"].null_count() == 0
     assert pairs.filter(axis="sex × age")["p"].null_count() == 0
+
+
+SPARSE = {
+    "two of the young": {"sex": ["f", "m"] * 31, "age": ["old"] * 60 + ["young"] * 2},
+    "two ages once each": {"sex": ["f", "m"] * 31, "age": ["old"] * 60 + ["x", "y"]},
+    "one age": {"sex": ["f", "m"] * 31, "age": ["old"] * 62},
+    "every cell once": {"sex": [f"s{i}" for i in range(62)], "age": ["x", "y"] * 31},
+    "three columns": {"sex": ["f", "m"] * 31, "age": ["old"] * 60 + ["x", "y"], "race": ["p"] * 61 + ["q"]},
+    "confounded": {"sex": ["f"] * 31 + ["m"] * 31, "age": ["old"] * 31 + ["young"] * 31},
+}
+
+
+@pytest.mark.parametrize("columns", SPARSE.values(), ids=list(SPARSE))
+@pytest.mark.parametrize("outcome", ["label", "score"])
+def test_columns_with_sparse_groups_are_not_measurable(columns, outcome) -> None:
+    rng = np.random.default_rng(0)
+    values = (
+        np.where(rng.random(62) < 0.3, "yes", "no").tolist() if outcome == "label" else rng.normal(size=62)
+    )
+    what = {name: "group" for name in columns} | {"bad": outcome}
+    options = {"negative": "yes"} if outcome == "label" else {}
+    found = eh.measure({**columns, "bad": list(values)}, columns=what, **options)
+    pairs = found.findings.filter(measure="interaction")
+    assert set(pairs["verdict"]) == {"not measurable"} and not pairs["note"].is_null().any()

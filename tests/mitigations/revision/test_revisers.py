@@ -135,7 +135,7 @@ def test_revisers_that_cannot_be() -> None:
         ModelReviser(writer, renderings=("Reword it.",))
     with pytest.raises(UsageError, match="leaves nothing to chance"):
         ModelReviser(writer, decoding=replace(ModelReviser(writer).decoding, temperature=None, top_p=None))
-    with pytest.raises(UsageError, match="no model called 'evenhand/nobody'"):
+    with pytest.raises(UsageError, match="Unknown model: 'evenhand/nobody'"):
         load_reviser("evenhand/nobody")
     masked = type("Masked", (), {"architecture": "masked", "fingerprint": {"name": "m"}})()
     with pytest.raises(Unsupported, match="fills in single masks"):

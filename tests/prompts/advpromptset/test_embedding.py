@@ -191,7 +191,7 @@ def test_what_cannot_be_loaded(formatted, folder: Path, tmp_path: Path) -> None:
     (folder / "modules.json").write_text("{")
     refused("cannot be loaded")
     (folder / "modules.json").unlink()
-    refused("no device called 'nonsense'", UsageError, device="nonsense")
+    refused("Unknown device: 'nonsense'", UsageError, device="nonsense")
     weights = load_file(folder / "model.safetensors")
     lacking = {key: value for key, value in weights.items() if "position" not in key}
     save_file(lacking, folder / "model.safetensors", metadata={"format": "pt"})
@@ -270,7 +270,7 @@ def test_the_verb(
         of_men = table.filter(term=word, identity="male")["similarity"].item()
         assert of_men == pytest.approx(max(cosine("ab", word), cosine("[UNK]", word)), abs=1e-4)
     code, said, told = verb("--size", 2)
-    assert code == 0 and f"2 sentences written to {out}" in said, told
+    assert code == 0 and f"Wrote 2 sentences to {out}" in said, told
     assert set(load_advpromptset(out).frame["text"]) <= {"ab ef 1", "cd cd", "ef gh", "2 3 cd x"}
     code, _, told = verb(*expand, "--least-similarity", 3)
     assert code == 2 and "a cosine was expected" in told and "Traceback" not in told

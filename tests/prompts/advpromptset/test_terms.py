@@ -79,7 +79,7 @@ def test_seeds_of_ones_own(tmp_path: Path) -> None:
         table.write_text(content)
         with pytest.raises(DataError, match=told):
             seed_terms(user_terms=table)
-    with pytest.raises(DataError, match="no file of seed terms"):
+    with pytest.raises(DataError, match="File of seed terms not found"):
         seed_terms(user_terms=tmp_path / "none.csv")
 
 

@@ -79,8 +79,8 @@ def test_wrong_files_and_tables_are_refused(table, tmp_path):
     latin = tmp_path / "latin.txt"
     latin.write_bytes("Señora".encode("latin-1"))
     for file, says in (
-        (tmp_path / "none.txt", "There is no file"),
-        (tmp_path / "none.csv", "There is no file"),
+        (tmp_path / "none.txt", "File not found"),
+        (tmp_path / "none.csv", "File not found"),
         (empty, "empty in every row"),
         (latin, "cannot be read"),
     ):

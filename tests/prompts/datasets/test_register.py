@@ -74,9 +74,9 @@ def test_the_register_is_complete() -> None:
 
 
 def test_names_are_suggested() -> None:
-    with pytest.raises(UsageError, match=r"no data set called 'stereo-set'\. Did you mean 'stereoset'"):
+    with pytest.raises(UsageError, match=r"Unknown data set: 'stereo-set'\. Did you mean 'stereoset'"):
         dataset("stereo-set")
-    with pytest.raises(UsageError, match=r"no version of holisticbias called 'v1\.2'"):
+    with pytest.raises(UsageError, match=r"Unknown version of holisticbias: 'v1\.2'"):
         dataset("holisticbias").version("v1.2")
 
 
@@ -171,14 +171,14 @@ def test_fetch_from_the_wrong_folder(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("x")
     with pytest.raises(DataError, match=r"has no 0\.txt; found: .*other\.txt"):
         fetch("toy", from_dir=tmp_path, register=toy(b"zero"))
-    with pytest.raises(DataError, match=r"There is no folder .*nowhere"):
+    with pytest.raises(DataError, match=r"Folder not found: .*nowhere"):
         fetch("toy", from_dir=tmp_path / "nowhere", register=toy(b"zero"))
 
 
 def test_a_folder_that_is_not_there_is_told_even_of_a_set_that_is(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "0.txt").write_text("zero")
     fetch("toy", from_dir=tmp_path, register=toy(b"zero"))
-    with pytest.raises(DataError, match=r"There is no folder .*nowhere"):
+    with pytest.raises(DataError, match=r"Folder not found: .*nowhere"):
         fetch("toy", from_dir=tmp_path / "nowhere", register=toy(b"zero"))
 
 

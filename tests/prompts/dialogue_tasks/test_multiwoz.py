@@ -96,7 +96,7 @@ def test_what_is_no_whole_object_is_refused(content: bytes, message: str) -> Non
 
 
 def test_files_that_are_wrong_say_which_and_how(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no file or folder"):
+    with pytest.raises(DataError, match="File or folder not found"):
         read_multiwoz(tmp_path / "none.zip")
     with pytest.raises(DataError, match=r"(?s)has no testListFile.json.*MultiWOZ_2.0.zip of"):
         read_multiwoz(tmp_path)

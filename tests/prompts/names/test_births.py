@@ -85,7 +85,7 @@ def test_missing_years_and_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"neither names\.zip nor files of years"):
         read_births(empty)
     for missing in ("there.zip", "there.csv"):
-        with pytest.raises(DataError, match="There is no file"):
+        with pytest.raises(DataError, match="File not found"):
             read_births(tmp_path / missing)
 
 

@@ -46,9 +46,9 @@ def test_what_cannot_describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
     with pytest.raises(DatasetMissing, match="evenhand data fetch person-modifiers"):
         describing_adjectives("person-modifiers")
-    with pytest.raises(UsageError, match="no list of adjectives called 'published'"):
+    with pytest.raises(UsageError, match="Unknown list of adjectives: 'published'"):
         describing_adjectives("published")
-    with pytest.raises(UsageError, match="no list of nouns called 'ours'"):
+    with pytest.raises(UsageError, match="Unknown list of nouns: 'ours'"):
         descriptions(nouns="ours")
     with pytest.raises(DataError, match="no column about"):
         descriptions(pl.DataFrame({"adjective": ["old"]}))

@@ -87,7 +87,7 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_unknown_lists_and_missing_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="no list of names called 'genders'"):
+    with pytest.raises(UsageError, match="Unknown list of names: 'genders'"):
         load_names("genders")
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
     with pytest.raises(DatasetMissing, match="evenhand data fetch ssa-names"):

@@ -96,7 +96,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read_shares(
             workbook(tmp_path / "c.xlsx", [list(COLUMNS), *ROWS], inside='<!DOCTYPE a [<!ENTITY b "c">]>')
         )
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="File not found"):
         read_shares(tmp_path / "there.xlsx")
     with pytest.raises(DataError, match="holds no name"):
         read_shares(csv(tmp_path / "d.csv", ROWS[2]))

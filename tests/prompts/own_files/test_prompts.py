@@ -109,7 +109,7 @@ def test_broken_prompt_files(tmp_path: Path, name: str, content: str | bytes, me
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"There is no file .*nowhere\.csv") as caught:
+    with pytest.raises(DataError, match=r"File not found: .*nowhere\.csv") as caught:
         read_prompts(tmp_path / "nowhere.csv")
     assert "`text`" in str(caught.value)
 

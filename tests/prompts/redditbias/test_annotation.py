@@ -71,7 +71,7 @@ def test_biased_phrases_are_those_labelled_one_also_twice(tmp_path: Path) -> Non
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="File not found"):
         read_annotations(tmp_path / "none.csv")
     with pytest.raises(DataError, match="lacks bias_sent, bias_phrase; it has id, comment, phrase"):
         read_annotations(table(tmp_path, heading="id,comment,phrase"))

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_by_file_and_key(tmp_path: Path, was: str, now: st
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for name in ("none.toml", "x" * 5000, "a\0b"):
-        with pytest.raises(DataError, match="There is no file"):
+        with pytest.raises(DataError, match="File not found"):
             load_specification(tmp_path / name)
 
 

@@ -125,7 +125,7 @@ def test_files_that_cannot_be_dumps(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=said):
             searched(tmp_path / name)
     for place, said in (
-        (tmp_path / "none.zst", "There is no file"),
+        (tmp_path / "none.zst", "File not found"),
         (written(tmp_path / "x.csv", b"a"), "files ending in '.csv' cannot be read"),
     ):
         with pytest.raises(DataError, match=said):

@@ -94,9 +94,9 @@ def test_nothing_there_says_how_to_get_it(unpinned: Path, tmp_path: Path) -> Non
     assert "evenhand data fetch redditbias --version all" in str(caught.value)
     with pytest.raises(DatasetMissing, match="no bias type"):
         load_redditbias(unpinned, bias_types=["religion2"])
-    with pytest.raises(UsageError, match="no split of RedditBias called 'train'"):
+    with pytest.raises(UsageError, match="Unknown split of RedditBias: 'train'"):
         load_redditbias(unpinned, split="train")
-    with pytest.raises(UsageError, match="no bias type called 'age'"):
+    with pytest.raises(UsageError, match="Unknown bias type: 'age'"):
         load_redditbias(unpinned, bias_types=["age"])
 
 

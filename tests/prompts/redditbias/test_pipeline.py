@@ -276,7 +276,7 @@ def test_what_is_wrong_with_dumps_is_said(teams: Path) -> None:
 def test_nothing_to_build_from(teams: Path) -> None:
     with pytest.raises(UsageError, match="Neither dumps nor annotations"):
         build(teams, dumps=False)
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="File not found"):
         build(teams, dumps=False, annotations=teams / "none.csv")
     with pytest.raises(UsageError, match="leave nothing of a comment"):
         Steps(most_characters=1)

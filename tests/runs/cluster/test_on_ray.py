@@ -146,7 +146,7 @@ def test_what_names_no_cluster_is_refused_before_anything_begins(tmp_path):
     assert "ray://HOST:PORT" in told.value.hint
     with pytest.raises(UsageError, match="names no cluster"):
         eh.audit("puppet/random", on="ray://", output=tmp_path / "run")
-    with pytest.raises(UsageError, match="no cluster is named"):
+    with pytest.raises(UsageError, match="`--workers` requires `--on`"):
         eh.audit("puppet/random", workers=2, output=tmp_path / "run")
 
 

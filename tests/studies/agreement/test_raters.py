@@ -60,9 +60,9 @@ def test_a_labelled_table_of_each_rater(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared(tmp_path: Path) -> None:
     tables = labelled_tables(tmp_path)
-    with pytest.raises(DataError, match="is the labelled table of one rater alone"):
+    with pytest.raises(DataError, match="contains the labels of one rater only"):
         agreement_of_raters(tables[:1])
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="File not found"):
         agreement_of_raters([tmp_path / "none.csv", tables[0]])
     with pytest.raises(DataError, match="lacks comment, phrase, bias_sent, bias_phrase"):
         agreement_of_raters([long_table(tmp_path), *tables])
@@ -86,5 +86,5 @@ def test_ratings_beyond_all_numbers_are_not_called_equal(tmp_path: Path, rating:
 def test_a_heading_of_many_letters(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text(f"{'a' * 200_000},rater,rating\n1,a,1\n")
-    with pytest.raises(DataError, match="is no CSV"):
+    with pytest.raises(DataError, match="is not a valid CSV"):
         agreement_of_raters([file])

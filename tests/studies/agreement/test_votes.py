@@ -98,10 +98,10 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     file = write_votes(tmp_path / "export.jsonl", table(classic("nominal", "nominal")), {})
     with pytest.raises(UsageError, match="says itself"):
         agreement_of_raters([file], "ordinal")
-    with pytest.raises(UsageError, match="Name one alone"):
+    with pytest.raises(UsageError, match="Give one export only"):
         agreement_of_raters([file, file])
     nobody = write_votes(tmp_path / "nobody.csv", table([text_vote(excluded="rejected")]), {})
-    with pytest.raises(DataError, match="by ratings that count"):
+    with pytest.raises(DataError, match="No question of this study has rating judgements that"):
         agreement_of_raters([nobody])
     file.write_text(file.read_text().replace('"role":"real"', '"role":"boss"', 1))
     with pytest.raises(DataError, match="line 2"):

@@ -45,7 +45,7 @@ def test_published_tests_have_a_row_for_each_axis_with_t_and_p():
     ]
     assert "of 2 axes" not in printed(view)
     page = render_html(view)
-    assert "gender −4.25 t, p &lt;0.001; race 13.0 t, p = 0.034; described, not judged" in page
+    assert "gender −4.25 t, p &lt;0.001; race 13.0 t, p = 0.034; no verdict" in page
 
 
 def test_a_number_that_is_not_given_has_a_reason_in_terminal_and_page():

@@ -73,5 +73,5 @@ def test_without_it_each_is_a_row_without_a_number_whose_message_names_the_flag(
 
 
 def test_it_is_refused_for_models_that_are_not_served() -> None:
-    with pytest.raises(UsageError, match="--allow-longer is for served models"):
+    with pytest.raises(UsageError, match="never exceeds the token limit"):
         load_named_model(ModelOptions(model="evenhand/reference", allow_longer="cut"))

@@ -7,6 +7,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
+from evenhand.reports.sentences import heading
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame, write_text
 from evenhand.studies.audit.page import render_html
@@ -42,7 +43,7 @@ def test_headings_never_skip_a_level(page):
 
 
 def test_the_verdict_comes_before_any_number(page):
-    sentence = page.index("Bias was found on 8 of 13 axes.")
+    sentence = page.index("Bias detected on 8 of 13 axes.")
     assert page.index("Content warning") < sentence < page.index("<svg")
     assert sentence < page.index("Likelihood bias.")
 
@@ -52,11 +53,10 @@ def test_every_axis_has_one_sentence_and_the_biased_stand_first(page):
     lines = re.findall(r"<li class=\"(\w+)\">.*?</span> <span>([^<]*)</span></li>", listed)
     assert len(lines) == 13
     for axis in AXES:
-        label = axis.replace("_", " ").capitalize()
-        assert sum(sentence.startswith(f"{label}: ") for _, sentence in lines) == 1, axis
+        assert sum(sentence.startswith(f"{heading(axis)}: ") for _, sentence in lines) == 1, axis
     kinds = [kind for kind, _ in lines]
     assert kinds == sorted(kinds, key=["biased", "clear", "blank"].index)
-    assert "would be called biased in at most 5 % of audits" in page
+    assert "at most 5% of audits would report bias" in page
 
 
 def test_it_needs_nothing_from_outside(page):
@@ -102,15 +102,15 @@ def test_cards_citations_and_provenance_are_there(page):
 
 def test_missing_rows_are_counted_by_reason(page):
     part = page[page.index('id="unmeasured"') : page.index('id="reading"')]
-    assert "no scored token" in part and "812" in part and "(0.2 %)" in part
-    assert "Every one of the 3,016 prompts has a number." in part
+    assert "no scored token" in part and "812" in part and "(0.2%)" in part
+    assert "All 3,016 prompts have a result." in part
 
 
 def test_most_and_least_likely_are_the_extremes(page):
     view = make_view()
     frame = view.benchmarks[0].details["descriptors"].filter(pl.col("axis") == "religion").sort("log_ratio")
     part = page[page.index('<span class="name">religion</span>') :]
-    part = part[: part.index("Said with warmth")]
+    part = part[: part.index("Kind and hostile sentences")]
     names = re.findall(r'<th scope="row">(.*?)</th>', part)
     assert names[:8] == frame["descriptor"].head(8).to_list()
     assert names[8:] == frame["descriptor"].tail(8).to_list()[::-1]
@@ -123,15 +123,15 @@ def test_groups_farthest_from_the_null_are_named_and_those_without_answers_count
     part = page[page.index("Groups farthest from the null: descriptor log ratio") :]
     part = part[: part.index("</table>")]
     assert re.findall(r'<th scope="row">(.*?)</th>', part) == biased["group"].head(10).to_list()
-    assert f"10 of {biased.height:,} with a verdict of bias" in part
-    assert "8 single groups have too few usable answers" in page
+    assert f"10 of {biased.height:,} biased groups" in part
+    assert "8 groups have too few usable responses" in page
 
 
 def test_a_run_with_nothing_in_it_still_gives_a_page():
     empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
     benchmark = BenchmarkView("mine", Card("mine", "one line"))
     page = render_html(ReportView("m", {}, {}, *empty, (benchmark,)))
-    assert "No measure of this benchmark gave a verdict: it describes, and judges nothing here." in page
+    assert "This benchmark is descriptive: it gives no verdicts." in page
     assert Outline(page).wrong == []
 
 
@@ -170,7 +170,7 @@ def test_the_overall_row_closes_the_table(page):
     table = page[page.index("CrowS-Pairs score by axis") :]
     table = table[: table.index("</table>")]
     names = re.findall(r'<th scope="row">(.*?)</th>', table)
-    assert names[-1] == "all axes" and names[0] == "race-color"
+    assert names[-1] == "all axes" and names[0] == "race and color"
     assert table.count('class="band"') == 6
 
 
@@ -194,16 +194,18 @@ def test_a_view_with_the_wrong_tables_is_refused():
 
 
 def test_beside_the_verdict_on_valence_stands_what_it_does_not_say(page, hostile_page):
-    lines = re.findall(r'<p class="hint">(In these very sentences[^<]*)</p>', page)
-    assert len(lines) == 13 and all("which says nothing of others" in line for line in lines)
-    assert any("colder: " in line and "; warmer: " in line for line in lines)
+    lines = re.findall(r'<p class="hint">(In the tested sentences alone[^<]*)</p>', page)
+    assert len(lines) == 13 and all("does not generalise to others" in line for line in lines)
+    assert any("more hostile: " in line and "; more kind: " in line for line in lines)
     counted = re.findall(
-        r"(\d+) of (\d+) descriptors differ, between 1 and (\d+) of all (\d+) of the axis", page
+        r"(\d+) of the (\d+) tested descriptors differ. "
+        r"Estimate for all (\d+) descriptors of the axis: 1 to (\d+)\.",
+        page,
     )
     assert len(counted) == 13 and all(
-        int(k) <= int(n) < int(high) < int(all_) for k, n, high, all_ in counted
+        int(k) <= int(n) < int(high) < int(all_) for k, n, all_, high in counted
     )
-    assert "in 50% of draws" in page
+    assert "with probability 50%" in page
     assert "pairs told apart" not in page
     assert f"Speaks of {HOSTILE}" not in hostile_page and "Speaks of &lt;script&gt;" in hostile_page
     assert "Each descriptor compared with each other, 7 pairs" in hostile_page

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from evenhand.reports import label
 from evenhand.schema import Card
 from evenhand.studies.audit.terminal import render_audit, render_card, render_list, render_plan
 from tests.helpers.report_factory import AXES, make_view
@@ -28,14 +29,14 @@ def text():
 def test_no_line_is_wider_than_the_terminal_and_rows_do_not_wrap(text):
     assert max(len(line) for line in text.splitlines() if not line.startswith(("report:", "run:"))) <= 80
     for axis in AXES:
-        assert re.search(rf"^{axis.replace('_', ' ')} +[\d–]", text, re.M), axis
+        assert re.search(rf"^{label(axis)} +[\d–]", text, re.M), axis
 
 
 def test_numbers_null_and_verdict_stand_in_one_row(text):
     chosen = (pl.col("axis") == "age") & (pl.col("measure") == "likelihood_bias")
     age = make_view().measurements.row(by_predicate=chosen, named=True)
     numbers = " ".join(f"{age[name]:.3f}" for name in ("estimate", "low", "high"))
-    assert "95 % interval; unbiased: 0.048)" in " ".join(text.split())
+    assert "95% CI; unbiased: 0.048)" in " ".join(text.split())
     assert re.search(rf"^age +{numbers} <0\.001 ▲ biased +[\d.]* *52k +[<\d]+", text, re.M)
     assert re.search(r"^nonce +– +– +– +– – not measurable +[\d.]* *40 +95%", text, re.M)
     assert re.search(r"^all axes +58\.9 +56\.4 +61\.3", text, re.M)
@@ -43,18 +44,18 @@ def test_numbers_null_and_verdict_stand_in_one_row(text):
 
 def test_the_summary_names_every_axis_of_each_verdict(text):
     flat = " ".join(text.split())
-    assert "Bias was found on 8 of 13 axes. ▲ Ability: " in flat
+    assert "Bias detected on 8 of 13 axes. ▲ Ability: " in flat
     assert "○ Body type: " in flat
     assert "– Nonce: " in flat
     assert flat.index("▲ Ability") < flat.index("○ Body type") < flat.index("– Nonce")
-    assert "would be called biased in at most 5 % of audits" in flat
+    assert "at most 5% of audits would report bias" in flat
 
 
 def test_the_worst_groups_are_the_largest_certain_effects(text):
     view = make_view()
     frame = view.benchmarks[0].details["descriptors"].filter(pl.col("q") <= view.alpha)
     worst = frame.sort(pl.col("log_ratio").abs(), descending=True).head(5)["descriptor"].to_list()
-    block = text[text.index("Least and most likely descriptors") :].splitlines()[2:7]
+    block = text[text.index("Most and least likely descriptors") :].splitlines()[2:7]
     assert all(name in line for name, line in zip(worst, block, strict=True))
 
 
@@ -63,7 +64,7 @@ def test_uncertain_effects_are_not_listed():
     benchmark = view.benchmarks[0]
     details = {n: f.with_columns(q=pl.lit(0.5)) for n, f in benchmark.details.items() if "q" in f.columns}
     calm = replace(view, benchmarks=(replace(benchmark, details=details),))
-    assert "Least and most likely descriptors" not in printed(render_audit, calm)
+    assert "Most and least likely descriptors" not in printed(render_audit, calm)
 
 
 def test_piped_output_has_no_control_codes_and_a_terminal_has_colour(text):
@@ -130,8 +131,8 @@ def test_a_plan_names_each_unit_once_and_what_it_cannot_find_once():
     text = printed(render_plan, {"minimum_detectable": {"b": frame}})
     assert text.count("nats per sentence") == text.count("points between nouns") == 1
     assert re.search(r"^age +40 +0\.693 +2\.00 *$", text, re.M) and text.count("religion") == 1
-    assert "No effect could be found with so few prompts: points between nouns." in text
-    assert "pessimistic" in text
+    assert "Too few prompts to detect any effect (points between nouns)." in text
+    assert "The plan assumes typical rates and variances." in text
 
 
 def test_card_shows_filled_fields_only():
@@ -174,7 +175,7 @@ def test_generation_settings_of_the_model_that_were_not_used_are_named_once():
 
 def test_factors_of_descriptors_say_which_way_and_that_they_are_no_verdict(text):
     plain = " ".join(text.split())
-    assert "times per token, compared with the others" in plain
+    assert "ratio per token, relative to the others" in plain
     assert re.search(r"\d\.\d\d times (less|more) +\d\.\d\d to \d", plain)
-    assert "×" not in text.split("Least and most likely")[1].split("Descriptors met")[0]
-    assert "it is no verdict" in plain
+    assert "×" not in text.split("Most and least likely")[1].split("Descriptors with the most")[0]
+    assert "descriptions, not verdicts" in plain

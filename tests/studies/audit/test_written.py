@@ -100,7 +100,7 @@ def test_scores_by_axis_stand_beside_null_and_the_published_form(tables, page, w
         assert row[3] == wording.number(score["null"], 1)
         assert row[7] == wording.number(rate["estimate"], 1)
         assert row[8] == wording.number(published["estimate"], 1)
-    assert rows["race ethnicity"][6] == "1 of 2"
+    assert rows["race and ethnicity"][6] == "1 of 2"
     assert "not shown to be below" in page and "has no verdict" in page
 
 
@@ -131,7 +131,7 @@ def test_hostile_continuations_are_shown_tamed_and_only_behind_a_warning(page):
 def test_how_it_was_written_and_who_judged_what_is_stated(page, view, written_runs):
     record = written_runs["rude"].directory.manifest.labels
     (stored,) = record.values()
-    how = page[page.index("How the texts were written and judged") :]
+    how = page[page.index("How the texts were generated and classified") :]
     how = " ".join(Outline(how[: how.index("</details>")]).text)
     for part in ("vader", stored.fingerprint["revision"], "MIT", "from 0.05 on", f"{stored.texts:,}"):
         assert part in how
@@ -169,19 +169,19 @@ def test_failures_of_writing_and_of_judging_are_told_apart():
     asked = pl.DataFrame({"axis": ["age", None], "group": ["old", None], "n": [30, 10]})
     view = view_of({}, failures=lost, asked=asked)
     view = replace(view, benchmarks=(replace(view.benchmarks[0], n_errors=6),))
-    rows = next(r for key, r in Tables(render_html(view)).tables.items() if "in all" in key)
+    rows = next(r for key, r in Tables(render_html(view)).tables.items() if "total" in key)
     assert rows[0] == [
         "axis",
         "no toxicity: quota",
-        "not written: empty text",
-        "not written: refused",
-        "in all",
+        "not generated: empty text",
+        "not generated: refused",
+        "total",
         "share",
     ]
     assert rows[1] == ["age", "2", "", "3", "5", "16.7 %"]
     assert rows[2] == ["not about a group", "", "1", "", "1", "10.0 %"]
     told = " ".join(printed(view).split())
-    assert "age 3 10.0 % not written: refused" in told and "age 2 6.7 % no toxicity: quota" in told
+    assert "age 3 10.0% not generated: refused" in told and "age 2 6.7% no toxicity: quota" in told
 
 
 def test_quality_and_cost_stand_beside_bias(view):
@@ -199,11 +199,11 @@ def test_quality_and_cost_stand_beside_bias(view):
     both = replace(view, measurements=pl.concat([view.measurements, added]), model=model)
     outline = Outline(re.search(r'<section id="glance".*?</section>', render_html(both), re.S).group())
     told = " ".join(" ".join(outline.text).split())
-    for part in ("perplexity under the judge 31.4", "different bigrams 55.5", "empty 0.500", "tokens written 812",
-                 "latency 20.3 ms a step", "peak memory 2.5 GB"):  # fmt: skip
+    for part in ("perplexity under a second model 31.4", "distinct bigrams 55.5", "empty 0.500", "generated tokens 812",
+                 "latency 20.3 ms per step", "peak memory 2.5 GB"):  # fmt: skip
         assert part in told
     assert "bigrams in all" not in told
-    assert "perplexity under the judge 31.4" in " ".join(printed(both).split())
+    assert "perplexity under a second model 31.4" in " ".join(printed(both).split())
 
 
 def test_at_a_glance_repeats_the_numbers_of_the_tables(page, written_runs):
@@ -222,7 +222,7 @@ def test_likelihoods_have_none_of_it():
     page = render_html(make_view())
     assert (
         'id="glance"' not in page
-        and "How the texts were written" not in page
+        and "How the texts were generated" not in page
         and 'class="forest more"' not in page
     )
 
@@ -272,13 +272,13 @@ def test_the_terminal_says_the_same(view, written_runs, width):
     assert max(map(len, told.splitlines())) <= width or "report.html" in told
     flat = " ".join(told.split())
     assert "60 prompts × 20 = 1,200 continuations" in flat
-    assert "Judge of regard: vader 3.3.2 on prompt and continuation, up to the first full stop" in flat
+    assert "Classifier for regard: vader 3.3.2 on prompt and continuation, up to the first full stop" in flat
     black = written_runs["rude"].details("regard")["groups"].filter(group="Black person").row(0, named=True)
     rate, low, high, others = (wording.number(black[c], 1) for c in ("rate", "low", "high", "background"))
     line = f"{rate} {low} to {high} {others} {wording.signed(black['difference'], 1)}"
     line += f" {wording.probability(black['q'])} ▲ worse"
-    assert f"Black person race ethnicity {line}" in flat
-    assert "BiasScore as published" in flat and "it has no verdict" in flat
+    assert re.search(rf"Black person race and( ethnicity)? {re.escape(line)}", flat)
+    assert "BiasScore (as published): " in flat and "No verdict: " in flat
     assert "horrible" not in told, "no continuation is printed"
 
 
@@ -308,7 +308,7 @@ def test_where_nothing_could_be_measured_no_zero_and_no_promise_stands(tmp_path)
     page, text = render_html(view), printed(view)
     (line,) = glance(view).rows
     assert line.score == "–" and line.harmed == ""
-    assert "none of the 2 could be named worse or better" in page
+    assert "none of the 2 groups is measurable on its own" in page
     assert "0 of 2 groups named" not in text and "as published" not in text
     assert "If there were no difference" not in text + page
     assert "data of known truth" not in text + page  # there is no verdict to be tried
@@ -318,5 +318,5 @@ def test_where_nothing_could_be_measured_no_zero_and_no_promise_stands(tmp_path)
 def test_what_was_not_calibrated_is_said_once(view, page, monkeypatch):
     monkeypatch.setattr("evenhand.studies.audit.glance.calibrated", lambda measure: None)
     for told in (printed(view, 300), render_html(view)):
-        assert told.count("not been tried on data of known truth yet (evenhand calibrate)") == 1
+        assert told.count("not been tested in simulations with known bias yet (evenhand calibrate)") == 1
     assert "Content warning" in page

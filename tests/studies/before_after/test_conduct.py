@@ -113,7 +113,7 @@ def test_a_model_that_ignores_instructions_is_not_said_to_have_changed(study):
     rates = report.quality.filter(pl.col("p").is_not_null())
     # "Not detected" needs a minimum detectable effect, which the quality measures do not have here.
     assert set(rates["verdict"]) == {"not detected", "not measurable"} and rates["p"].min() > 0.05
-    assert "No change of its length, repetition or perplexity" in report.verdicts["told"][0]
+    assert "No change in length, repetition or perplexity" in report.verdicts["told"][0]
 
 
 def test_noise_alone_is_not_an_effect(study):
@@ -139,9 +139,11 @@ def test_a_mitigation_that_wins_by_saying_nothing_is_shown_as_such(written):
     assert harm["asked"]["by_silence"] == pytest.approx(harm["asked"]["estimate"])
     assert harm["spoken"]["before"] == harm["spoken"]["after"]
     told = report.verdicts["told"][0]
-    assert "Falling silent accounts for" in told and "no change detected" in told
+    assert "These account for" in told and "no change detected" in told
     page = (report.path / "before_after.html").read_text()
-    assert "Harm fell because answers fell silent" in page and "fell silent or spoke up" not in page
+    assert "Harm fell because the model gave more empty or refused responses" in page and (
+        "Groups with a change in empty or refused responses" not in page
+    )
     by_group = report.study.silence.filter(pl.col("group").is_not_null())
     assert by_group.height == 3 and set(by_group["verdict"]) == {"not detected"}, "all fell as silent"
     by_axis = report.study.silence.filter(pl.col("axis").is_not_null(), measure="level_change")
@@ -163,7 +165,7 @@ def test_a_model_that_falls_wholly_silent_leaves_nothing_to_judge(study):
     report = study("prefix=Hush.", model=mute)
     (verdict,) = report.study.verdicts
     assert verdict.kind == "silence" and verdict.spoken is None
-    assert "no pair in which both models say something" in report.verdicts["told"][0]
+    assert "In no pair do both responses have text" in report.verdicts["told"][0]
 
 
 def test_much_shorter_answers_and_more_harm_have_their_own_words(study, tmp_path):
@@ -248,7 +250,7 @@ def test_a_study_goes_on_only_with_what_it_was_started_with(study, tmp_path):
     (tmp_path / "other" / "file").touch()
     with pytest.raises(UsageError, match="is no before/after study"):
         study("prefix=Be kind.", output=tmp_path / "other")
-    with pytest.raises(UsageError, match="holds no before/after study"):
+    with pytest.raises(UsageError, match="does not contain a before-after study"):
         resumed_study(tmp_path, {})
 
 
@@ -274,12 +276,12 @@ def test_what_cannot_be_mitigated_is_refused_before_anything_is_asked(study, tmp
         study(NeedsLogits(), model=spy)
     with pytest.raises(UsageError, match="mitigation"):
         study("prefixx=Be kind.", model=spy)
-    with pytest.raises(UsageError, match="No mitigation is named"):
+    with pytest.raises(UsageError, match="`before-after` requires `--mitigate`"):
         study(model=spy)
     with pytest.raises(UsageError, match="There is no role"):
         study("prefix=Be kind.", model=spy, classifiers={"malice": "vader"})
     masked = Puppet("masked", load_puppet("random").token_log_prob, architecture="masked")
-    with pytest.raises(Unsupported, match="fills in masks"):
+    with pytest.raises(Unsupported, match="is a masked language model and cannot compute"):
         study("prefix=Be kind.", model=masked)
     assert asked == [] and not (tmp_path / "study").exists()
 
@@ -346,7 +348,7 @@ def test_likelihood_benchmarks_are_put_side_by_side(study, tmp_path):
     assert report.study.measured["estimate_before"].equals(
         report.study.measured["estimate_after"], null_equal=True
     )
-    assert "These benchmarks compare likelihoods; nothing was written to be judged" in report.html()
+    assert "These benchmarks compare likelihoods: no text was generated or classified" in report.html()
 
 
 def test_old_runs_go_on_without_the_new_options(judged_house, tmp_path):
@@ -536,12 +538,15 @@ def test_one_harmless_sentence_for_everybody_is_not_told_as_a_fall_of_harm(study
     (verdict,) = report.study.verdicts
     assert verdict.kind == "sameness" and verdict.varied is None
     headline = report.verdicts["headline"][0]
-    assert "because prompts get one and the same answer" in headline and "far less varied" in headline
+    assert (
+        "because the model now gives many prompts the same response" in headline
+        and "far less varied" in headline
+    )
     same = report.quality.filter(measure="same_answer_share").row(0, named=True)
     assert same["after"] == 100 and same["before"] < 10 and same["verdict"] == "higher"
     fewer = report.quality.filter(measure="distinct_2_at_budget").row(0, named=True)
     assert fewer["verdict"] == "lower" and fewer["q"] < 0.05
-    assert "One and the same text answers 100.0 % of the prompts" in report.verdicts["told"][0]
+    assert "The same response is given to 100.0% of the prompts" in report.verdicts["told"][0]
 
 
 def test_half_refusals_are_told_with_both_denominators(study):
@@ -559,9 +564,9 @@ def test_half_refusals_are_told_with_both_denominators(study):
     (verdict,) = report.study.verdicts
     assert verdict.kind == "silence" and verdict.disagree
     headline, told = report.verdicts["headline"][0], report.verdicts["told"][0]
-    assert "over all answers; among those that were judged: higher" in headline
-    assert "Over all answers it fell from" in told and "Among the answers that were judged" in told
-    assert "of the judged answers" in report.html()
+    assert "over all responses; among the classified ones: higher" in headline
+    assert "Over all responses it fell from" in told and "Among the classified responses" in told
+    assert "of the classified responses" in report.html()
 
 
 def test_a_mitigation_that_spares_all_but_one_group_says_so_first(study):

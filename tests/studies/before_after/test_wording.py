@@ -1,4 +1,4 @@
-"""What a study says first: a price in perplexity belongs there."""
+"""The headline of a study names a cost in perplexity."""
 
 import polars as pl
 import pytest
@@ -9,7 +9,7 @@ from evenhand.studies.before_after.wording import price
 @pytest.mark.parametrize(
     ("factor", "verdict", "told"),
     [
-        (7.3, "higher", "at the price of perplexity of given texts ×7.3"),
+        (7.3, "higher", "perplexity of given texts is 7.3 times as high"),
         (1.9, "higher", ""),
         (7.3, "not detected", ""),
     ],

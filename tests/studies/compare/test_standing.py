@@ -7,10 +7,11 @@ from evenhand.schema import HEADLINES
 from evenhand.studies.compare.standing import STANDING, standing
 
 WORSE, NONE, BLANK = (
-    "Gender: worse for women than for men.",
-    "Gender: no gap found.",
-    "Gender: cannot be said.",
+    "Gender — biased. Treated worse: women.",
+    "Gender — no bias detected. This audit had 80% power.",
+    "Gender — not measurable: there is one prompt.",
 )
+ALONE = "The two audits reach different verdicts, but the change itself is not statistically significant."
 SENTENCES = {"biased": WORSE, "not detected": NONE, "not measurable": BLANK}
 
 
@@ -33,16 +34,21 @@ def changes(verdict):
 @pytest.mark.parametrize(
     ("before", "after", "change", "sentence"),
     [
-        ("biased", "biased", "not detected", f"Still: {WORSE}"),
-        ("not detected", "biased", "changed", f"New: {WORSE}"),
-        ("not detected", "biased", "not detected", f"New: {WORSE} (Of the change itself nothing is shown.)"),
-        ("not measurable", "biased", "changed", f"Now (could not be said before): {WORSE}"),
-        ("biased", "not detected", "changed", f"No longer found: {WORSE} Now: no gap found."),
-        ("biased", "not measurable", "changed", f"Cannot be said any more; before: {WORSE}"),
+        ("biased", "biased", "not detected", f"Still biased: {WORSE}"),
+        ("not detected", "biased", "changed", f"New bias: {WORSE}"),
+        ("not detected", "biased", "not detected", f"New bias: {WORSE} {ALONE}"),
+        ("not measurable", "biased", "changed", f"Now biased (not measurable before): {WORSE}"),
+        (
+            "biased",
+            "not detected",
+            "changed",
+            f"Bias no longer detected. Before: {WORSE} Now: This audit had 80% power.",
+        ),
+        ("biased", "not measurable", "changed", f"No longer measurable. Before: {WORSE}"),
         ("not detected", "not detected", "not detected", None),
     ],
 )
-def test_what_the_later_run_found_is_said_beside_what_the_first_found(before, after, change, sentence):
+def test_verdicts_of_the_later_run_are_compared_with_those_of_the_first(before, after, change, sentence):
     lines = standing(told(before), {"new": told(after)}, changes(change))
     assert lines["sentence"].to_list() == ([] if sentence is None else [sentence])
 

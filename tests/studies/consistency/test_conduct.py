@@ -395,7 +395,7 @@ def test_stopping_loses_nothing_and_nothing_is_asked_twice(prompts, tmp_path):
     with pytest.raises(Interrupted) as stop:
         check_consistency(METHOD, writes(counted, "house/model"), classifier=first, **options)
     assert stop.value.exit_code == 130
-    assert stop.value.hint == f"Go on with: evenhand check-consistency {tmp_path / 'study'}"
+    assert stop.value.hint == f"Resume with: evenhand check-consistency {tmp_path / 'study'}"
     before = list(written)
     second = Finder()
     checked = check_consistency(METHOD, writes(counted, "house/model"), classifier=second, **options)
@@ -480,7 +480,7 @@ def test_attributes_can_be_chosen_by_either_name(prompts, tmp_path):
         METHOD, model_with(OBEYS), attributes=("toxic", "threat"), output=tmp_path / "study", **options
     )
     assert chosen.study.attributes.names == ("toxicity", "threat")
-    with pytest.raises(UsageError, match=r"no attribute of the classifier six called 'thread'.*threat"):
+    with pytest.raises(UsageError, match=r"Unknown attribute of the classifier six: 'thread'.*threat"):
         check_consistency(METHOD, model_with(OBEYS), attributes=("thread",), **options)
 
 
@@ -500,7 +500,7 @@ def test_one_score_is_judged_at_the_classifiers_own_verdict_or_as_given(prompts,
             scores, score, _ = super().scores_of(texts)
             return scores, score, [None] * len(texts)
 
-    with pytest.raises(UsageError, match=r"no verdicts.*\n.*--threshold"):
+    with pytest.raises(UsageError, match=r"does not decide.*\n.*--threshold"):
         check_consistency(METHOD, model_with(OBEYS), classifier=Silent(), **options)
 
 
@@ -521,15 +521,15 @@ def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts,
 @pytest.mark.parametrize(
     ("method", "options", "error", "told"),
     [
-        ("self-deceiving", {}, UsageError, "There is no mitigation called 'self-deceiving'"),
-        (METHOD, {"neutral": None}, UsageError, "no neutral ones.*\n.*--neutral FILE"),
+        ("self-deceiving", {}, UsageError, "Unknown mitigation: 'self-deceiving'"),
+        (METHOD, {"neutral": None}, UsageError, "no neutral prompts.*\n.*--neutral FILE"),
         (METHOD, {"opposite": "Be kind."}, UsageError, "is the wording of prefix itself"),
         (METHOD, {"opposite": ("Be cruel.", "Be rude.")}, UsageError, "takes one instruction, and 2"),
-        (METHOD, {"prompts": "none.csv"}, DataError, "There is no file .*none.csv"),
+        (METHOD, {"prompts": "none.csv"}, DataError, "File not found: .*none.csv"),
         (METHOD, {"rule": "lenient"}, UsageError, "rule: Input should be 'tested'"),
         (METHOD, {"decoding": "creative"}, UsageError, "decoding: .*'creative' is none of auto, beams"),
         (METHOD, {"groups": 0}, UsageError, "groups: Input should be greater"),
-        (METHOD, {"data": {"bold": "x"}}, UsageError, "no data set of a consistency check called 'bold'"),
+        (METHOD, {"data": {"bold": "x"}}, UsageError, "Unknown data set of a consistency check: 'bold'"),
         (METHOD, {"colour": "red"}, UsageError, "colour: there is no such option"),
     ],
 )

@@ -78,5 +78,5 @@ def test_the_published_criterion_sees_nothing_but_p() -> None:
     trials = [trial(0.2, 10.0, 0.04), trial(0.9, 9000.0, 0.8), trial(0.1, 10.1, None), trial(0.3, 10.0, 0.8)]
     assert choose(trials, BASE, "published", 1.05).chosen == 3, "of equals the one that reads better"
     assert choose(trials[:3], BASE, "published", 1.05).chosen == 1
-    with pytest.raises(UsageError, match="no such pairs"):
+    with pytest.raises(UsageError, match="requires pairs of texts about two groups"):
         choose([Tried("", {}, {"bias": 0.1, "perplexity": 10.0})], BASE, "published", 1.05)

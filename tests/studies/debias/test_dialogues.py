@@ -118,9 +118,9 @@ def test_names_drawn_anew_end_with_other_weights_and_no_label(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"data": None}, "none were given"),
-        ({"bias": "gender"}, "learns replies of dialogues, and a bias type"),
-        ({"source": "x"}, "learns replies of dialogues, and a bias type"),
+        ({"data": None}, "learns from dialogues, but"),
+        ({"bias": "gender"}, "learns from dialogues and cannot be combined with a"),
+        ({"source": "x"}, "learns from dialogues and cannot be combined with a"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], told: str) -> None:
@@ -138,7 +138,7 @@ def test_a_folder_that_is_no_run(base: Path, tmp_path: Path) -> None:
 def test_style_equality_takes_planted_styles_out_of_replies_to_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The numbers of docs/dialogue_debiasing.md.
+    # The numbers of docs/how-to/debias_a_dialogue_model.md.
     from evenhand.classifiers import loading
 
     monkeypatch.setitem(loading.BACKENDS, "house/styles", "tests.helpers.styled_talker")

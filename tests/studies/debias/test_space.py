@@ -63,7 +63,7 @@ def test_no_setting_is_drawn_twice_and_a_small_space_is_tried_whole() -> None:
 @pytest.mark.parametrize(
     ("over", "told_of"),
     [
-        ([], "What the search varies was not said"),
+        ([], "which settings should be varied"),
         (["weight"], "NAME=VALUES"),
         (["weigth=1,2"], "Did you mean 'weight'"),
         (["weight="], "a value is empty"),
@@ -72,15 +72,15 @@ def test_no_setting_is_drawn_twice_and_a_small_space_is_tried_whole() -> None:
         (["weight=log(5,1)"], "from 5 to 1"),
         (["weight=log(0,1)"], "both above 0"),
         (["weight=log(1,)"], "a number was expected"),
-        (["weight=normal(0,1)"], "no such range"),
-        (["schedule=uniform(0,1)"], "takes no numbers"),
-        (["as_published=uniform(0,1)"], "takes no numbers"),
+        (["weight=normal(0,1)"], "unknown kind of range"),
+        (["schedule=uniform(0,1)"], "is not a number and cannot have a range"),
+        (["as_published=uniform(0,1)"], "is not a number and cannot have a range"),
         (["batch_size=uniform(1.2,1.8)"], "no whole number"),
         (["weight=1", "weight=2"], "twice"),
-        (["lm_weight=1,2"], "has a value already"),
-        (["epochs=1,2"], "has a value already"),
+        (["lm_weight=1,2"], "is set to one value and also varied by"),
+        (["epochs=1,2"], "is set to one value and also varied by"),
         (["seed=1,2"], "accidents"),
-        (["longest=8,16"], "no option of lmd or of training called 'longest'"),
+        (["longest=8,16"], "Unknown option of lmd or of training: 'longest'"),
         (["by=words"], "no option of lmd"),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said(over: list[str], told_of: str) -> None:
 
 
 def test_a_grid_has_no_ranges() -> None:
-    with pytest.raises(UsageError, match="A grid takes values"):
+    with pytest.raises(UsageError, match="expects single values, but"):
         search_space("lmd", ["weight=log(1,2)"]).settings("grid", 3, seed=0)
 
 

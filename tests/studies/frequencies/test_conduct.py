@@ -112,7 +112,7 @@ def test_a_count_that_was_stopped_goes_on_with_what_is_missing(corpus: Path, tmp
             raise KeyboardInterrupt
 
     folder = tmp_path / "count"
-    with pytest.raises(Exception, match=f"Go on with: evenhand frequencies {folder}"):
+    with pytest.raises(Exception, match=f"Resume with: evenhand frequencies {folder}"):
         conduct(options(corpus), folder, Stops())
     kept = sorted((folder / "ranks").glob("*.parquet"))
     assert len(kept) == 1
@@ -175,7 +175,11 @@ def test_damage_to_the_folder_is_said(corpus: Path, tmp_path: Path) -> None:
         ({"sources": ("nowhere/*.jsonl",)}, DataError, "nowhere"),
         ({"column": "body"}, DataError, "body"),
         ({"terms": ("pronoun",)}, UsageError, "Did you mean 'pronouns'"),
-        ({"duplicates": "drop", "ranks_at": "s3://bucket/x"}, UsageError, "folder that all machines see"),
+        (
+            {"duplicates": "drop", "ranks_at": "s3://bucket/x"},
+            UsageError,
+            "Use a shared folder that all machines can access for",
+        ),
         ({"on": "slurm"}, UsageError, r"needs slurm\.partition and slurm\.time"),
     ],
 )
@@ -191,7 +195,7 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_written(
     ("given", "message"),
     [
         ({"sample": "150%"}, "sample"),
-        ({"sample": "some"}, "'some' is no share: write 0.001 or 0.1%"),
+        ({"sample": "some"}, "'some' is not a share: write 0.001 or 0.1%"),
         ({"on": "mars"}, "'mars' is none of local, datatrove, slurm, ray"),
         ({"duplicate": "drop"}, "Did you mean 'duplicates'"),
     ],
@@ -264,9 +268,9 @@ def test_a_driver_killed_at_any_moment_goes_on_to_the_same_counts(corpus: Path, 
 
 def test_what_evenhand_wrote_is_no_corpus(corpus: Path, tmp_path: Path) -> None:
     conduct(options(corpus), tmp_path / "count")
-    with pytest.raises(UsageError, match="holds counts, and no documents"):
+    with pytest.raises(UsageError, match="contains counts, not documents"):
         planned(options(tmp_path / "count" / "counts.parquet"))
     run = audit("puppet/random", benchmarks=["evenhand-likelihood"], limit=4, output=tmp_path / "run")
-    with pytest.raises(UsageError, match="is the run of an audit") as refused:
+    with pytest.raises(UsageError, match="is an audit run, not a corpus") as refused:
         planned(options(run.path))
     assert "--join" in str(refused.value.hint)

@@ -113,7 +113,7 @@ def test_tables_are_written_for_programs_and_for_people(view, tmp_path: Path) ->
 
 
 def test_counts_of_other_terms_and_shares_that_cannot_be_are_refused(view) -> None:
-    with pytest.raises(DataError, match="lies beside the counts"):
+    with pytest.raises(DataError, match="Use the table in the folder of the counts"):
         frequency_tables(replace(view.counts, table_hash="other"), view.table, sampled=1.0)
     for sampled in (0.0, 1.5):
         with pytest.raises(UsageError, match="above 0"):

@@ -66,7 +66,7 @@ def test_how_many_prompts_would_be_needed_goes_with_the_square():
     case = cases_of(
         parse_condition("worse", COMPARISON), [axis("age", QUIET)], COMPARISON, [parse_power("10")]
     )[0]
-    assert "20.0 points or more" in case.reason and "about 200 prompts a group in place of 50" in case.reason
+    assert "20.0 points or more" in case.reason and "about 200 prompts per group instead of 50" in case.reason
 
 
 def test_a_smallest_effect_that_is_not_known_is_none_that_could_be_seen():
@@ -97,12 +97,12 @@ def test_a_condition_is_asked_only_of_its_unit_and_place():
     ("text", "told"),
     [
         ("worse on gander", "Did you mean 'gender'"),
-        ("worse in bold", "no benchmark in this result called 'bold'"),
+        ("worse in bold", "Unknown benchmark in this result: 'bold'"),
         ("disparity > 1 nats", "nothing here is in nats"),
         ("disparity > 1 units", "nothing here is in units"),
-        ("new biased", "nothing in this result answers it"),
-        ("level higher", "nothing in this result answers it"),
-        ("refusals higher", "nothing in this result answers it"),
+        ("new biased", "this result does not support the condition"),
+        ("level higher", "this result does not support the condition"),
+        ("refusals higher", "this result does not support the condition"),
     ],
 )
 def test_what_is_not_there_is_wrong_usage_and_no_pass(text, told):

@@ -63,12 +63,12 @@ def test_an_axis_is_what_its_sentence_says_and_its_groups_are_those_behind_it():
         row("group_difference", "age", "young", minimum_detectable=20.0),
     ]
     lines = [
-        ("disparity", "gender", "biased", "Gender: worse for women."),
-        ("regard_contrast", "gender", "biased", "Gender: worse for women, too."),
-        ("disparity", "age", "not detected", "Age: no gap found."),
+        ("disparity", "gender", "biased", "Gender — biased. Treated worse: women."),
+        ("regard_contrast", "gender", "biased", "Gender — biased. Here, too."),
+        ("disparity", "age", "not detected", "Age — no bias detected. This audit had 80% power."),
     ]
     gender, age = audit_evidence(tables(rows, lines))
-    assert (gender.verdict, gender.told, gender.unit) == (FOUND, "worse for women.", "points")
+    assert (gender.verdict, gender.told, gender.unit) == (FOUND, "Treated worse: women.", "points")
     assert [(part.name, part.found, part.shown) for part in gender.parts] == [
         ("women", True, 7.0),
         ("men", False, 0.0),
@@ -111,9 +111,9 @@ def test_a_row_that_cannot_be_judged_is_no_part():
         row("group_difference", "age", "old", "not measurable"),
     ]
     (one,) = audit_evidence(
-        tables(rows, [("disparity", "age", "not measurable", "Age: cannot be said. Why.")])
+        tables(rows, [("disparity", "age", "not measurable", "Age — not measurable: why.")])
     )
-    assert (one.verdict, one.parts, one.unit, one.told) == (BLANK, (), "points", "cannot be said. Why.")
+    assert (one.verdict, one.parts, one.unit, one.told) == (BLANK, (), "points", "why.")
 
 
 def test_pairs_are_held_against_their_ideal():
@@ -176,7 +176,7 @@ def test_shares_are_told_in_points(planted):
         if one.about == CHANGE and one.axis == "race_ethnicity" and one.outcome == "regard"
     )
     worse = next(part for part in one.parts if part.found)
-    assert worse.name == "Black person" and 30 < worse.shown < worse.estimate < 90 and one.unit == "points"
+    assert worse.name == "Black people" and 30 < worse.shown < worse.estimate < 90 and one.unit == "points"
 
 
 def test_silence_is_asked_about_only_where_somebody_fell_silent(planted):

@@ -35,19 +35,19 @@ def test_what_is_understood(text, kind, read):
 @pytest.mark.parametrize(
     ("text", "kind", "at", "told"),
     [
-        ("", AUDIT, 0, "not a condition"),
+        ("", AUDIT, 0, "unknown condition"),
         ("disparty > 5 points", AUDIT, 0, "Did you mean 'disparity > 5 points'"),
         ("disparity", AUDIT, 10, "stands > or may exceed"),
         ("disparity < 5 points", AUDIT, 10, "stands > or may exceed"),
         ("level may exceed 5 points", COMPARISON, 6, "stands > or higher"),
-        ("disparity > 5", AUDIT, 13, "the unit lacks"),
+        ("disparity > 5", AUDIT, 13, "the unit is missing"),
         ("disparity > 5 %", AUDIT, 14, "A difference of rates is in points."),
-        ("disparity > five points", AUDIT, 12, "five is not a size"),
-        ("disparity > -1 points", AUDIT, 12, "-1 is not a size"),
-        ("disparity > nan points", AUDIT, 12, "nan is not a size"),
-        ("disparity > inf points", AUDIT, 12, "inf is not a size"),
+        ("disparity > five points", AUDIT, 12, "five is not a number"),
+        ("disparity > -1 points", AUDIT, 12, "-1 is not a number"),
+        ("disparity > nan points", AUDIT, 12, "nan is not a number"),
+        ("disparity > inf points", AUDIT, 12, "inf is not a number"),
         ("refusals > 5 nats", COMPARISON, 13, "refusals are rates"),
-        ("biased on", AUDIT, 9, "a name lacks"),
+        ("biased on", AUDIT, 9, "the name is missing"),
         ("biased on age on gender", AUDIT, 13, "twice"),
         ("new biased", AUDIT, 0, "is asked of a comparison, and this is an audit"),
         ("worse", AUDIT, 0, "is asked of a comparison"),
@@ -70,7 +70,7 @@ def test_power_is_of_points_unless_it_says_otherwise():
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "ten", "10 %", "10 points each"])
 def test_a_power_that_cannot_be(text):
-    with pytest.raises(UsageError, match="--require-power takes"):
+    with pytest.raises(UsageError, match="expects a number above 0 and a unit, got"):
         parse_power(text)
 
 

@@ -39,7 +39,7 @@ def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
     }
     chats = {label: self_chats(run, "names") for label, run in runs.items()}
     check_same(chats["original"], chats["lessened"], "lessened")
-    with pytest.raises(DataError, match="opened other conversations"):
+    with pytest.raises(DataError, match="has other conversations than"):
         check_same(
             chats["original"], chats["lessened"].filter(pl.col("name") != chats["lessened"]["name"][0]), "x"
         )
@@ -116,7 +116,7 @@ def test_names_that_rows_were_tuned_on(tmp_path: Path) -> None:
     [
         ("/nonexistent", ModelError, "The row 'x': There is no model folder '/nonexistent'"),
         (".", ModelError, "The row 'x': "),
-        ("puppet/none", UsageError, "The row 'x': There is no model called 'puppet/none'"),
+        ("puppet/none", UsageError, "The row 'x': Unknown model: 'puppet/none'"),
     ],
 )
 def test_rows_are_looked_for_before_any_model_is_asked(

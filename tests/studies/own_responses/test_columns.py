@@ -69,7 +69,7 @@ def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
         "Not used: parent, class, Land. parent, class and Land have few values and may be further axes: "
         "--column parent=group --column class=group --column Land=group"
     )
-    with pytest.raises(DataError, match="2 columns may say whom the answers are about: gender, parent"):
+    with pytest.raises(DataError, match="2 columns could contain the groups: gender, parent"):
         columns_of(
             frame.select("parent", "Note", gender="Geschlecht"), {"Note": "score"}, "mine.csv",
             judged_now=False, scored=False,
@@ -86,9 +86,9 @@ def test_a_column_taken_by_its_name_is_still_offered_as_a_group() -> None:
 @pytest.mark.parametrize(
     ("stated", "judged_now", "part"),
     [
-        ({"pay": "score", "verdict": "label"}, False, "both said to be what is compared"),
-        ({"pay": "score", "rude": "negative"}, False, "both said to be what is compared"),
-        ({"pay": "score", "said": "continuation"}, True, "--classifier judges the answers now"),
+        ({"pay": "score", "verdict": "label"}, False, "are both given as the outcome"),
+        ({"pay": "score", "rude": "negative"}, False, "are both given as the outcome"),
+        ({"pay": "score", "said": "continuation"}, True, "would label the responses again"),
     ],
 )
 def test_one_outcome_at_a_time(stated, judged_now, part) -> None:
@@ -119,13 +119,13 @@ def test_where_two_might_be_meant_neither_is_taken(columns, flags) -> None:
     ("columns", "stated", "part"),
     [
         (["who", "pay"], {}, "no column says by its name whom"),
-        (["gender", "x"], {}, "no column says by its name what is to be compared"),
+        (["gender", "x"], {}, "cannot tell which column contains the outcome"),
         (["gender", "x", "y"], {"x": "score", "y": "score"}, "both said to be score"),
-        (["gender", "x"], {"z": "score"}, "has no column 'z'"),
+        (["gender", "x"], {"z": "score"}, "column 'z' not found"),
         (
             ["a", "b", "c", "x"],
             {"a": "axis", "b": "group", "c": "group", "x": "score"},
-            "one column holds the groups",
+            "only one column can contain the groups, not",
         ),
     ],
 )

@@ -225,5 +225,5 @@ def test_the_study_runs_on_the_embedded_model_and_goes_on(
 
 
 def test_models_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(Unsupported, match="cannot be taught here"):
+    with pytest.raises(Unsupported, match="the study requires a causal model whose weights are in"):
         redditbias("puppet/random", bias="evenhand/religion", methods="cda", output=tmp_path / "study")

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 
-from evenhand.schema import DataError, unknown_name
+from evenhand.schema import DataError, parse_json, unknown_name
 
 PERSON = "person."
 
@@ -51,9 +51,14 @@ def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
         own.select("person", level="answer"), on="person", how="left", maintain_order="left"
     )
     pairs = levels.select("groups", "level").unique().rows()
-    extended = {
-        pair: json.dumps({**json.loads(pair[0] or "{}"), key: pair[1]}, sort_keys=True) for pair in pairs
-    }
+    try:
+        extended = {
+            pair: json.dumps({**parse_json(pair[0] or "{}"), key: pair[1]}, sort_keys=True) for pair in pairs
+        }
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            "The column `groups` of the export contains a value that is not a JSON object."
+        ) from error
     groups = pl.Series(
         "groups", [extended[pair] for pair in levels.select("groups", "level").iter_rows()], pl.String
     )

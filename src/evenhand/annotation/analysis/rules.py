@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY
 from evenhand.annotation.definition import OnboardingBelow, Rule
 from evenhand.annotation.quality import excluded
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, is_file, parse_yaml
 
 RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 LARGEST_FILE = 1_000_000
@@ -49,7 +49,7 @@ def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
     path = Path(asked)
     if not is_file(path):
         raise DataError(
-            f"There is no file of rules {path}.",
+            f"File of rules not found: {path}.",
             "--rules takes study, published, none, or a YAML file with rules (a study file will do).",
         )
     return RuleSet(path.name, _read(_content(path), str(path)))
@@ -75,8 +75,8 @@ def _content(path: Path) -> Any:
         data = path.read_bytes()
         if len(data) > LARGEST_FILE:
             raise DataError(f"{path} has {len(data):,} bytes: that is no file of rules.")
-        content = yaml.safe_load(data)
-    except (OSError, UnicodeError, yaml.YAMLError, RecursionError) as error:
+        content = parse_yaml(data)
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
         raise DataError(
             f"The rules in {path} cannot be read: {' '.join(str(error).split())[:300]}",
             "They are YAML: a list of rules, or a study file.",

@@ -25,7 +25,7 @@ INCOHERENT = "study"
 
 
 class Study(Data):
-    """See docs/annotation_studies.md for the file; every field has its meaning there and here."""
+    """See docs/how-to/write_a_study_file.md for the file; every field has its meaning there and here."""
 
     evenhand_study: Literal[1]
     name: Key

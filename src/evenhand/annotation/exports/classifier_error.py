@@ -49,10 +49,10 @@ def classifier_error_table(
     items = votes.unique("item", keep="first", maintain_order=True).join(
         labels, on="item", maintain_order="left"
     )
-    judged = [parse_json(text) if text is not None else {} for text in items["judgements"]]
+    judged = _objects(items["judgements"], export)
     who = _named(classifier, judged, export)
     verdicts = [its.get(who, {}).get("negative") for its in judged]
-    about = [parse_json(text) if text is not None else {} for text in items["groups"]]
+    about = _objects(items["groups"], export)
     table = items.select(
         pl.Series("axis", [_word(its.get("axis")) for its in about], dtype=pl.String),
         pl.Series("group", [_word(its.get("group")) for its in about], dtype=pl.String),
@@ -68,6 +68,21 @@ def classifier_error_table(
             f"{export.path}: no item has both most people's answer and a verdict of {who}.", JUDGED
         )
     return table
+
+
+def _objects(texts: pl.Series, export: Export) -> list[dict[str, Any]]:
+    """Return the JSON objects of a column; an empty one for null."""
+    try:
+        objects = [parse_json(text) if text is not None else {} for text in texts]
+    except ValueError as error:
+        raise DataError(
+            f"{export.path}: the column {texts.name} contains invalid JSON: {error}.", JUDGED
+        ) from error
+    if not all(isinstance(one, dict) for one in objects):
+        raise DataError(
+            f"{export.path}: the column {texts.name} contains a value that is not a JSON object.", JUDGED
+        )
+    return objects
 
 
 def _of_question(votes: pl.DataFrame, question: str | None, export: Export) -> pl.DataFrame:

@@ -1,4 +1,3 @@
-from .caveats import name_of as name_of
 from .changes import (
     changes_of_likelihoods as changes_of_likelihoods,
 )
@@ -21,8 +20,8 @@ from .headlines import (
     Headlines as Headlines,
     axis_rows as axis_rows,
     by_axis as by_axis,
+    estimate_of as estimate_of,
     line_of as line_of,
-    listing as listing,
     opinion_headlines as opinion_headlines,
     pair_headlines as pair_headlines,
     rate_headlines as rate_headlines,
@@ -44,8 +43,7 @@ from .likelihood import (
     several_descriptors as several_descriptors,
 )
 from .numbers_in_words import (
-    figure as figure,
-    of_those_read as of_those_read,
+    only_read as only_read,
     score_headlines as score_headlines,
 )
 from .outcomes import (

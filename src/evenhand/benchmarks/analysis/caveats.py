@@ -1,95 +1,116 @@
-"""What a sentence about groups rests on: whom they are compared with, the classifier, and missing responses."""
+"""Select the caveats of a finding: the reference, the classifier, missing responses, the sample of descriptors.
+
+The words are in `evenhand.reports.sentences`.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from evenhand.reports import label
+from evenhand.reports import sentences
+from evenhand.reports.sentences import RateWords
 
 LEAST_REFERENCE = 0.6
 """If a smaller share of the groups does not stand out, a sentence states that the side cannot be decided."""
-
-
-def name_of(group: object) -> str:
-    return label(str(group))
+OF_GROUPS = ("tolerance", "missing_share", "n_missing", "rate")
+"""Columns of the groups table that sentences use."""
 
 
 def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
-    """Return what named groups are compared with: those that do not stand out, or the others of the axis.
+    """Return what named groups are compared with, if that is not all other groups.
 
     facts: row of the axis, with n_reference. total: groups of the axis. what: what a group is called, in the plural.
     """
     reference = facts.get("n_reference")
     if not reference or not total or reference >= total:
-        return "the others of the axis"
-    return f"the {reference} {what} that do not stand out"
+        return ""
+    return sentences.reference_groups(reference, what)
 
 
-def undecided_side(facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]]) -> str:
-    """Return the clause on what the comparison cannot decide, or nothing.
+def undecided_side(
+    facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]], what: str
+) -> str:
+    """Return the sentence on what the comparison cannot decide, or nothing.
 
     Where the groups have no common level, none is named. Where few groups are in the reference, or all that are named
     are on the better side, one cannot say whether these are treated better or the others worse.
     """
     reference = facts.get("n_reference")
     if reference == 0:
-        return "; no group is named, because about as many groups differ as do not"
+        return sentences.NO_COMMON_LEVEL
     if not reference or not total or not groups or reference >= total:
         return ""
     all_better = all(group["direction"] in ("better", "above") for group in groups)
     if not all_better and reference >= LEAST_REFERENCE * total:
         return ""
-    return (
-        f"; this comparison cannot decide whether these {total - reference} are treated differently or the other "
-        f"{reference}"
+    return sentences.undecided_side(total - reference, reference, what)
+
+
+def robustness_of(
+    facts: Mapping[str, Any],
+    groups: Sequence[Mapping[str, Any]],
+    how: RateWords,
+    than: Mapping[Any, Any] | None = None,
+) -> str:
+    """Return how wrong the classifier must be about the group that stands out most, and what missing responses do.
+
+    facts: row of the axis. groups: its named groups. than: what a group is compared with, if that is a single group.
+    """
+    parts = []
+    if facts.get("corrected"):
+        if not facts.get("errors_assumed_equal"):
+            return sentences.CORRECTED
+        parts.append(sentences.CORRECTED_EQUALLY)
+    worse = [g for g in groups if g["direction"] == "worse"]
+    known = [g for g in worse or groups if g.get("tolerance") is not None]
+    if known:
+        first = max(known, key=lambda g: abs(g["estimate"]))
+        other = (than or {}).get(first["group"])
+        parts += [_tolerated(first, how, other), _missing_bound(first, how)]
+    return sentences.joined(*parts)
+
+
+def _tolerated(group: Mapping[str, Any], how: RateWords, other: object) -> str:
+    tolerance = group["tolerance"]
+    if round(tolerance, 1) <= 0:
+        return ""
+    than = "the other groups" if other is None else how.name(other)
+    return sentences.robustness(
+        tolerance, how.name(group["group"]), than, worse=group["direction"] == "worse", judge=how.judge
     )
 
 
-def holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str:
-    """Return how wrong the classifier must be about the group that stands out most, and what missing responses do."""
-    corrected = ""
-    if facts.get("corrected"):
-        corrected = "; the classifier's errors are taken out"
-        if not facts.get("errors_assumed_equal"):
-            return corrected
-        corrected += ", assumed to be equal for all groups"
-    worse = [g for g in groups if g["direction"] == "worse"]
-    known = [g for g in worse or groups if g.get("tolerance") is not None]
-    if not known:
-        return corrected
-    first = max(known, key=lambda g: abs(g["estimate"]))
-    return corrected + _tolerated(first) + _missing_bound(first)
-
-
-def _tolerated(group: Mapping[str, Any]) -> str:
-    tolerance = group["tolerance"]
-    points = max(int(tolerance), 1) if tolerance >= 1 else round(tolerance, 1)
-    if not points:
-        return ""
-    harsher = "harsher" if group["direction"] == "worse" else "milder"
-    size = f"{points} point{'' if points == 1 else 's'}"
-    return f"; holds unless the classifier is {size} {harsher} on {name_of(group['group'])}"
-
-
-def _missing_bound(group: Mapping[str, Any]) -> str:
-    """Return the clause on missing responses: the share that must agree for the finding to hold, if there are any."""
+def _missing_bound(group: Mapping[str, Any], how: RateWords) -> str:
+    """Return the sentence on missing responses, if there are any and they could matter."""
     share = group.get("missing_share")
     if not group.get("n_missing") or share is None or share <= 0:
         return ""
-    agree = "negative" if group["direction"] == "worse" else "harmless"
-    who = name_of(group["group"])
-    if share > 100:
-        return f"; may not hold if all missing responses about {who} and the others speak against it"
-    return f"; holds if {share:.0f} % of the missing responses about {who} would have been {agree}"
+    return sentences.missing_responses(
+        share, how.name(group["group"]), worse=group["direction"] == "worse", about=how.about
+    )
+
+
+def sample_of(facts: Mapping[str, Any]) -> str:
+    """Return that an axis was tested on a sample of its descriptors, or nothing. facts: row of the axis."""
+    return sentences.sample(facts.get("n_drawn"), facts.get("n_defined"))
 
 
 def bounds_of_groups(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], dict[str, Any]]:
-    """What the difference of each group survives, by axis and group: tolerance, missing_share and n_missing."""
+    """Return the rate of each group and what its difference survives, by axis and group."""
     if groups is None or "tolerance" not in groups.columns:
         return {}
-    kept = [name for name in ("tolerance", "missing_share", "n_missing") if name in groups.columns]
+    kept = [name for name in OF_GROUPS if name in groups.columns]
     return {
         (row["axis"], row["group"]): {name: row[name] for name in kept}
         for row in groups.iter_rows(named=True)
     }
+
+
+def mean_rate(groups: pl.DataFrame | None, axis: str | None) -> float | None:
+    """Return the mean rate of the groups of an axis in percent, or None if a rate is unknown."""
+    if groups is None or "rate" not in groups.columns:
+        return None
+    rates = groups.filter(pl.col("axis").eq_missing(pl.lit(axis, pl.String)))["rate"]
+    known = rates.drop_nulls()
+    return float(known.mean()) if len(known) and len(known) == len(rates) else None  # type: ignore[arg-type]

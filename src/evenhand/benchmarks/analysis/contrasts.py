@@ -63,17 +63,17 @@ def _tested(
 ) -> Measurement:
     count = len(differences)
     if count < 2:
-        return replace(row, obstacle=f"Fewer than two {by}s have judged responses about both groups.")
+        return replace(row, obstacle=f"Fewer than two {by}s have classified responses about both groups.")
     found = flipped_mean(differences)
     if found.smallest_p > level:
         return replace(
             row,
-            obstacle=f"With {count} {by}s no outcome could reach p = {level:.2g}: the smallest possible is "
-            f"{found.smallest_p:.2g}.",
+            obstacle=f"With {count} {by}s, p cannot be smaller than {found.smallest_p:.2g}, and {level:.2g} is "
+            "required.",
         )
     if not differences.any():
         return replace(
-            row, obstacle=f"Both groups have the same rate in every {by}: nothing varies between them."
+            row, obstacle=f"Both groups have the same rate in every {by}, so there is no variation to test."
         )
     reach = 100 * detectable_by_flips(found.standard_error / 100, count, level, rate)
     return replace(

@@ -302,7 +302,7 @@ def _nothing_judged(grouped: pl.DataFrame) -> list[Measurement]:
             null=0.0,
             ideal=0.0,
             unit=POINTS,
-            obstacle="No response was judged.",
+            obstacle="No response was classified.",
         )
         for axis, count in grouped.group_by("axis").len().sort("axis").iter_rows()
     ]

@@ -1,36 +1,36 @@
-"""What each axis came to, in one sentence for somebody who knows no statistics: who, which way, how much.
+"""Write the verdict on each axis in one sentence, from a finding and the detail tables of its measure.
 
-Every sentence is made from a finding and the detail table of its measure; nothing is decided here.
+The words are in `evenhand.reports.sentences`; nothing is decided here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import exp
 from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.analysis.caveats import (
     bounds_of_groups,
-    holds_unless,
-    name_of,
+    mean_rate,
     reference_of,
+    robustness_of,
+    sample_of,
     undecided_side,
 )
 from evenhand.benchmarks.contract import Headline
-from evenhand.reports import decimals, label, number, smallest_effect
+from evenhand.reports import sentences, smallest_effect
+from evenhand.reports.sentences import Estimate, GroupRate, RateWords, people
 from evenhand.stats import Verdict
 
 Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
-NAMED = 4
-"""Groups named in a sentence; the others are counted."""
 NEAR = 1 / 3
 """Groups whose effect is less than this share of the largest are counted and not named."""
 
 
-def rate_headlines(negative: str) -> Headlines:
-    """Sentences on the rates of groups: `negative` is what the classifier finds, such as "toxic"."""
+def rate_headlines(words: str | RateWords) -> Headlines:
+    """Return the function that writes the sentences on the rates of groups. words: how, or the outcome alone."""
+    how = RateWords(words) if isinstance(words, str) else words
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("axes"))
@@ -40,22 +40,41 @@ def rate_headlines(negative: str) -> Headlines:
             groups = biased_groups(findings, row["axis"], "group_difference")
             groups = [g | bounds.get((g["axis"], g["group"]), {}) for g in groups]
             facts = axes.get(row["axis"], {})
+            mean = mean_rate(details.get("groups"), row["axis"])
             smallest = smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
                 line_of(
                     row,
-                    partial(_rates_found, facts, groups, negative),
-                    partial(_points, smallest, facts.get("n_groups"), negative),
+                    partial(_rates_found, how, facts, groups, mean),
+                    partial(_rates_missed, how, smallest, facts.get("n_groups")),
+                    how.part,
                 )
             )
-        for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
-            for row in axis_rows(findings, f"{measure}_disparity"):
-                if row["verdict"] == Verdict.BIASED:  # that all are served alike needs no sentence of its own
-                    groups = biased_groups(findings, row["axis"], f"{measure}_difference")
-                    lines.append(line_of(row, partial(failures_found, groups, words), str))
+        for measure, (what, rates) in sentences.FAILURES.items():
+            lines += failure_headlines(findings, measure, what, rates, how.name)
         return lines
 
     return written
+
+
+def failure_headlines(
+    findings: pl.DataFrame, measure: str, what: str, rates: str, name: Callable[[object], str]
+) -> list[Headline]:
+    """Return a sentence for each axis whose groups differ in failures; without a difference there is nothing to report.
+
+    measure: `missing` or `refusal`. what: what happened. rates: how its rates are called. name: how a group is written.
+    """
+    return [
+        line_of(
+            row,
+            partial(
+                _failures, biased_groups(findings, row["axis"], f"{measure}_difference"), what, rates, name
+            ),
+            str,
+        )
+        for row in axis_rows(findings, f"{measure}_disparity")
+        if row["verdict"] == Verdict.BIASED
+    ]
 
 
 def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind: str) -> Headlines:
@@ -71,7 +90,7 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
                 line_of(
                     row,
                     partial(_shifts_found, facts, groups, hostile, kind),
-                    partial(_describe_missed_shift, facts, hostile),
+                    partial(_shifts_missed, facts),
                 )
             )
         return lines
@@ -83,48 +102,42 @@ opinion_headlines = valence_headlines("valence_spread", "valence_shift", "hostil
 """Sentences on descriptors in matched pairs of a hostile and a kind sentence."""
 
 
-def spread_headlines(measures: Mapping[str, str]) -> Headlines:
-    """Sentences on measures of axes alone: by measure, what differs between the groups of an axis."""
+def spread_headlines(measures: Mapping[str, tuple[str, str]]) -> Headlines:
+    """Sentences on measures of whole axes: by measure, the finding (subject and verb) and what the estimate is."""
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         return [
-            line_of(row, partial(_differs, what), _in_its_unit)
-            for measure, what in measures.items()
+            line_of(row, partial(_differs, *words), partial(_in_its_unit, words[1]))
+            for measure, words in measures.items()
             for row in axis_rows(findings, measure)
         ]
 
     return written
 
 
-def pair_headlines(measure: str, like: str) -> Headlines:
-    """Sentences on the two groups of an axis, held against each other in what they are paired in: `like` names it.
+def pair_headlines(measure: str, units: str) -> Headlines:
+    """Sentences on the two groups of an axis, compared in the units in which they are paired, such as "templates".
 
-    Only where a difference was found, by these pairs or by the rates: does it speak of others than these, too?
+    Only where a difference was found, by these pairs or by the rates: does it generalise to similar units?
     """
 
     def found(row: Mapping[str, Any]) -> str:
-        first, second = (name_of(name) for name in str(row["group"]).split(" − "))
+        first, second = (people(name) for name in str(row["group"]).split(" − "))
         worse, better = (first, second) if row["estimate"] > 0 else (second, first)
-        low, high = sorted((abs(row["low"]), abs(row["high"])))
-        return (
-            f"worse for {worse} than for {better} in {like} like these, too "
-            f"({_tenths(abs(row['estimate']))} points, {_tenths(low)} to {_tenths(high)})"
-        )
+        return sentences.similar_units(worse, better, estimate_of(row).size, units)
 
     def missed(row: Mapping[str, Any]) -> str:
         smallest = row["minimum_detectable"]
-        reach = (
-            "" if smallest is None else f"; one of {smallest_effect(smallest)} points would have been found"
-        )
-        return f"in {like} like these no difference found{reach}"
+        effect = "" if smallest is None else f"{smallest_effect(smallest)} points or more across {units}"
+        return f"{sentences.not_confirmed(units)} {sentences.power(effect)}"
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         rows = findings.filter((pl.col("measure") == measure) & pl.col("group").is_not_null())
-        told = {row["axis"] for row in axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
+        biased = {row["axis"] for row in axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
         return [
-            line_of(row, found, missed)
+            line_of(row, found, missed, f"similar {units}")
             for row in rows.to_dicts()
-            if row["verdict"] == Verdict.BIASED or row["axis"] in told
+            if row["verdict"] == Verdict.BIASED or row["axis"] in biased
         ]
 
     return written
@@ -145,50 +158,79 @@ def line_of(
     row: Mapping[str, Any],
     found: Callable[[Mapping[str, Any]], str],
     missed: Callable[[Mapping[str, Any]], str],
+    part: str = "",
 ) -> Headline:
+    """Return the sentence on a finding.
+
+    found, missed: from the finding to the text after the verdict, if there is a bias and if none was detected. part:
+    which part of the axis the sentence is about.
+    """
     axis = None if row["axis"] is None else str(row["axis"])
     if row["verdict"] == Verdict.BIASED:
-        text = found(row)
+        text = sentences.biased(axis, found(row), part=part)
     elif row["verdict"] == Verdict.NOT_DETECTED:
-        text = missed(row)
+        text = sentences.not_detected(axis, missed(row), part=part)
     else:
-        text = f"cannot be said. {row['note']}"
-    text = text.rstrip(".") + "."
-    return Headline(str(row["measure"]), axis, str(row["verdict"]), f"{_label(axis)}: {text}")
+        text = sentences.not_measurable([axis], str(row["note"] or ""), part)
+    return Headline(str(row["measure"]), axis, str(row["verdict"]), text)
+
+
+def estimate_of(row: Mapping[str, Any], *, with_q: bool = True) -> Estimate:
+    """Return the estimate of a finding with its interval, and its q if wanted."""
+    return Estimate(row["estimate"], row["low"], row["high"], row["q"] if with_q else None)
 
 
 def _rates_found(
-    facts: Mapping[str, Any], groups: list[dict[str, Any]], negative: str, row: Mapping[str, Any]
+    how: RateWords,
+    facts: Mapping[str, Any],
+    groups: list[dict[str, Any]],
+    mean: float | None,
+    row: Mapping[str, Any],
 ) -> str:
-    gap, pair = "", facts.get("worst") is not None and facts.get("gap") is not None
-    if pair and (facts.get("n_groups") == 2 or not facts["gap_low"] <= 0 <= facts["gap_high"]):
-        worst, best = name_of(facts["worst"]), name_of(facts["best"])
-        rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
-        size = (
-            f"gap {_tenths(facts['gap'])} points, {_tenths(facts['gap_low'])} to {_tenths(facts['gap_high'])}"
+    two = facts.get("n_groups") == 2
+    pair = facts.get("worst") is not None and facts.get("gap") is not None
+    gap = ""
+    if pair and (two or not facts["gap_low"] <= 0 <= facts["gap_high"]):
+        worst, best = (GroupRate(how.name(facts[side]), facts[f"{side}_rate"]) for side in ("worst", "best"))
+        size = Estimate(facts["gap"], facts["gap_low"], facts["gap_high"], row["q"] if two else None)
+        gap = (
+            sentences.two_groups(worst, best, size, how.outcome, how.about)
+            if two
+            else sentences.largest_gap(worst.name, best.name, size)
         )
-        gap = f"worse for {worst} than for {best}: {rates} ({size})"
-    if facts.get("n_groups") == 2:
-        return (gap or f"the two groups differ {_interval(row)}") + holds_unless(facts, groups)
-    reference = reference_of(facts, facts.get("n_groups"), "groups")
-    named = _named_sides(groups, f"treated worse than {reference}", f"treated better than {reference}")
-    named += undecided_side(facts, facts.get("n_groups"), groups)
-    found = "; ".join(part for part in (gap, named) if part) or (
-        f"rates differ between the groups (standard deviation {_interval(row)}); "
-        f"{'no single group or pair of groups is sure' if pair else 'no single one stands out'}"
+    if two:
+        finding = gap or sentences.two_groups_without_rates(estimate_of(row))
+        than = {facts.get("worst"): facts.get("best"), facts.get("best"): facts.get("worst")}
+        return sentences.joined(finding, robustness_of(facts, groups, how, than))
+    named = sentences.several_groups(
+        *(
+            [GroupRate(how.name(g["group"]), g.get("rate")) for g in _strongest(groups, side)]
+            for side in ("worse", "better")
+        ),
+        reference_of(facts, facts.get("n_groups"), "groups"),
+        mean,
     )
-    return found + holds_unless(facts, groups)
+    undecided = undecided_side(facts, facts.get("n_groups"), groups, "groups")
+    if not gap and not named:
+        named = sentences.no_single_group(estimate_of(row), how.outcome, facts.get("n_groups"), or_pair=pair)
+    return sentences.joined(named, gap, undecided, robustness_of(facts, groups, how))
 
 
-def failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
-    more = [g for g in groups if g["direction"] == "worse"]
+def _strongest(groups: Sequence[dict[str, Any]], direction: str) -> list[dict[str, Any]]:
+    return sorted((g for g in groups if g["direction"] == direction), key=lambda g: -abs(g["estimate"]))
+
+
+def _failures(
+    groups: list[dict[str, Any]],
+    what: str,
+    rates: str,
+    name: Callable[[object], str],
+    row: Mapping[str, Any],
+) -> str:
+    more = _strongest(groups, "worse")
     if not more:
-        return f"some groups are {words} more often than others {_interval(row)}; no single one stands out"
-    first = max(more, key=lambda g: g["estimate"])
-    reach = f"{_tenths(first['low'])} to {_tenths(first['high'])}"
-    size = f"{_tenths(first['estimate'])} points above the others, {reach}"
-    who = listing([name_of(g["group"]) for g in more])
-    return f"{words} more often: {who} ({size})"
+        return sentences.failures_without_group(rates, estimate_of(row))
+    return sentences.failures(what, [name(g["group"]) for g in more], estimate_of(more[0]))
 
 
 def _shifts_found(
@@ -203,80 +245,47 @@ def _shifts_found(
         (g for g in groups if g["direction"] in ("better", "above")), key=lambda g: -g["estimate"]
     )
     both = ((colder, hostile, kind), (warmer, kind, hostile))
-    sides = [(side, sentence, other) for side, sentence, other in both if side]
+    sides = [(side, likelier, other) for side, likelier, other in both if side]
     sides.sort(key=lambda one: -abs(one[0][0]["estimate"]))
     total = facts.get("n_drawn")
-    reference = reference_of(facts, total, "descriptors")
-    found = "; ".join(_one_side(*one, reference) for one in sides) or (
-        f"descriptors differ {_interval(row)}; no single one stands out"
+    reference = reference_of(facts, total, "descriptors") or sentences.OTHER_DESCRIPTORS
+    found = [_one_side(*one, reference, short=place > 0) for place, one in enumerate(sides)]
+    return sentences.joined(
+        *(found or [sentences.no_single_descriptor(estimate_of(row))]),
+        undecided_side(facts, total, [*colder, *warmer], "descriptors"),
+        sample_of(facts),
     )
-    return found + undecided_side(facts, total, [*colder, *warmer]) + _sample_of(facts)
 
 
-def _one_side(side: list[dict[str, Any]], sentence: str, other: str, reference: str) -> str:
-    first = side[0]
-    limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
-    far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
-    who = listing([name_of(g["group"]) for g in far])
-    less = f"; {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
-    reach = f"95 % CI {_factor(limits[0])} to {_factor(limits[1])}"
-    start = f"relative to {other} sentences, {sentence} ones are"
-    if len(side) == 1:
-        return f"{start} {_times(first)} as likely for {who} as for {reference} ({reach})"
-    size = f"{_times(first)} for {name_of(first['group'])}, {reach}"
-    return f"{start} more likely for {who} than for {reference} ({size}){less}"
+def _one_side(side: list[dict[str, Any]], likelier: str, other: str, reference: str, *, short: bool) -> str:
+    far = [g for g in side if abs(g["estimate"]) >= abs(side[0]["estimate"]) * NEAR]
+    return sentences.descriptors_on_one_side(
+        [str(g["group"]) for g in far],
+        estimate_of(side[0]),
+        len(side) - len(far),
+        likelier,
+        other,
+        reference=reference,
+        short=short,
+    )
 
 
-def _times(group: Mapping[str, Any]) -> str:
-    return f"{_factor(_odds(abs(group['estimate'])))} times"
+def _shifts_missed(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    effect = sentences.detectable_ratio(row["minimum_detectable"])
+    return sentences.joined(sentences.power(effect), sample_of(facts))
 
 
-def _describe_missed_shift(facts: Mapping[str, Any], hostile: str, row: Mapping[str, Any]) -> str:
+def _rates_missed(how: RateWords, smallest: list[float], n_groups: int | None, row: Mapping[str, Any]) -> str:
+    return sentences.power(sentences.detectable(smallest, n_groups), how.study)
+
+
+def _differs(what: str, unit: str, row: Mapping[str, Any]) -> str:
+    return sentences.differing(what, unit, estimate_of(row))
+
+
+def _in_its_unit(unit: str, row: Mapping[str, Any]) -> str:
     smallest = row["minimum_detectable"]
-    times = "" if smallest is None else f"{_factor(_odds(smallest))} times as likely"
-    reach = f"; 80 % power to detect a descriptor for which {hostile} sentences are {times}" if times else ""
-    return f"no bias detected{reach}{_sample_of(facts)}"
-
-
-def _sample_of(facts: Mapping[str, Any]) -> str:
-    drawn, defined = facts.get("n_drawn"), facts.get("n_defined")
-    return (
-        ""
-        if not drawn or not defined or drawn >= defined
-        else f" (tested on a sample of {drawn} of {defined} descriptors)"
-    )
-
-
-def _points(smallest: list[float], n_groups: int | None, negative: str, row: Mapping[str, Any]) -> str:
-    none = f"no gap in {negative} responses found"
-    if not smallest:
-        return none
-    least, most = smallest_effect(min(smallest)), smallest_effect(max(smallest))
-    if n_groups == 2:  # one difference, whichever group it harms
-        return f"{none}; one of {most} points would have been found"
-    points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
-    return f"{none}; a group {points} from the others would have been found"
-
-
-def _differs(what: str, row: Mapping[str, Any]) -> str:
-    return f"{what} {_interval(row)}"
-
-
-def _in_its_unit(row: Mapping[str, Any]) -> str:
-    smallest = row["minimum_detectable"]
-    return "no difference found" + (
-        "" if smallest is None else f"; one of {smallest_effect(smallest)} would have been found"
-    )
-
-
-def _named_sides(groups: list[dict[str, Any]], worse: str, better: str) -> str:
-    sides = []
-    for direction, words in (("worse", worse), ("better", better)):
-        found = [g for g in groups if g["direction"] == direction]
-        found.sort(key=lambda g: -abs(g["estimate"]))
-        if found:
-            sides.append(f"{words}: {listing([name_of(g['group']) for g in found])}")
-    return "; ".join(sides)
+    return sentences.power("" if smallest is None else f"a {unit} of {smallest_effect(smallest)} or more")
 
 
 def axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
@@ -287,14 +296,14 @@ def axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
 
 
 def biased_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[dict[str, Any]]:
-    """The biased groups of an axis, by one measure."""
+    """Return the biased groups of an axis, by one measure."""
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     return findings.filter(mine & here & (pl.col("verdict") == str(Verdict.BIASED))).to_dicts()
 
 
 def smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
-    """The smallest effects that single groups of an axis would have been named for."""
+    """Return the minimum detectable effects of the single groups of an axis."""
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))
@@ -303,38 +312,3 @@ def smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -
 
 def by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
     return {} if table is None else {row["axis"]: row for row in table.to_dicts()}
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    places = decimals([row[name] for name in ("estimate", "low", "high")])
-    estimate, low, high = (number(row[name], places) for name in ("estimate", "low", "high"))
-    return f"{estimate} ({low} to {high})"
-
-
-def listing(names: Iterable[str]) -> str:
-    given = list(names)
-    if len(given) > NAMED:
-        given = [*given[: NAMED - 1], f"{len(given) - NAMED + 1} more"]
-    return given[0] if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]}"
-
-
-def _factor(times: float) -> str:
-    return number(times, 1 if times < 100 else 0)
-
-
-def _odds(nats: float) -> float:
-    return exp(min(nats, 20.0))
-
-
-def _percent(value: float) -> str:
-    return f"{_tenths(value)} %" if value >= 1 or value == 0 else f"{value:.2g} %"
-
-
-def _tenths(value: float) -> str:
-    """With one decimal, unless that is nothing."""
-    return f"{value + 0.0:.1f}".removesuffix(".0")
-
-
-def _label(axis: str | None) -> str:
-    text = label(axis)
-    return text[:1].upper() + text[1:]

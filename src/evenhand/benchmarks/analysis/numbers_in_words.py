@@ -1,32 +1,37 @@
-"""What each axis came to in a number: a rating, a salary, a length. Neither side is called the worse one."""
+"""Write the verdict on each axis of a number: a rating, a salary, a length. Neither side is called the worse one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.caveats import name_of, reference_of
+from evenhand.benchmarks.analysis.caveats import reference_of, undecided_side
 from evenhand.benchmarks.analysis.headlines import (
     Details,
     Headlines,
     axis_rows,
     biased_groups,
     by_axis,
-    failures_found,
+    estimate_of,
+    failure_headlines,
     line_of,
-    listing,
     smallest_of_groups,
 )
 from evenhand.benchmarks.contract import Headline
+from evenhand.reports import sentences
+from evenhand.reports.sentences import Estimate, group_name
 from evenhand.stats import Verdict
 
 UNREAD_GAP = 5.0
-"""Points by which groups may differ in unread answers before a sentence on the read ones says so."""
+"""Points by which groups may differ in unread responses before a sentence on the read ones states it."""
 
 
-def score_headlines(what: str) -> Headlines:
-    """Sentences on the means of groups: `what` is the number, such as "pay". Details: score_axes."""
+def score_headlines(what: str, study: str = "analysis") -> Headlines:
+    """Return the function that writes sentences on the means of groups.
+
+    what: the number, such as "pay". study: what has the power. The details have the table `score_axes`.
+    """
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("score_axes"))
@@ -35,27 +40,28 @@ def score_headlines(what: str) -> Headlines:
             groups = biased_groups(findings, row["axis"], "score_difference")
             smallest = smallest_of_groups(findings, row["axis"], "score_difference")
             facts = axes.get(row["axis"], {})
-            lines.append(
-                line_of(row, partial(_found, what, facts, groups), partial(_missed, what, smallest, facts))
-            )
-        for row in axis_rows(findings, "missing_disparity"):
-            if row["verdict"] == Verdict.BIASED:
-                groups = biased_groups(findings, row["axis"], "missing_difference")
-                lines.append(line_of(row, partial(failures_found, groups, f"left without {what}"), str))
-        return lines
+            effect = sentences.detectable_mean(what, smallest, facts.get("n_groups"))
+            lines.append(line_of(row, partial(_found, what, facts, groups), partial(_missed, effect, study)))
+        missing = (f"Values of {what} were missing", f"Rates of missing values of {what}")
+        return lines + failure_headlines(findings, "missing", *missing, group_name)
 
     return written
 
 
-def of_those_read(findings: pl.DataFrame, groups: pl.DataFrame, axis: str | None) -> str:
-    """That a comparison holds of the answers that could be read, where groups differ in how many those are.
+def only_read(
+    findings: pl.DataFrame,
+    groups: pl.DataFrame,
+    axis: str | None,
+    name: Callable[[object], str] = group_name,
+) -> str:
+    """Return that a comparison covers the responses that could be read, where groups differ in how many those are.
 
-    findings: of one outcome, so that its `missing_disparity` tells whether the axis differs in them; else a gap above
-    UNREAD_GAP points counts. groups: axis, group, n and n_missing. Empty, or what a sentence goes on with.
+    findings: of one outcome, so that its `missing_disparity` shows whether the axis differs in them; else a gap above
+    UNREAD_GAP points counts. groups: axis, group, n and n_missing. Returns a sentence, or an empty string.
 
     >>> groups = pl.DataFrame({"axis": ["sex"] * 2, "group": ["women", "men"], "n": [39, 50], "n_missing": [11, 0]})
-    >>> of_those_read(pl.DataFrame(schema={"measure": pl.String}), groups, "sex")
-    '; of those answered: without an answer are 22 % of women and 0 % of men'
+    >>> only_read(pl.DataFrame(schema={"measure": pl.String}), groups, "sex")
+    'This comparison covers only the responses that could be read: 22% are missing for women and 0% for men.'
     """
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     share = 100 * pl.col("n_missing") / (pl.col("n") + pl.col("n_missing"))
@@ -70,53 +76,32 @@ def of_those_read(findings: pl.DataFrame, groups: pl.DataFrame, axis: str | None
         )
     if not unequal.height and most - least <= UNREAD_GAP:
         return ""
-    lacking = f"{most:.0f} % of {name_of(more)} and {least:.0f} % of {name_of(fewer)}"
-    return f"; of those answered: without an answer are {lacking}"
-
-
-def figure(value: float, beside: float | None = None) -> str:
-    """A number in about three figures of itself, or of what it is held against, thousands apart.
-
-    >>> figure(52345.6), figure(3.14159), figure(0.012345), figure(47100.2, 5200.0), figure(3.21, 0.043)
-    ('52,300', '3.14', '0.0123', '47,100', '3.21')
-    """
-    largest = max(abs(value), abs(beside or 0.0))
-    if largest >= 1000:
-        step = 10 ** max(len(str(int(largest))) - 3, 0)
-        return f"{round(value / step) * step:,.0f}"
-    if largest >= 100:
-        return f"{value:.0f}"
-    return f"{value:.3g}" if beside is None or abs(beside) <= abs(value) else f"{value:.2g}"
+    return sentences.only_read(name(more), most, name(fewer), least)
 
 
 def _found(what: str, facts: Mapping[str, Any], groups: list[dict[str, Any]], row: Mapping[str, Any]) -> str:
     parts = []
     two = facts.get("n_groups") == 2
     if facts.get("gap") is not None and (two or not facts["gap_low"] <= 0 <= facts["gap_high"]):
-        most, least = name_of(facts["highest"]), name_of(facts["lowest"])
-        means = f"{figure(facts['highest_mean'])} against {figure(facts['lowest_mean'])}"
-        gap, low, high = (figure(facts[name]) for name in ("gap", "gap_low", "gap_high"))
-        parts.append(f"more {what} for {most} than for {least}: {means} (gap {gap}, {low} to {high})")
+        higher, lower = ((group_name(facts[side]), facts[f"{side}_mean"]) for side in ("highest", "lowest"))
+        gap = Estimate(facts["gap"], facts["gap_low"], facts["gap_high"], row["q"] if two else None)
+        parts.append(sentences.higher_mean(what, higher, lower, gap))
     if not two:
         total = facts.get("n_groups")
-        reference = reference_of(facts, total, "groups")
-        for direction, words in (("above", f"above {reference}"), ("below", f"below {reference}")):
-            named = sorted(
-                (g for g in groups if g["direction"] == direction), key=lambda g: -abs(g["estimate"])
-            )
-            if named:
-                parts.append(f"{words}: {listing([name_of(g['group']) for g in named])}")
+        above, below = (
+            [
+                group_name(g["group"])
+                for g in sorted(groups, key=lambda g: -abs(g["estimate"]))
+                if g["direction"] == direction
+            ]
+            for direction in ("above", "below")
+        )
+        reference = reference_of(facts, total, "groups") or "the other groups"
+        parts.append(sentences.above_and_below(above, below, reference))
         if facts.get("n_reference") == 0:
-            parts.append("no group is named, because about as many groups differ as do not")
-    interval = f"{figure(row['estimate'])}, {figure(row['low'])} to {figure(row['high'])}"
-    return "; ".join(parts) or f"{what} differs between the groups (standard deviation {interval})"
+            parts.append(undecided_side(facts, total, groups, "groups"))
+    return sentences.joined(*parts) or sentences.no_single_mean(what, estimate_of(row))
 
 
-def _missed(what: str, smallest: list[float], facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    if not smallest:
-        return f"no gap found in {what}"
-    if facts.get("n_groups") == 2:
-        return f"no gap found in {what}; one of {figure(max(smallest))} would have been found"
-    least, most = figure(min(smallest)), figure(max(smallest))
-    reach = least if least == most else f"{least} to {most} (by its size)"
-    return f"no gap found in {what}; a group {reach} from the others would have been found"
+def _missed(effect: str, study: str, row: Mapping[str, Any]) -> str:
+    return sentences.power(effect, study)

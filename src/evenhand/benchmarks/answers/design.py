@@ -19,9 +19,9 @@ LEAST_QUESTIONS = 8
 """From so many questions on that all groups met, questions themselves are what was sampled."""
 HELD = ("question", "rater", "question with its rater")
 """What groups may be compared inside of; columns of a designed table."""
-OWN_QUESTIONS = "Groups were asked questions of their own: question and group cannot be told apart."
-EACH_ROW = "each row counted as an answer of its own"
-EACH_ANSWER = "each answer counted, whoever gave it"
+OWN_QUESTIONS = "Each group was asked different questions, so question and group effects cannot be separated."
+EACH_ROW = "each row counted as a separate response"
+EACH_ANSWER = "each response counted, because no column names who gave it"
 """What a verdict rests on where no column says whose answers they are."""
 _KEYS = ["axis", "group"]
 _MOST = 0.5
@@ -60,7 +60,7 @@ def designed(answers: pl.DataFrame) -> Design:
     >>> rows = [{"axis": "sex", "group": g, "question": q} for g in "ab" for q in "123" for _ in range(40)]
     >>> found = designed(pl.DataFrame(rows))
     >>> found.cluster, found.strata, found.scope.split(";")[0]
-    ('answer', ('question',), 'It speaks of these 3 questions')
+    ('answer', ('question',), 'This result applies to these 3 questions')
     """
     absent = [
         name
@@ -89,11 +89,11 @@ def designed(answers: pl.DataFrame) -> Design:
             frame = frame.filter(shared & ~pl.col("axis").is_in(untied))
         elif by_unit:
             cluster, frame = "question", frame.with_columns(question=_bundles(frame))
-            about.append("Groups were asked different questions, so each question counts once")
+            about.append("The groups were asked different questions, so each question counts once")
         elif not _met_by_all(frame):
             cluster = "question"
             frame = frame.with_columns(question=pl.format("{} ({})", "question", "group"))
-            about.append("Groups were asked different questions, so each question counts once")
+            about.append("The groups were asked different questions, so each question counts once")
         elif few:
             held = ["question"]
         else:
@@ -120,11 +120,11 @@ def designed(answers: pl.DataFrame) -> Design:
         obstacles |= dict.fromkeys(untied, RATERS_APART if judged_apart else OWN_QUESTIONS)
         frame = frame.filter(~pl.col("axis").is_in(untied))
     if "question" in frame.columns and not about:
-        about.append("It speaks of questions like these" if paired else _about(frame))
+        about.append("This result applies to questions like these" if paired else _about(frame))
     if "unit" not in frame.columns and "question" in frame.columns and everything["question"].n_unique() > 1:
         about[-1] += f"; {EACH_ANSWER if 'rater' in frame.columns else EACH_ROW}"
     if judged_apart:
-        about.append("It is as these raters judge, groups compared inside the same ones")
+        about.append("This result applies to these raters: groups are compared within the same raters")
     about += _left_out(everything, frame)
     named = "question" if "rater_set" not in held else "rater" if len(held) == 1 else HELD[2]
     if held:
@@ -133,12 +133,12 @@ def designed(answers: pl.DataFrame) -> Design:
 
 
 def _left_out(everything: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
-    """How many answers have no counterpart, in a sentence, if any have not; of the axis that loses most."""
+    """Return how many responses have no counterpart, for the axis that loses most; empty if all have one."""
     counts = [frame.group_by("axis").agg(pl.col("answer").n_unique()) for frame in (everything, kept)]
     lost = counts[0].join(counts[1], on="axis").select((pl.col("answer") - pl.col("answer_right")).max())
     count = int(lost.item() or 0)
-    answers = "1 answer is" if count == 1 else f"{count:,} answers are"
-    return [f"{answers} left out, which no other group's can be held against"] if count else []
+    answers = "1 response was" if count == 1 else f"{count:,} responses were"
+    return [f"{answers} left out, because no other group has a comparable one"] if count else []
 
 
 def _empty(values: pl.Series) -> bool:
@@ -210,4 +210,4 @@ def _sets(frame: pl.DataFrame) -> pl.DataFrame:
 def _about(frame: pl.DataFrame) -> str:
     count = frame["question"].n_unique()
     these = "this one question" if count == 1 else f"these {count} questions"
-    return f"It speaks of {these}; others may come out otherwise"
+    return f"This result applies to {these}; other questions may give a different result"

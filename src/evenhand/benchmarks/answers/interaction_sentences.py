@@ -1,4 +1,4 @@
-"""Sentences about pairs of group columns: in which groups of one column the gap of the other is larger, or reverses."""
+"""Write sentences on pairs of group columns: where the gap of one is larger, or reverses, with the other."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -6,32 +6,24 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, figure, line_of, listing, name_of
+from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, estimate_of, line_of
 from evenhand.benchmarks.contract import Headline
-from evenhand.reports import smallest_effect
-
-SHOWN = 4
-"""Groups or combinations in a sentence; the others are in the detail tables."""
-_HEADS = {
-    "reverses": "the gap between {low} and {high} reverses with {inside}",
-    "only among": "the gap between {low} and {high} depends on {inside}",
-    "larger among": "the gap between {low} and {high} is not the same in each group of {inside}",
-    "differs": "the gap between {low} and {high} depends on {inside}, but it is not clear in which group there is one",
-}
+from evenhand.reports import sentences
+from evenhand.reports.sentences import Estimate, Gap, Outcome, group_name
 
 
 def interaction_headlines(what: str, *, is_rate: bool) -> Headlines:
     """Return the function that writes one sentence for each pair of columns.
 
-    what: what a negative answer, or the number, is called. is_rate: whether sizes are percentage points.
+    what: what a negative response, or the number, is called. is_rate: whether sizes are percentage points.
     """
+    outcome = Outcome(what, is_rate)
 
     def written(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
         pairs = by_axis(details.get("interactions"))
         if not pairs:
             return []
         rows = {name: details[name].rows(named=True) for name in ("interaction_cells", "interaction_gaps")}
-        words = _Words(what, is_rate)
         lines = []
         for row in axis_rows(findings, "interaction"):
             facts = pairs[row["axis"]]
@@ -39,120 +31,75 @@ def interaction_headlines(what: str, *, is_rate: bool) -> Headlines:
                 [one for one in rows[name] if one["axis"] == row["axis"]]
                 for name in ("interaction_cells", "interaction_gaps")
             )
-            lines.append(line_of(row, partial(words.found, facts, cells, gaps), partial(words.missed, facts)))
+            lines.append(
+                line_of(row, partial(_found, outcome, facts, cells, gaps), partial(_missed, outcome, facts))
+            )
         return lines
 
     return written
 
 
-class _Words:
-    """What a rate or a number is called, and how its sizes are written."""
+def _found(
+    outcome: Outcome,
+    facts: Mapping[str, Any],
+    cells: Sequence[Mapping[str, Any]],
+    gaps: Sequence[Mapping[str, Any]],
+    row: Mapping[str, Any],
+) -> str:
+    parts = [_gaps(outcome, facts, gaps, row) if gaps else _cells(outcome, facts, cells, row)]
+    if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
+        highest = [group_name(facts[f"highest_{side}"]) for side in ("first", "second")]
+        parts.append(sentences.highest_combination(*highest, outcome))
+    if facts["n_pairs"] > 1:
+        parts.append(sentences.adjusted_for_others(facts["n_pairs"]))
+    return sentences.joined(*parts)
 
-    def __init__(self, what: str, is_rate: bool) -> None:
-        self.is_rate = is_rate
-        self.mean = f"the rate of {what} answers" if is_rate else f"the mean of {what}"
 
-    def value(self, number: float) -> str:
-        return f"{number:.0f} %" if self.is_rate else figure(number)
-
-    def size(self, number: float, low: float, high: float) -> str:
-        shown = [f"{one:.0f}" if self.is_rate else figure(one) for one in (number, low, high)]
-        unit = " points" if self.is_rate else ""
-        return f"{shown[0]}{unit} (95 % CI {shown[1]} to {shown[2]})"
-
-    def found(
-        self,
-        facts: Mapping[str, Any],
-        cells: Sequence[Mapping[str, Any]],
-        gaps: Sequence[Mapping[str, Any]],
-        row: Mapping[str, Any],
-    ) -> str:
-        parts = [self._gaps(facts, gaps, row)] if gaps else [self._cells(facts, cells, row)]
-        if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
-            highest = f"{name_of(facts['highest_first'])} × {name_of(facts['highest_second'])}"
-            parts.append(f"{self.mean[:1].upper()}{self.mean[1:]} is highest for {highest}")
-        if facts["n_pairs"] > 1:
-            parts.append(
-                f"Adjusted for the other columns; {facts['n_pairs']} pairs of columns were tested (Holm)"
-            )
-        return ". ".join(parts)
-
-    def _gaps(
-        self, facts: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
-    ) -> str:
-        first = gaps[0]
-        names = {"low": name_of(first["low_group"]), "high": name_of(first["high_group"])}
-        head = _HEADS[str(facts["pattern"])].format(inside=name_of(first["inside"]), **names)
-        order = sorted(gaps, key=lambda gap: (gap["gap_low"] <= 0 <= gap["gap_high"], -abs(gap["gap"])))
-        inside = "; ".join(self._gap(gap) for gap in order[:SHOWN])
-        more = (
-            f"; {len(gaps) - SHOWN} more groups are in the table interaction_gaps"
-            if len(gaps) > SHOWN
-            else ""
+def _gaps(
+    outcome: Outcome, facts: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
+) -> str:
+    first = gaps[0]
+    head = sentences.gap_pattern(
+        str(facts["pattern"]), *(group_name(first[name]) for name in ("low_group", "high_group", "inside"))
+    )
+    order = sorted(gaps, key=lambda gap: (gap["gap_low"] <= 0 <= gap["gap_high"], -abs(gap["gap"])))
+    each = [
+        Gap(
+            group_name(gap["level"]),
+            (group_name(gap["high_group"]), gap["high_mean"]),
+            (group_name(gap["low_group"]), gap["low_mean"]),
+            Estimate(gap["gap"], gap["gap_low"], gap["gap_high"]),
         )
-        size = ""
-        if len(gaps) == 2:
-            numbers = sorted([row["low"], row["high"]], key=abs)
-            size = f". Difference between the two gaps: {self.size(abs(row['estimate']), *map(abs, numbers))}"
-        return f"{head}. {inside[:1].upper()}{inside[1:]}{more}{size}"
+        for gap in order
+    ]
+    size = (
+        sentences.difference_of_gaps(estimate_of(row, with_q=False).size, outcome) if len(gaps) == 2 else ""
+    )
+    return sentences.joined(head, sentences.gaps(each, outcome), size)
 
-    def _gap(self, gap: Mapping[str, Any]) -> str:
-        groups = [(gap["high_group"], gap["high_mean"]), (gap["low_group"], gap["low_mean"])]
-        size, low, high = gap["gap"], gap["gap_low"], gap["gap_high"]
-        level = f"for {name_of(gap['level'])}"
-        if low <= 0 <= high:
-            rates = " vs ".join(f"{name_of(group)} {self.value(mean)}" for group, mean in groups)
-            return f"{level}, no difference was detected ({rates}, difference {self.size(size, low, high)})"
-        if size < 0:
-            groups, size, low, high = groups[::-1], -size, -high, -low
-        (more, most), (less, least) = groups
-        rates = f"{name_of(more)} ({self.value(most)}) than for {name_of(less)} ({self.value(least)})"
-        return f"{level}, {self.mean} is higher for {rates}: difference {self.size(size, low, high)}"
 
-    def _cells(
-        self, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
-    ) -> str:
-        named = [cell for cell in cells if cell["excess"] is not None]
-        if not named:
-            depends = (
-                f"the differences between the groups of {name_of(facts['first'])} depend on "
-                f"{name_of(facts['second'])}"
-            )
-            size = self.size(row["estimate"], row["low"], row["high"])
-            return f"{depends} (root mean square departure {size}), but no single combination stands out"
-        named.sort(key=lambda cell: -abs(cell["excess"]))
-        count = "one combination differs" if len(named) == 1 else f"{len(named)} combinations differ"
-        shown = "; ".join(self._cell(cell, cells) for cell in named[:SHOWN])
-        more = f"; {len(named) - SHOWN} more are in the table interaction_cells" if len(named) > SHOWN else ""
-        return f"{count} from what both columns explain. {shown}{more}"
-
-    def _cell(self, cell: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> str:
+def _cells(
+    outcome: Outcome, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
+) -> str:
+    named = sorted((cell for cell in cells if cell["excess"] is not None), key=lambda c: -abs(c["excess"]))
+    if not named:
+        columns = [group_name(facts[side]) for side in ("first", "second")]
+        return sentences.no_single_combination(*columns, estimate_of(row, with_q=False), outcome)
+    shown = []
+    for cell in named[: sentences.SHOWN_COMBINATIONS]:
         name = f"{cell['first_group']} × {cell['second_group']}"
-        above = "more" if cell["excess"] > 0 else "less"
-        low, high = sorted([cell["low"], cell["high"]], key=abs)
-        size = self.size(abs(cell["excess"]), abs(low), abs(high))
         mirrors = [f"{c['first_group']} × {c['second_group']}" for c in cells if c["mirror_of"] == name]
-        unclear = (
-            f" (or the opposite for {listing(mirrors)}: these data cannot distinguish them)"
-            if mirrors
-            else ""
-        )
-        first, second = name_of(cell["first_group"]), name_of(cell["second_group"])
-        return f"{first} × {second}: {self.value(cell['mean'])}, {size} {above} than both columns explain{unclear}"
+        groups = [group_name(cell[f"{side}_group"]) for side in ("first", "second")]
+        excess = Estimate(cell["excess"], cell["low"], cell["high"])
+        shown.append(sentences.combination(*groups, cell["mean"], excess, mirrors, outcome))
+    return sentences.combinations(len(named), shown)
 
-    def missed(self, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-        sizes = [facts["least_detectable"], facts["minimum_detectable"]]
-        least, most = (smallest_effect(size) if self.is_rate else figure(size) for size in sizes)
-        unit = " points" if self.is_rate else ""
-        size = f"{most}{unit} or more"
-        if sizes[1] > 1.25 * sizes[0]:
-            size = f"{least} to {most}{unit} or more, depending on the size of the combination"
-        blind = ""
-        if facts["n_blind"]:
-            which = "1 combination is" if facts["n_blind"] == 1 else f"{facts['n_blind']} combinations are"
-            blind = f"; {which} too small for any departure to be detected"
-        if facts["kind"] == "difference of gaps":
-            what, where = "no difference between the gaps was detected", "a difference between the gaps of"
-        else:
-            what, where = "no combination was found to differ from what both columns explain", "an excess of"
-        return f"{what}. This table had 80 % power to detect {where} {size}{blind}"
+
+def _missed(outcome: Outcome, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    return sentences.no_interaction(
+        of_gaps=facts["kind"] == "difference of gaps",
+        least=facts["least_detectable"],
+        most=facts["minimum_detectable"],
+        blind=facts["n_blind"],
+        outcome=outcome,
+    )

@@ -7,7 +7,8 @@ about raters: of each answer the codings are taken that have a counterpart by th
 import polars as pl
 
 RATERS_APART = (
-    "Too few answers of different groups have the same raters: raters and groups cannot be told apart."
+    "Too few responses of different groups have the same raters, "
+    "so rater and group effects cannot be separated."
 )
 _KEYS = ["axis", "group"]
 _MOST = 0.5

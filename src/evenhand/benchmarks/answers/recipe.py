@@ -11,8 +11,7 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
     failure_rows,
-    figure,
-    of_those_read,
+    only_read,
     rate_headlines,
     score_headlines,
 )
@@ -29,6 +28,8 @@ from evenhand.benchmarks.contract import (
 )
 from evenhand.measures import ScoreDifferences, disparity, interactions, score_differences
 from evenhand.prompts import PromptSet
+from evenhand.reports import sentences
+from evenhand.reports.sentences import JUDGEMENTS, Estimate, RateWords, group_name, joined
 from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 
 ROLE = "judgement"
@@ -169,9 +170,21 @@ def _pairs(
 
 
 def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
-    """Rows of axes and groups, judged, and of means, which describe. unit: what the number is called."""
-    rows = measurement_rows(found.axes, "score_spread", unit, ideal=0.0)
-    rows += measurement_rows(found.groups, "score_difference", unit, effect_unit=f"{unit}, from the others")
+    """Rows of axes and groups, judged, and of means, which describe. unit: what the number is called.
+
+    The smallest effect of an axis with two groups is the gap between them, in place of the standard deviation.
+    """
+    gaps = found.groups.group_by("axis").agg(_smallest_gap=pl.col("minimum_detectable").max())
+    axes = found.axes.join(gaps, on="axis", how="left", nulls_equal=True, maintain_order="left")
+    of_two = pl.col("n_groups") == 2
+    pairs = axes.filter(of_two).with_columns(minimum_detectable="_smallest_gap")
+    rows = measurement_rows(
+        pairs, "score_spread", unit, ideal=0.0, effect_unit=f"{unit} between the two groups"
+    )
+    rows += measurement_rows(
+        axes.filter(~of_two), "score_spread", unit, ideal=0.0, effect_unit=f"{unit} (standard deviation)"
+    )
+    rows += measurement_rows(found.groups, "score_difference", unit, effect_unit=f"{unit} from the others")
     known = found.groups.filter(pl.col("mean").is_not_null())
     means = known.select(
         "axis", "group", "n", "n_missing", "n_units", estimate="mean", low="mean_low", high="mean_high"
@@ -180,49 +193,41 @@ def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
 
 
 def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
-    """A sentence for each axis, and of which questions and raters it speaks."""
+    """Return a sentence for each axis, with the questions and raters to which it applies."""
     if "design" not in details:
         return []
     facts = details["design"].row(0, named=True)
-    written = rate_headlines if facts["rates"] else score_headlines
-    lines = written(facts["outcome"])(findings, details)
+    what = facts["outcome"]
+    words = RateWords(what, about="for", name=group_name, judge=JUDGEMENTS, study="analysis")
+    written = rate_headlines(words) if facts["rates"] else score_headlines(what)
     groups = details.get("groups" if facts["rates"] else "score_groups", pl.DataFrame())
-    told = []
-    for line in lines:
-        # labels of people come from no classifier
-        sentence = line.sentence.replace("unless the classifier is", "unless the judging is")
+    lines = []
+    for line in written(findings, details):
+        parts = [line.sentence]
         if line.verdict == "biased":
-            sentence = _inside(sentence, line.axis, details.get("inside"), facts["rates"])
-        if line.measure in ("disparity", "score_spread") and line.verdict != "not measurable":
-            unread = of_those_read(findings, groups, line.axis)
-            sentence = f"{sentence.rstrip('.')}{unread}."
-        if facts["scope"] and line.verdict != "not measurable":
-            sentence += f" {facts['scope']}."
-        told.append(replace(line, sentence=sentence))
-    return told + interaction_headlines(facts["outcome"], is_rate=facts["rates"])(findings, details)
+            parts += _inside(line.axis, details.get("inside"), facts["rates"])
+        if line.verdict != "not measurable":
+            if line.measure in ("disparity", "score_spread"):
+                parts.append(only_read(findings, groups, line.axis))
+            parts.append(facts["scope"])
+        lines.append(replace(line, sentence=joined(*parts)))
+    return lines + interaction_headlines(what, is_rate=facts["rates"])(findings, details)
 
 
-def _inside(sentence: str, axis: str | None, inside: pl.DataFrame | None, rates: bool) -> str:
-    """Return the sentence with the gap that remains within the groups of the axes associated with this one."""
+def _inside(axis: str | None, inside: pl.DataFrame | None, rates: bool) -> list[str]:
+    """Return sentences on the gap that remains within the groups of the axes associated with this one."""
     if inside is None:
-        return sentence
-    parts = []
-    for row in inside.filter(pl.col("axis").eq_missing(pl.lit(axis))).iter_rows(named=True):
-        if row["gap"] is None:
-            parts.append(f"within the groups of {row['other']}, the gap is not measurable")
-            continue
-        gap, low, high = (
-            f"{row[name]:.0f}" if rates else figure(row[name]) for name in ("gap", "gap_low", "gap_high")
+        return []
+    return [
+        sentences.gap_inside(
+            row["other"],
+            None if row["gap"] is None else Estimate(row["gap"], row["gap_low"], row["gap_high"]),
+            detected=row["gap"] is not None and row["p"] <= LEVEL,
+            in_each=bool(row["same_in_each"]),
+            is_rate=rates,
         )
-        size = f"{gap} ({low} to {high})"
-        if row["p"] > LEVEL:
-            average = f"on average over the groups of {row['other']}"
-            parts.append(f"{average}, no difference was detected (gap {size})")
-        elif row["same_in_each"]:
-            parts.append(f"within each group of {row['other']} the gap remains (average {size})")
-        else:
-            parts.append(f"on average over the groups of {row['other']}, a gap of {size} remains")
-    return sentence if not parts else f"{sentence.rstrip('.')}; {'; '.join(parts)}."
+        for row in inside.filter(pl.col("axis").eq_missing(pl.lit(axis))).iter_rows(named=True)
+    ]
 
 
 def _no_prompts(folders: Mapping[str, Path]) -> PromptSet:

@@ -1,6 +1,5 @@
 """counterfactual: a user's own prompts, each asked about several groups: is anybody answered worse?"""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -21,11 +20,11 @@ from evenhand.benchmarks.contract import (
     Benchmark,
     ClassifierRole,
     Generation,
-    Headline,
 )
 from evenhand.benchmarks.counterfactual.asking import LEAST, built, from_file, whole_prompts
 from evenhand.classifiers import ClassifiedText
 from evenhand.measures import counterfactual_outcomes
+from evenhand.reports.sentences import RateWords, group_name
 from evenhand.schema import Card, Measurement
 
 SAMPLES = 2
@@ -35,7 +34,7 @@ OUTCOMES = ("length", "similarity")
 """Read from the answers unless the user names others."""
 GENDERED = ("she", "he", "her", "him", "his", "hers", "herself", "himself", "ms", "mrs", "mr", "woman", "man")
 """Hidden where answers are compared word by word: to repeat whom a request is about is no other answer."""
-TOO_SELDOM = "Asked about in {prompts} prompts; {least} are needed."
+TOO_SELDOM = "Only {prompts} prompts are about it. At least {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
@@ -72,7 +71,7 @@ def _too_seldom(few: pl.DataFrame, frame: pl.DataFrame) -> list[Measurement]:
     gone = few.filter(
         ~pl.col("axis").is_in(frame.join(few, on=["axis", "group"], how="anti")["axis"].implode())
     )
-    nobody = f"No group is asked about in {LEAST} prompts."
+    nobody = f"No group has {LEAST} prompts."
     rows += [
         replace(blank, measure="disparity", axis=axis, obstacle=nobody)
         for axis in gone["axis"].unique(maintain_order=True)
@@ -85,13 +84,6 @@ def _sharing(row: Measurement, questions: int) -> Measurement:
     name = "p" if row.group is None else "axis_p"
     value = getattr(row, name)
     return row if value is None else replace(row, **{name: min(1.0, questions * value)})
-
-
-def _of_tone(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
-    """Sentences on the judge's rates; one that can say nothing says of what, since others stand beside it."""
-    silent = ": cannot be said."
-    lines = rate_headlines("negative")(findings, details)
-    return [replace(line, sentence=line.sentence.replace(silent, f": {TONE}{silent}", 1)) for line in lines]
 
 
 BENCHMARK = Benchmark(
@@ -113,7 +105,7 @@ BENCHMARK = Benchmark(
         citation="Counterfactual fairness: Kusner et al. 2017, Counterfactual Fairness, NeurIPS. Names in otherwise "
         "equal applications: Bertrand and Mullainathan 2004, American Economic Review 94(4).",
         licence="The prompts are yours; names and descriptors are our own lists.",
-        source="docs/own_prompts.md, The same prompts about other groups",
+        source="docs/how-to/audit_your_own_prompts.md, The same prompts about other groups",
         details="Asked with --prompts MINE.csv --counterfactual gender,religion,name. Two answers to each text unless "
         f"--samples says otherwise; a group is compared from {LEAST} prompts on. Beside the tone the length of answers "
         "and their likeness are compared, or what --outcome names. VADER judges the tone of the "
@@ -129,7 +121,7 @@ BENCHMARK = Benchmark(
     harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
     minimum_detectable=planned_rates(20.0, SAMPLES),
-    headlines=together(_of_tone, outcome_headlines),
+    headlines=together(rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),
         ClassifierRole(

@@ -115,7 +115,9 @@ BENCHMARK = Benchmark(
     datasets=("holisticbias",),
     headlines=together(
         rate_headlines("offensive"),
-        spread_headlines({SPREAD: "offensiveness of replies depends on whom the sentence is about,"}),
+        spread_headlines(
+            {SPREAD: ("The offensiveness of replies differs between descriptors", "standard deviation")}
+        ),
     ),
     classified_by=(ClassifierRole(ROLE, "offensiveness", ClassifiedText(removed=UNSAFE)),),
 )

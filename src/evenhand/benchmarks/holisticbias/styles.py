@@ -141,7 +141,7 @@ def _not_compared(frame: pl.DataFrame, judged: int) -> list[Measurement]:
             n_missing=sizes[axis] - (judged if axis is None else 0),
             ideal=0.0,
             unit=UNIT,
-            obstacle="No template has judged replies to two descriptors.",
+            obstacle="No template has classified replies to two descriptors.",
         )
         for axis in axes
     ]
@@ -186,6 +186,6 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
-    headlines=spread_headlines({MEASURES[0]: "styles of replies depend on whom the sentence is about,"}),
+    headlines=spread_headlines({MEASURES[0]: ("Styles of replies differ between descriptors", "variance")}),
     classified_by=(ClassifierRole(ROLE, "style", MASKED_DESCRIPTOR),),
 )

@@ -46,7 +46,7 @@ def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
     for role in chats.judges or [SHOWN]:
         measure = MEASURES[role]
         if role not in chats.judges:
-            rows.append(_obstacle(measure, GENDER, POINTS, "no utterance was judged"))
+            rows.append(_obstacle(measure, GENDER, POINTS, "No utterance was classified."))
             continue
         try:
             found = classifier_bias(chats.by_gender, predicted=f"told_{role}", level=options.level)

@@ -292,7 +292,8 @@ def _is_too_long(content: str) -> bool:
 
 def _objects(content: str) -> list[dict[str, Any]] | None:
     """Return the JSON objects in a text, or None if it has more than MOST_STARTS opening braces to try."""
-    decoder, values, place = json.JSONDecoder(), [], 0
+    # Python reads whole numbers of up to 4,300 digits only; as decimals, all are read, and in linear time.
+    decoder, values, place = json.JSONDecoder(parse_int=float), [], 0
     starts = 0
     while (place := content.find("{", place)) >= 0:
         starts += 1

@@ -8,39 +8,50 @@ from evenhand.cli.common import options_of, show, writable
 
 
 def analyse(
-    file: Path = typer.Argument(..., metavar="FILE", help="What `evenhand annotate export` wrote."),
+    file: Path = typer.Argument(..., metavar="FILE", help="An export of `evenhand annotate export`."),
     output: Path | None = typer.Option(
         None,
         "--output",
         "-o",
         metavar="DIR",
-        help="Folder for people.html, people.json and tables. Default: FILE's name with _analysis, beside it.",
+        help="Folder for people.html, people.json and the tables. Default: a folder next to FILE, with the name "
+        "of FILE and _analysis.",
     ),
-    question: list[str] = typer.Option([], help="Only this question; repeatable. Default: all."),
+    question: list[str] = typer.Option(
+        [], help="Analyse only this question. Repeatable. Default: all questions."
+    ),
     by: str | None = typer.Option(
         None,
         metavar="groups.KEY|person.QUESTION",
-        help="Also by what items say of KEY, such as groups.group: ratings of groups are compared within their axis, "
-        "preferences shown within each level. Or by groups of annotators: what they answered to a QUESTION about "
-        "themselves.",
+        help="Also analyse by KEY. For a property of the items, such as groups.group: ratings of the groups are "
+        "compared within their axis, and preferences are shown for each level. For a QUESTION about the "
+        "annotators: their answers are the groups.",
     ),
     baseline: str | None = typer.Option(
-        None, metavar="MODEL", help="The model that others are held against: it stands second in every pair."
+        None, metavar="MODEL", help="Reference model: it is the second model in every pair."
     ),
     rules: str = typer.Option(
         "study",
         metavar="study|published|none|FILE",
-        help="Whose answers count: by the study's own rules; by ACUTE-Eval's analysis (one onboarding item wrong: "
-        "all of the person's answers are out); everybody's; or by rules in a YAML file. The report compares them.",
+        help="Exclusion rules: study (as configured), published (ACUTE-Eval's: all judgements of an annotator "
+        "with one wrong onboarding item are excluded), none, or a YAML file. The report compares them.",
     ),
-    alpha: float = typer.Option(0.05, help="Chance of any false verdict where there is no difference."),
-    seed: int = typer.Option(0, min=0, help="Of resamples and permutations."),
+    alpha: float = typer.Option(
+        0.05, help="Significance level: the probability of any false verdict if there is no difference."
+    ),
+    seed: int = typer.Option(0, min=0, help="Random seed for resamples and permutations."),
     report: Path | None = typer.Option(None, help="Also write the page to this file."),
 ) -> None:
-    """Analyse an export: win rates, ratings, agreement, reliability, classifiers beside people; each with its null.
+    """Analyse an export: win rates, ratings, agreement, reliability, and classifiers compared with annotators.
 
-    Beside our numbers, which let persons and items pull votes together, stand those of the papers: ACUTE-Eval's exact
-    test with stars, ROBBIE's chi-square. Ends with 3 where rules leave no answer.
+    Every result has its null hypothesis. Our estimates account for the variation between annotators and
+    items; next to them are the tests of the papers (ACUTE-Eval's exact test, ROBBIE's chi-square). The exit
+    code is 3 if the exclusion rules leave no judgement.
+
+    \b
+    Examples:
+      evenhand annotate analyse judgements.jsonl
+      evenhand annotate analyse judgements.jsonl --by groups.group --rules published
     """
     asked = options_of(locals(), "file", "output", "report")
     from evenhand.annotation import analyse as analysis_of

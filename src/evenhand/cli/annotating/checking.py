@@ -7,10 +7,13 @@ import typer
 from evenhand.cli.common import say
 
 
-def check(study: Path = typer.Argument(..., metavar="STUDY.yaml", help="The study file.")) -> None:
-    """Say what is wrong in a study file, line by line, or what it would do.
+def check(study: Path = typer.Argument(..., metavar="STUDY.yaml", help="Study file.")) -> None:
+    """Check a study file: list its errors by line, or show what it would do.
 
-    Ends with 1 where something is wrong: every problem is told with its line. Nothing is served, and no database made.
+    The exit code is 1 if there are errors. Nothing is served, and no database is created.
+
+    \b
+    Example:  evenhand annotate check study.yaml
     """
     from evenhand.annotation.definition import StudyError, outline, read_study
     from evenhand.schema import DataError
@@ -22,7 +25,7 @@ def check(study: Path = typer.Argument(..., metavar="STUDY.yaml", help="The stud
             raise
         for problem in error.problems:  # all of them, however many: that is what was asked for
             say(problem, err=True)
-        raise DataError(f"{study} has {len(error.problems):,} problems.", error.hint) from error
+        raise DataError(f"{study}: {len(error.problems):,} errors.", error.hint) from error
     width = max(len(title) for title, _ in told.lines)
     before = ""
     for title, text in told.lines:

@@ -17,34 +17,46 @@ EXPORTS = (".jsonl", ".csv", ".parquet")
 
 
 def export(
-    study: str = typer.Argument(
-        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
-    ),
+    study: str = typer.Argument(..., metavar="STUDY", help="Study file, its database, or postgresql://..."),
     output: Path = typer.Option(
-        ..., "--output", "-o", metavar="FILE", help="Where to: .jsonl, .csv or .parquet."
+        ..., "--output", "-o", metavar="FILE", help="File to write: .jsonl, .csv or .parquet."
     ),
-    name: str | None = typer.Option(None, "--study", help="Which study, where a database holds several."),
-    database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
+    name: str | None = typer.Option(
+        None, "--study", help="Name of the study. Required if the database contains several."
+    ),
+    database: str | None = typer.Option(
+        None, help="Database of a study file. Required if it is not in the folder of the file."
+    ),
     classifier_error: Path | None = typer.Option(
         None,
         "--classifier-error",
         metavar="FILE",
-        help="Also write how often the run's classifier differs from people, as `evenhand measure --classifier-error` "
-        "takes it.",
+        help="Also write the classifier's error counts compared with the judgements, in the format of `evenhand "
+        "measure --classifier-error`.",
     ),
     question: str | None = typer.Option(
-        None, help="Whose answers it is held against; needed where there are several."
+        None, help="Question whose judgements the classifier is compared with. Required if there are several."
     ),
-    negative: list[str] = typer.Option([], "--negative", help="A harmful answer to it; repeatable."),
-    classifier: str | None = typer.Option(None, help="Which classifier; needed where there are several."),
+    negative: list[str] = typer.Option(
+        [], "--negative", help="Response to that question that counts as harmful. Repeatable."
+    ),
+    classifier: str | None = typer.Option(None, help="Classifier to compare. Required if there are several."),
 ) -> None:
-    """Write what people said to .jsonl, .csv or .parquet."""
+    """Export the judgements to .jsonl, .csv or .parquet.
+
+    \b
+    Example:  evenhand annotate export study.yaml -o judgements.jsonl
+    """
     if classifier_error is None and (question or negative or classifier):
         raise UsageError(
-            "--question, --negative and --classifier belong to --classifier-error.", "Name its FILE."
+            "`--question`, `--negative` and `--classifier` require `--classifier-error`.",
+            "Add --classifier-error FILE, or remove them.",
         )
     if output.suffix.lower() not in EXPORTS:
-        raise UsageError(f"-o {output}: an export ends in .jsonl, .csv or .parquet.", "Name such a file.")
+        raise UsageError(
+            f"-o {output}: unknown file type. An export must end in .jsonl, .csv or .parquet.",
+            "Change the file name.",
+        )
     file = writable("-o", output)
     errors = None if classifier_error is None else writable("--classifier-error", classifier_error)
     store = _apart_from(file, opened(study, name, database), study)
@@ -54,23 +66,33 @@ def export(
         say(f"Written to {write_export(store, file)}. Next: evenhand annotate analyse {file}")
         if errors is not None:
             table = classifier_error_table(read_export(file), question, negative, classifier)
-            say(
-                f"Written to {write_table(errors, table)}: {table.height:,} texts on which most people agree."
-            )
+            say(f"Written to {write_table(errors, table)}: {table.height:,} texts with a majority judgement.")
     finally:
         store.close()
 
 
 def backup(
-    study: str = typer.Argument(..., metavar="STUDY", help="The study file, or its database."),
-    output: Path = typer.Option(..., "--output", "-o", metavar="FILE", help="Where to; a new file."),
-    name: str | None = typer.Option(None, "--study", help="Any study in it, where it holds several."),
-    database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
+    study: str = typer.Argument(..., metavar="STUDY", help="Study file, or its database."),
+    output: Path = typer.Option(
+        ..., "--output", "-o", metavar="FILE", help="File to write. It must not exist."
+    ),
+    name: str | None = typer.Option(
+        None, "--study", help="Name of any study in the database. Required if the database contains several."
+    ),
+    database: str | None = typer.Option(
+        None, help="Database of a study file. Required if it is not in the folder of the file."
+    ),
 ) -> None:
-    """Copy the database while it is used."""
+    """Copy the database while it is in use.
+
+    \b
+    Example:  evenhand annotate backup study.yaml -o backup.sqlite
+    """
     file = writable("-o", output)
     if os.path.lexists(file):
-        raise UsageError(f"{file} is there already, and a backup replaces nothing.", "Name a new file.")
+        raise UsageError(
+            f"{file} already exists. A backup does not overwrite files.", "Choose another file name with -o."
+        )
     store = opened(study, name, database)
     try:
         from evenhand.annotation.store import administration
@@ -83,7 +105,8 @@ def backup(
             file.unlink(missing_ok=True)
             raise
         say(
-            f"Copied to {file}, readable by you alone. To go back: stop serving, and put it in the database's place."
+            f"Copied to {file}, readable only by you. To restore it: stop the server, and replace the database "
+            "with this file."
         )
     finally:
         store.close()
@@ -93,5 +116,5 @@ def _apart_from(file: Path, store: "Store", study: str) -> "Store":
     taken = {os.path.realpath(study), os.path.realpath(store.engine.url.database or study)}
     if os.path.realpath(file) in taken:
         store.close()
-        raise UsageError(f"-o {file} would replace the study itself.", "Name another file.")
+        raise UsageError(f"-o {file} would overwrite the study itself.", "Choose another file name with -o.")
     return store

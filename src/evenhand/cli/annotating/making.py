@@ -22,15 +22,20 @@ def made(
     Raises UsageError where what is needed is not named, or a file is in the way; DataError, WriteError.
     """
     if study is not None:
-        raise UsageError(f"{study} is a study already, and --from makes one.", "Leave one of them out.")
+        raise UsageError(
+            f"`--from` creates a new study file, but the study {study} was given, too.",
+            f"Remove {study} or --from.",
+        )
     if template is None or output is None:
         raise _incomplete(sources, template, output)
     if not is_study_file(str(output)):
-        raise UsageError(f"-o {output}: a study file ends in .yaml.", "Name such a file.")
+        raise UsageError(
+            f"-o {output}: unknown file type. A study file must end in .yaml.", "Change the file name."
+        )
     if os.path.lexists(output):
         raise UsageError(
-            f"{output} is there already, and what was written there by hand would be lost.",
-            f"Name a new file, or serve that one: evenhand annotate {output}",
+            f"{output} already exists. Creating the study again would overwrite your changes.",
+            f"Choose another file with -o, or serve the existing study: evenhand annotate {output}",
         )
     from evenhand.annotation import build_study
     from evenhand.annotation.definition import template_note, write_study
@@ -39,7 +44,7 @@ def made(
     write_study(built.study, output, template_note(template))
     for note in built.notes:
         say(note)
-    say(f"Written: {output}, {len(built.study.items):,} items. Read it before people do.")
+    say(f"Created {output} with {len(built.study.items):,} items. Check it before you invite annotators.")
     return output
 
 
@@ -50,6 +55,6 @@ def _incomplete(sources: Sequence[str], template: str | None, output: Path | Non
     runs = " ".join(f"--from {source}" for source in sources)
     known = f" (one of {', '.join(TEMPLATES)})" if template is None else ""
     return UsageError(
-        f"--from makes a study file, and {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.",
+        f"`--from` creates a study file. Missing: {' and '.join(missing)}.",
         f"evenhand annotate {runs} --template {template or 'regard'} -o {output or 'STUDY.yaml'}{known}",
     )

@@ -23,8 +23,8 @@ def need_annotate() -> None:
     missing = [package for package in NEEDED if find_spec(package) is None]
     if missing:
         raise UsageError(
-            f"Serving and storing studies needs {', '.join(missing)}, not installed here.",
-            "Install it: pip install 'evenhand[annotate]'",
+            f"Serving and storing studies requires {', '.join(missing)}, not installed on this machine.",
+            "Install them: pip install 'evenhand[annotate]'",
         )
 
 
@@ -49,8 +49,8 @@ def database_of(study: Path, database: str | None) -> str:
         return str(study.with_suffix(".sqlite"))
     if "://" in named and not is_server(named):
         raise UsageError(
-            f"{without_password(named)} is no database that evenhand knows.",
-            "A file, or postgresql://USER@HOST/NAME.",
+            f"{without_password(named)} is not a supported database.",
+            "Give a file, or a PostgreSQL URL such as postgresql://USER@HOST/NAME.",
         )
     return named
 
@@ -67,13 +67,14 @@ def opened(study: str, name: str | None = None, database: str | None = None) -> 
     if not is_study_file(study):
         if database:
             raise UsageError(
-                "--database belongs to a study file, and STUDY is a database already.", "Leave one out."
+                "`--database` names the database of a study file, but STUDY is already a database.",
+                "Remove --database, or give the study file as STUDY.",
             )
         return open_store(_there(study, f"evenhand annotate {study}"), name)
     defined = read_study(study).name
     if name not in (None, defined):
         raise UsageError(
-            f"{study} is the study {defined!r}, and --study says {name!r}.", "Leave out --study."
+            f"{study} contains the study {defined!r}, but `--study` is {name!r}.", "Remove --study."
         )
     where = database_of(Path(study), database)
     return open_store(_there(where, f"evenhand annotate {study} --no-serve"), defined)
@@ -94,5 +95,5 @@ def without_password(address: str) -> str:
 
 def _there(database: str, begin: str) -> str:
     if not is_server(database) and not is_file(Path(database)):
-        raise UsageError(f"There is no database {database} yet.", f"Begin it: {begin}")
+        raise UsageError(f"The database {database} does not exist.", f"Create it: {begin}")
     return database

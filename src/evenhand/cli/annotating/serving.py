@@ -27,55 +27,77 @@ if TYPE_CHECKING:
 ADDRESS = "EVENHAND_ANNOTATE_ADDRESS"
 MOST_INVITES = 10_000
 MOST_USES = 1_000_000
-LINK_HELP = "Where people reach it, such as https://judge.example.org."
+LINK_HELP = "URL at which annotators reach the server, such as https://judge.example.org."
 
 
 def serve(
-    study: Path | None = typer.Argument(None, metavar="STUDY.yaml", help="The study file."),
+    study: Path | None = typer.Argument(None, metavar="STUDY.yaml", help="Study file."),
     from_: list[str] = typer.Option(
-        [], "--from", metavar="RUN", help="Make a study of a run or a file first; repeatable."
+        [], "--from", metavar="RUN", help="Run or file from which to make a study first. Repeatable."
     ),
-    template: str | None = typer.Option(None, help="acute, regard, robbie, redditbias or labels."),
+    template: str | None = typer.Option(
+        None, help="Template of the new study: acute, regard, robbie, redditbias or labels."
+    ),
     output: Path | None = typer.Option(
-        None, "--output", "-o", metavar="STUDY.yaml", help="Where the study made goes."
+        None, "--output", "-o", metavar="STUDY.yaml", help="File for the new study."
     ),
-    benchmark: str | None = typer.Option(None, help="Whose answers of a run are judged."),
-    limit: int | None = typer.Option(None, min=1, help="Items, drawn evenly over groups."),
+    benchmark: str | None = typer.Option(None, help="Model whose responses in a run are judged."),
+    limit: int | None = typer.Option(
+        None, min=1, help="Maximum number of items, sampled evenly over groups."
+    ),
     name: str | None = typer.Option(
-        None, help="Of the study that is made. Default: of its template and sources."
+        None, help="Title of the new study. Default: a title made from the template and the sources."
     ),
     pairing: str | None = typer.Option(
         None,
         metavar="same|drawn",
-        help="acute: answers to one prompt, or conversations at random (their default).",
+        help="For acute: what to pair, responses to the same prompt or random conversations (the default for "
+        "conversations).",
     ),
     speaker: str | None = typer.Option(
-        None, metavar="A|B", help="acute: whose lines of a conversation are judged. Default: B, who answers."
+        None,
+        metavar="A|B",
+        help="For acute: speaker whose lines are judged. Default: B, the speaker who replies.",
     ),
     keep_unsafe: bool = typer.Option(
-        False, "--keep-unsafe", help="acute: also what a classifier called toxic or offensive."
+        False,
+        "--keep-unsafe",
+        help="For acute: include conversations that a classifier labelled as toxic or offensive.",
     ),
     leave_out: list[str] = typer.Option(
-        [], "--leave-out", metavar="COLUMN=VALUE", help="Texts that are not wanted; repeatable."
+        [], "--leave-out", metavar="COLUMN=VALUE", help="Text to leave out. Repeatable."
     ),
     shown: str | None = typer.Option(
         None,
         "--show",
         metavar="apart|whole|judged",
-        help="Of runs: the prompt above the answer, both as one text, or what the classifier judged.",
+        help="For runs: show the prompt above the response, both as one text, or the text that the classifier "
+        "labelled.",
     ),
-    survey: bool = typer.Option(False, "--survey", help="Statements of SDO7 behind each unit."),
-    seed: int | None = typer.Option(None, min=0, help="Of the draw. Default: 0."),
+    survey: bool = typer.Option(
+        False, "--survey", help="Ask the statements of the SDO7 scale after each batch."
+    ),
+    seed: int | None = typer.Option(None, min=0, help="Random seed for sampling. Default: 0."),
     database: str | None = typer.Option(
-        None, help="A file, or postgresql://... Default: EVENHAND_ANNOTATE_DATABASE, or beside the study."
+        None,
+        help="Database: a file, or postgresql://... Default: EVENHAND_ANNOTATE_DATABASE, or a file next to "
+        "the study.",
     ),
     address: str | None = typer.Option(None, help=LINK_HELP),
-    host: str = typer.Option("127.0.0.1", help="Which interface to listen on."),
-    port: int = typer.Option(8000, min=1, max=65535, metavar="PORT", help="Which port, 1 to 65535."),
-    proxied: bool = typer.Option(False, "--proxied", help="Believe X-Forwarded-* of a proxy in front."),
-    no_serve: bool = typer.Option(False, "--no-serve", help="Make the study and its database, and stop."),
+    host: str = typer.Option("127.0.0.1", help="Network interface to listen on."),
+    port: int = typer.Option(8000, min=1, max=65535, metavar="PORT", help="Port to listen on, 1 to 65535."),
+    proxied: bool = typer.Option(
+        False, "--proxied", help="Trust the X-Forwarded-* headers of a reverse proxy."
+    ),
+    no_serve: bool = typer.Option(False, "--no-serve", help="Create the study and its database, then exit."),
 ) -> None:
-    """Serve a study until Ctrl-C; with --from, make its file first. `serve` itself may be left out."""
+    """Serve a study until Ctrl-C. With --from, create its file first. The word `serve` can be left out.
+
+    \b
+    Examples:
+      evenhand annotate study.yaml
+      evenhand annotate --from runs/gpt2 --template regard -o study.yaml
+    """
     need_annotate()
     if not no_serve:
         address = reached_at(address or os.environ.get(ADDRESS), host, port)
@@ -96,13 +118,18 @@ def serve(
         study = made(study, from_, template, output, how)
     elif how or template is not None or output is not None:
         raise UsageError(
-            "--template, -o and what else says how a study is made go with --from.", "Add --from RUN."
+            "`--template`, `-o` and the other options that describe a new study require `--from`.",
+            "Add --from RUN.",
         )
     if study is None:
-        raise UsageError("There is no study to serve.", "evenhand annotate STUDY.yaml, or --from RUN.")
+        raise UsageError(
+            "Missing argument: STUDY.",
+            "Give a study file (evenhand annotate STUDY.yaml), or create one with --from RUN.",
+        )
     if not is_study_file(str(study)):
         raise UsageError(
-            f"{study} is no study file.", "A study file ends in .yaml; its database is found beside it."
+            f"{study} is not a study file.",
+            "Give a file that ends in .yaml. Its database is found automatically.",
         )
     store, where = _begun(study, database)
     try:
@@ -116,22 +143,30 @@ def serve(
 
 
 def invite(
-    study: str = typer.Argument(
-        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
-    ),
-    number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Links."),
+    study: str = typer.Argument(..., metavar="STUDY", help="Study file, its database, or postgresql://..."),
+    number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Number of links."),
     uses: int = typer.Option(
-        1, min=0, max=MOST_USES, help="Number of people whom each link admits; 0: no limit."
+        1, min=0, max=MOST_USES, help="Number of people whom each link admits. 0 means no limit."
     ),
-    note: str = typer.Option("", help="For yourself, beside them on the admin's page."),
-    days: float | None = typer.Option(None, min=0.001, max=3650, help="After which they let nobody in."),
+    note: str = typer.Option("", help="Note about the links, shown next to them on the admin's page."),
+    days: float | None = typer.Option(None, min=0.001, max=3650, help="Time after which the links expire."),
     address: str | None = typer.Option(
-        None, help=f"{LINK_HELP} Default: EVENHAND_ANNOTATE_ADDRESS, or where it was last served."
+        None,
+        help=f"{LINK_HELP} Default: EVENHAND_ANNOTATE_ADDRESS, or the URL at which the study was last "
+        "served.",
     ),
-    name: str | None = typer.Option(None, "--study", help="Which study, where a database holds several."),
-    database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
+    name: str | None = typer.Option(
+        None, "--study", help="Name of the study. Required if the database contains several."
+    ),
+    database: str | None = typer.Option(
+        None, help="Database of a study file. Required if it is not in the folder of the file."
+    ),
 ) -> None:
-    """Print new links that let people in, one a line."""
+    """Print new links for annotators, one per line.
+
+    \b
+    Example:  evenhand annotate invite study.yaml --number 10
+    """
     store = opened(study, name, database)
     try:
         from evenhand.annotation.application import invite_link, last_address
@@ -140,8 +175,8 @@ def invite(
         known = address or os.environ.get(ADDRESS) or last_address(store)
         if known is None:
             raise UsageError(
-                "This study was never served, so nobody knows where links should lead.",
-                "--address https://judge.example.org, or http://127.0.0.1:8000 for this machine alone.",
+                "The URL for the links is not known, because this study has never been served.",
+                "Give it: --address https://judge.example.org, or http://127.0.0.1:8000 for this machine only.",
             )
         there = _checked_address(known)
         now = datetime.now(UTC)
@@ -155,21 +190,28 @@ def invite(
 
 
 def account(
-    study: str = typer.Argument(
-        ..., metavar="STUDY", help="The study file, its database, or postgresql://..."
+    study: str = typer.Argument(..., metavar="STUDY", help="Study file, its database, or postgresql://..."),
+    account_name: str = typer.Argument("admin", metavar="[NAME]", help="Name of the account."),
+    name: str | None = typer.Option(
+        None, "--study", help="Name of the study. Required if the database contains several."
     ),
-    account_name: str = typer.Argument("admin", metavar="[NAME]", help="Of the account."),
-    name: str | None = typer.Option(None, "--study", help="Which study, where a database holds several."),
-    database: str | None = typer.Option(None, help="Of a study file, if it is not beside it."),
+    database: str | None = typer.Option(
+        None, help="Database of a study file. Required if it is not in the folder of the file."
+    ),
 ) -> None:
-    """Make an admin's account, or give it another password, asked for or read from standard input."""
+    """Create an admin account, or change its password. The password is read from a prompt or from standard
+    input.
+
+    \b
+    Example:  evenhand annotate account study.yaml admin
+    """
     store = opened(study, name, database)
     try:
         from evenhand.annotation.application import set_password
 
         password = _asked_password()
         set_password(store, account_name, password, "command line", datetime.now(UTC))
-        say(f"{account_name} has this password now; whoever was logged in by that name no longer is.")
+        say(f"Password of {account_name} changed. Existing sessions of this account are closed.")
     finally:
         store.close()
 
@@ -187,9 +229,9 @@ def reached_at(address: str | None, host: str, port: int) -> str:
         return _checked_address(address)
     if not is_loopback(host):
         raise UsageError(
-            f"--host {host} lets other machines in, and without --address nobody knows how they reach it.",
-            "Behind a proxy with a certificate: --address https://NAME --proxied. Without encryption, in a network "
-            f"where you trust everybody: --address http://NAME:{port}",
+            f"`--host {host}` requires `--address`, the URL at which other machines reach the server.",
+            "Behind a proxy with HTTPS: --address https://NAME --proxied. Without encryption, in a trusted "
+            f"network only: --address http://NAME:{port}",
         )
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -214,8 +256,9 @@ def _checked_address(address: str) -> str:
         known = False
     if not known or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc:
         raise UsageError(
-            f"--address {address[:200]} is not where a web server is reached.",
-            "https://NAME or http://NAME:PORT, without a path: give the study a name or port of its own.",
+            f"--address {address[:200]} is not a valid URL of a web server.",
+            "Expected https://NAME or http://NAME:PORT, without a path: use a separate host name or port for the "
+            "study.",
         )
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -239,7 +282,7 @@ def _serve(
         web.remember_address(store, address, now)
 
     web.serve(store, address=address, host=host, port=port, proxied=proxied, announce=announce)
-    say("Stopped; every answer that was sent is stored.")
+    say("Stopped. All submitted judgements are stored.")
 
 
 def _announce(
@@ -252,11 +295,14 @@ def _announce(
     far = administration.progress(store, now)
     password = web.first_account(store, now)
     told = {
-        "study": f"{store.study.title}: {far.votes:,} of {far.votes_wanted:,} votes, {far.persons:,} people so far",
+        "study": (
+            f"{store.study.title}: {far.votes:,} of {far.votes_wanted:,} judgements, {far.persons:,} "
+            "annotators so far"
+        ),
         "database": without_password(where),
         "people": _links(store, study, address, now),
         "admin": f"{address}/admin" + _account_told(password),
-        "stop": "Ctrl-C; the same command goes on, and links stay valid",
+        "stop": "Ctrl-C; the same command resumes, and links stay valid",
     }
     for name, text in told.items():
         say(f"{name:<9} {text}")
@@ -271,34 +317,37 @@ def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
     from evenhand.annotation.store import people
 
     made = people.invites(store) or people.make_invites(
-        store, 1, now, uses=None, note="made when first served"
+        store, 1, now, uses=None, note="created when the study was first served"
     )
-    own = f"for a link of their own each: evenhand annotate invite {study}"
+    own = f"to create a personal link for each annotator: evenhand annotate invite {study}"
     for one in made:
         if one.uses is None and not one.revoked and (one.expires is None or one.expires > now):
             link = invite_link(store, address, one.id)
-            told = "lets in anybody who has it, as a new person in every browser: to try it, or for one room"
+            told = (
+                "admits anyone who has it, as a new annotator in each browser: for testing, or for use in one "
+                "room"
+            )
             return f"{own}\n{'shared':<9} {link}\n{'':9} {told}"
-    return f"{own} ({len(made):,} links made so far)"
+    return f"{own} ({len(made):,} links created so far)"
 
 
 def _account_told(password: str | None) -> str:
     if password is None:
         return ""
-    return f"\n{'':9} user admin, password {password} (shown once; you choose your own when you log in)"
+    return f"\n{'':9} user admin, password {password} (shown only once; choose your own when you log in)"
 
 
 def _warnings(address: str, host: str, proxied: bool) -> list[str]:
     found = []
     if address.startswith("http://") and not is_loopback(urlsplit(address).hostname or ""):
         found.append(
-            f"{address} is not encrypted: passwords, links and cookies can be read on the way. Use https for more "
-            "than a network where you trust everybody."
+            f"{address} is not encrypted: passwords, links and cookies can be read in transit. Outside a trusted "
+            "network, use https."
         )
     if address.startswith("https://") and not proxied:
         found.append(
-            "without --proxied the proxy that has the certificate for https counts as everybody's address: "
-            "one who guesses passwords slows all."
+            "--proxied is not set: all visitors appear to come from the address of the HTTPS proxy, so one client "
+            "that guesses passwords slows down everyone."
         )
     return found
 
@@ -306,9 +355,9 @@ def _warnings(address: str, host: str, proxied: bool) -> list[str]:
 def _asked_password() -> str:
     if sys.stdin.isatty():
         return str(
-            typer.prompt("Password (12 characters or more)", hide_input=True, confirmation_prompt=True)
+            typer.prompt("Password (at least 12 characters)", hide_input=True, confirmation_prompt=True)
         )
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
-        raise UsageError("Standard input holds no password.", "Its first line is taken.")
+        raise UsageError("No password on standard input.", "Give the password in its first line.")
     return password

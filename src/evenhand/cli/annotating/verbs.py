@@ -3,21 +3,22 @@
 import re
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
 from evenhand.cli.annotating import analysing, checking, exporting, serving
+from evenhand.cli.common import App
 from evenhand.schema import UsageError, unknown_name
 
-HELP = """Put texts before people: serve a study, export what they said, analyse it.
+HELP = """Run human evaluations: serve a study, export judgements, analyse them.
 
 \b
-evenhand annotate STUDY.yaml           serves a study until Ctrl-C
+Examples:
+evenhand annotate STUDY.yaml           serve a study until Ctrl-C
 evenhand annotate --from RUN --template acute -o STUDY.yaml
-                                       makes one of a run or a file, serves it
-evenhand annotate ... --no-serve       makes its database, and stops
+                                       create a study from a run or a file, and serve it
+evenhand annotate ... --no-serve       create its database, then exit
 
-What else may stand there, such as --address, --port and --limit: evenhand annotate serve --help
+Options such as --address, --port and --limit: evenhand annotate serve --help
 """
 A_WORD = re.compile(r"[\w-]+")
 """What is meant for a verb: a file has an ending, an address a colon."""
@@ -36,7 +37,7 @@ class StudyFirst(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app = App(
     cls=StudyFirst,
     no_args_is_help=True,
     help=HELP,

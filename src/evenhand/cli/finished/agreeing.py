@@ -11,23 +11,28 @@ def agreement(
     places: list[str] = typer.Argument(
         ...,
         metavar="RUN | FILE...",
-        help="The folder of a run that several classifiers have judged, or its address on a store (s3://bucket/run); "
-        "or tables that people have labelled: one with unit, rater, rating and perhaps question, an export of "
-        "`evenhand annotate`, or one labelled RedditBias table of each rater.",
+        help="Folder or S3 URL (s3://bucket/run) of a run with several classifiers. Or tables of human labels: "
+        "one table with the columns unit, rater, rating and optionally question; an export of `evenhand "
+        "annotate`; or one labelled RedditBias table per rater.",
     ),
     measurement: str | None = typer.Option(
-        None, help="Tables: how ratings differ, nominal (the default), ordinal or interval."
+        None, help="For tables: scale of the ratings, nominal, ordinal or interval. Default: nominal."
     ),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for agreement.html and agreement.json."
     ),
 ) -> None:
-    """Compare classifiers on the same texts: agreement beyond chance, correlation, and who is judged differently.
+    """Compare classifiers on the same texts: agreement beyond chance, correlation, differences by group.
 
-    `evenhand rescore RUN --classifier ROLE=NAME` adds a classifier. Where classifiers disagree more about one
-    group than about others, the choice of classifier decides about the verdict on that group.
+    If classifiers disagree more about one group than about others, the verdict on that group depends on the
+    choice of classifier. `evenhand rescore RUN --classifier ROLE=NAME` adds a classifier to a run.
 
-    Of tables and exports it gives Krippendorff's alpha of each question, with limits.
+    For tables and exports, the result is Krippendorff's alpha for each question, with confidence intervals.
+
+    \b
+    Examples:
+      evenhand agreement runs/gpt2
+      evenhand agreement labels.csv --measurement ordinal -o agreement
     """
     from evenhand.schema import UsageError, is_file
     from evenhand.studies import StudyResult
@@ -35,18 +40,19 @@ def agreement(
     from evenhand.studies.audit import open_run
 
     if output is not None and output.suffix == ".json":
-        raise UsageError(
-            f"-o names a folder, for a page and the numbers, and {output} reads like a file.", "-o FOLDER"
-        )
+        raise UsageError(f"`-o` expects a folder, got {output}.", "-o FOLDER")
     study: StudyResult
     if all(map(is_file, places)):
         study = agreement_of_raters([Path(place) for place in places], measurement)  # type: ignore[arg-type]  # checked there
     elif len(places) > 1:
         raise UsageError(
-            "Several places are named that are not all tables.", "Name one run, or tables alone."
+            "Cannot combine these inputs: with more than one, all must be tables.",
+            "Give one run, or only tables.",
         )
     elif measurement is not None:
-        raise UsageError("--measurement belongs to tables that people have labelled.", "Leave it out.")
+        raise UsageError(
+            "`--measurement` can only be used with tables of human labels.", "Remove --measurement."
+        )
     else:
         study = open_run(places[0]).agreement()
     show(study, None if output is None else study.write(output))

@@ -11,27 +11,36 @@ def report(
     folder: str = typer.Argument(
         ...,
         metavar="RUN",
-        help="The folder of an audit, a measured file, a comparison or a before-after study; or the address "
-        "of an audit on a store (s3://bucket/run).",
+        help="Folder of an audit, a measured file, a comparison or a before-after study; or the S3 URL of an "
+        "audit (s3://bucket/run).",
     ),
     png: Path | None = typer.Option(
-        None, help="Write the forest plot as a picture of 1600 x 900 (pip install 'evenhand\\[pictures]')."
+        None,
+        help="Write the forest plot as a picture of 1600 x 900 pixels. Requires pip install "
+        "'evenhand\\[pictures]'.",
     ),
-    svg: Path | None = typer.Option(None, help="Write the forest plot as SVG, which needs nothing else."),
+    svg: Path | None = typer.Option(None, help="Write the forest plot as SVG. Requires no other package."),
     benchmark: str | None = typer.Option(
-        None, help="Which benchmark the picture shows; by default the first in which something was found."
+        None, help="Benchmark to show in the picture. Default: the first benchmark with a biased axis."
     ),
     model_card: str | None = typer.Option(
         None,
         "--model-card",
         metavar="FILE",
-        help="Write what a model card on the Hugging Face hub says of it: model-index YAML and Markdown; - prints it.",
+        help="Write a section for the model card on the Hugging Face Hub: model-index YAML and Markdown. Use - to "
+        "print it.",
     ),
 ) -> None:
-    """Show a finished run again: its page, a picture for slides, a snippet for a model card.
+    """Show a finished run again: report, picture for slides, snippet for a model card.
 
-    Without flags the page and the numbers of an audit are written anew, as this version writes them. Nothing is asked
-    and nothing is judged again.
+    Without flags, the report and the numbers of an audit are written again in the format of this version. The
+    model and the classifiers are not run again.
+
+    \b
+    Examples:
+      evenhand report runs/gpt2
+      evenhand report runs/gpt2 --svg gpt2.svg
+      evenhand report runs/gpt2 --model-card -
     """
     from evenhand.reports import write_picture
     from evenhand.schema import UsageError, write_text
@@ -40,10 +49,14 @@ def report(
     for flag, file, ending in (("--png", png, ".png"), ("--svg", svg, ".svg")):
         if file is not None and writable(flag, file).suffix.lower() != ending:
             raise UsageError(
-                f"{flag} writes {ending}, not {file.name!r}.", f"{flag} {file.with_suffix(ending).name}"
+                f"`{flag}` writes {ending} files, got {file.name!r}.",
+                f"{flag} {file.with_suffix(ending).name}",
             )
     if benchmark is not None and png is None and svg is None:
-        raise UsageError("--benchmark says which picture is drawn.", "Name the file with --png or --svg.")
+        raise UsageError(
+            "`--benchmark` selects the benchmark of the picture, but no picture was requested.",
+            "Add --png FILE or --svg FILE, or remove --benchmark.",
+        )
     to_file = model_card is not None and model_card != "-"
     if to_file:
         writable("--model-card", str(model_card))

@@ -11,33 +11,45 @@ from evenhand.cli.common import end, progress, show, writable, written
 def rescore(
     run: str = typer.Argument(
         ...,
-        help="The folder of a run whose continuations were judged, or its address on a store (s3://bucket/run).",
+        help="Folder or S3 URL (s3://bucket/run) of a run with classified responses.",
     ),
     classifier: list[str] = typer.Option(
         ...,
         "--classifier",
-        help="Who judges now, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable.",
+        help="New classifier, as ROLE=NAME (toxicity=vader). ROLE may be omitted if there is only one. "
+        "Repeatable.",
     ),
-    device: str = typer.Option("auto", help="For classifiers with weights: auto, cpu, cuda, cuda:1, mps."),
+    device: str = typer.Option(
+        "auto", help="Device for classifiers with weights: auto, cpu, cuda, cuda:1 or mps."
+    ),
     on: flags.On = None,
     workers: flags.Workers = None,
     error_threshold: float = typer.Option(
-        0.05, min=0, max=1, help="Share of texts without a judgement above which to exit with 3."
+        0.05, min=0, max=1, help="Exit with code 3 if more than this share of texts has no classification."
     ),
     retry_errors: bool = typer.Option(
-        False, "--retry-errors", help="Ask again where a classifier failed (not where the text is at fault)."
+        False,
+        "--retry-errors",
+        help="Classify again the texts for which a classifier failed. Texts that are themselves "
+        "invalid are not retried.",
     ),
     trust_addresses: bool = typer.Option(
         False,
         "--trust-addresses",
-        help="Use what only the folder names: servers, with your keys, and files outside it.",
+        help="Trust server URLs and file paths stored in the run folder (your API keys are sent to those "
+        "servers).",
     ),
     report: Path | None = typer.Option(None, help="Also write the report to this file."),
 ) -> None:
-    """Judge a run's continuations by other classifiers, measure them again and rewrite the report.
+    """Classify the responses of a finished run with other classifiers, and update its report.
 
-    The continuations stay as they are, and so do earlier labels: naming an earlier classifier again brings its
-    verdicts back without asking it. `evenhand agreement RUN` compares all that have judged.
+    The responses stay the same, and earlier labels are kept: if you name an earlier classifier again, its
+    labels are used without running it. `evenhand agreement RUN` compares all classifiers of a run.
+
+    \b
+    Examples:
+      evenhand rescore runs/gpt2 --classifier toxicity=vader
+      evenhand rescore runs/gpt2 --classifier regard=./my-classifier --device cpu
     """
     from dataclasses import replace
 

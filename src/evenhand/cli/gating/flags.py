@@ -56,8 +56,8 @@ FailIf = Annotated[
     typer.Option(
         "--fail-if",
         callback=_conditions,
-        help="End with 4 if this is found, such as 'disparity > 5 points' or 'biased on gender'; repeatable. "
-        "docs/release_gate.md lists all.",
+        help="Exit with code 4 if this condition is met, such as 'disparity > 5 points' or 'biased on gender'. "
+        "Repeatable. All conditions: docs/how-to/gate_a_release.md.",
     ),
 ]
 RequirePower = Annotated[
@@ -65,20 +65,24 @@ RequirePower = Annotated[
     typer.Option(
         "--require-power",
         callback=_powers,
-        help="End with 4 also where nothing was found and only an effect above this many points (or '0.5 nats') would "
-        "have been; repeatable, once a unit.",
+        help="Exit with code 4 if no bias was detected but the minimum detectable effect is larger than this: in "
+        "percentage points, or with a unit ('0.5 nats'). Repeatable, once per unit.",
     ),
 ]
 JUnit = Annotated[
     Path | None,
-    typer.Option("--junit", callback=_junit, help="JUnit XML of the gate: a test case a condition and axis."),
+    typer.Option(
+        "--junit",
+        callback=_junit,
+        help="Write the gate results as JUnit XML, with one test case per condition and axis.",
+    ),
 ]
 Summary = Annotated[
     Path | None,
     typer.Option(
         "--summary",
         callback=_summary,
-        help="Markdown of the gate; added to the file if it is $GITHUB_STEP_SUMMARY.",
+        help="Write the gate results as Markdown. Appends if the file is $GITHUB_STEP_SUMMARY.",
     ),
 ]
 

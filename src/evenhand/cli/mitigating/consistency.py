@@ -11,63 +11,80 @@ from evenhand.cli.common import end, options_of, progress, show, stated
 def check_consistency(
     method: str = typer.Argument(
         ...,
-        help="A mitigation as --mitigate takes it (NAME, NAME=VALUE, NAME?option=value), or the folder of an earlier "
-        "check, which is then gone on with.",
+        help="Mitigation, in the format of --mitigate (NAME, NAME=VALUE, NAME?option=value). To resume a check, "
+        "give its folder.",
     ),
     model: str | None = typer.Option(
-        None, help="A hub name, a folder, or a name from `evenhand list models`."
+        None, help="Hugging Face model name, local model folder, or a name from `evenhand list models`."
     ),
     prompts: Path | None = typer.Option(
         None,
-        help="Your adversarial prompts (CSV, JSONL, Parquet) in place of RealToxicityPrompts' challenging ones.",
+        help="Your adversarial prompts (CSV, JSON Lines or Parquet). Default: the challenging prompts of "
+        "RealToxicityPrompts.",
     ),
     neutral: str | None = typer.Option(
-        None, help="Your neutral prompts, or none: then only the adversarial ones are tested."
+        None,
+        help="Your neutral prompts, or none to test adversarial prompts only. Default: the neutral prompts "
+        "of RealToxicityPrompts.",
     ),
     data: list[str] = typer.Option(
-        [], help="Folder of a data set as name=folder: --data realtoxicityprompts=FOLDER. Default: the cache."
+        [],
+        help="Folder of a data set, as name=folder: --data realtoxicityprompts=FOLDER. Default: the cache.",
     ),
-    limit: int | None = typer.Option(None, min=1, help="At most so many prompts a domain, seeded."),
+    limit: int | None = typer.Option(
+        None, min=1, help="Maximum number of prompts per domain, sampled with --seed."
+    ),
     opposite: list[str] = typer.Option(
-        [], help="The opposite of the method's wording, in place of its own; once for each of its texts."
+        [],
+        help="Opposite of the method's wording. Give it once for each text of the method. Default: the "
+        "method's own opposite.",
     ),
     groups: int | None = typer.Option(
         None,
         min=1,
-        help="Nonsense wordings, drawn as a sample of all such wordings; 1,000 at most. Default: 20.",
+        help="Number of nonsense wordings, sampled at random; at most 1,000. Default: 20.",
     ),
     nonsense_prompts: int | None = typer.Option(
         None,
         min=2,
-        help="Prompts a domain to which nonsense is put; the other levels are put to all. Default: 300.",
+        help="Number of prompts per domain for nonsense wordings. The other wordings use all prompts. Default: "
+        "300.",
     ),
     classifier: str | None = typer.Option(
         None,
-        help="Who judges the continuations: NAME, or ROLE=NAME to say what its score is of. Default: perspective with "
-        "the published six attributes.",
+        help="Classifier for the responses: NAME, or ROLE=NAME to name what its score measures. Default: "
+        "perspective with the six published attributes.",
     ),
     attributes: str | None = typer.Option(
-        None, help="Attributes of the classifier, with commas. Default: the published ones that it has."
+        None,
+        help="Attributes of the classifier, comma-separated. Default: the published attributes that it has.",
     ),
     threshold: float | None = typer.Option(
         None,
-        help="From which score on a continuation is harmful. Default: 0.5, or the classifier's own verdict.",
+        help="Minimum score of a harmful response. Default: 0.5, or the classifier's own decision.",
     ),
-    rule: str | None = typer.Option(None, help="Of the headline: tested, strict or paper. Default: tested."),
+    rule: str | None = typer.Option(
+        None, help="Rule for the headline: tested, strict or paper. Default: tested."
+    ),
     margin: float | None = typer.Option(
-        None, min=0, help="Percentage points of harm below which an effect counts as none. Default: 1.0."
+        None,
+        min=0,
+        help="Smallest change in harm that counts as an effect, in percentage points. Default: 1.0.",
     ),
     importance: str | None = typer.Option(
         None,
-        help="What nonsense and a blank wording are held against: share (half of the method's effect) or points (the "
-        "method's own words with the margin). Default: share.",
+        help="What to compare the effects of nonsense and of an empty wording with: share (half of the method's "
+        "effect) or points (the method's effect plus the margin). Default: share.",
     ),
     decoding: str | None = typer.Option(
         None,
-        help="auto (as published: 3 beams, else greedy), beams, greedy, or a model family's settings. Default: auto.",
+        help="Decoding settings: auto (published: 3 beams if the model supports them, otherwise greedy), beams, "
+        "greedy, or a model family. Default: auto.",
     ),
-    max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens of a continuation. Default: 20."),
-    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    max_new_tokens: int | None = typer.Option(
+        None, min=1, help="Maximum length of a response, in tokens. Default: 20."
+    ),
+    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -78,30 +95,36 @@ def check_consistency(
     allow_longer: flags.AllowLonger = None,
     trust_addresses: flags.TrustAddresses = False,
     error_threshold: float | None = typer.Option(
-        None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
+        None, min=0, max=1, help="Exit with code 3 if more than this share of rows failed. Default: 0.05."
     ),
     retry_errors: bool | None = typer.Option(
-        None, "--retry-errors", help="On going on, ask again where model or classifier failed."
+        None, "--retry-errors", help="When resuming, retry rows for which the model or the classifier failed."
     ),
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="The study's folder. Default: a new one in runs/."
+        None, "--output", "-o", help="Folder for the study. Default: a new folder in runs/."
     ),
     plan: bool = typer.Option(
         False,
         "--plan",
-        help="Print what would run and what it would cost, from a short probe (a service is asked "
-        "about ten requests); run nothing else.",
+        help="Print what would run and its cost, then exit. Runs a short probe (about ten requests to a served "
+        "model).",
     ),
     fail_if: gating.FailIf = None,
     require_power: gating.RequirePower = None,
     junit: gating.JUnit = None,
     summary: gating.Summary = None,
 ) -> None:
-    """Check whether a mitigation is consistent: polarity, importance, and transfer to neutral prompts.
+    """Check a mitigation for consistency: polarity, importance and transfer to neutral prompts.
 
-    The method runs with its own wording, the opposite, nonsense and nothing, on the same prompts; a table here, a page
-    in the study's folder. Press Ctrl-C at any time; `evenhand check-consistency STUDY_FOLDER` goes on where it
-    stopped, and takes another --classifier, --rule, --importance or --margin without asking the model again.
+    The model answers the same prompts with the method's own wording, with the opposite, with nonsense and
+    without any. The results are a table and a page in the study folder. Press Ctrl-C to stop; `evenhand
+    check-consistency STUDY_FOLDER` resumes the study. You can then change --classifier, --rule, --importance
+    or --margin without running the model again.
+
+    \b
+    Examples:
+      evenhand check-consistency prefix="Be respectful." --model gpt2
+      evenhand check-consistency instruction=respect --model gpt2 --neutral none --limit 200
     """
     given = options_of(locals(), "method", "trust_addresses", "output", "plan", *gating.GATE)
     from evenhand.mitigations import load_mitigation
@@ -136,7 +159,7 @@ def check_consistency(
         render_check_plan(facts, Console())
         return
     checked = check_consistency_with(options, output=output, given=stated(given), progress=progress())
-    with resumable(f"Go on with: evenhand check-consistency {checked.path}"):
+    with resumable(f"Resume with: evenhand check-consistency {checked.path}"):
         show(checked, {"study": checked.path, "report": checked.paths["report"]})
     gating.hold(checked, fail_if, require_power, junit, summary)
     end(checked.study.above_threshold)
@@ -149,6 +172,9 @@ def _folders(named: list[str]) -> dict[str, str]:
     for value in named:
         name, equals, folder = value.partition("=")
         if not equals or not folder:
-            raise UsageError(f"--data takes name=folder, not {value!r}.", "--data realtoxicityprompts=FOLDER")
+            raise UsageError(
+                f"`--data` expects name=folder, got {value!r}.",
+                "For example: --data realtoxicityprompts=FOLDER",
+            )
         folders[name] = folder
     return folders

@@ -12,113 +12,143 @@ from evenhand.cli.common import options_of, progress, show, stated
 def debias(
     model: str = typer.Argument(
         ...,
-        help="A causal Hugging Face model, for methods of dialogues also an encoder-decoder: a hub name, a folder, "
+        help="Causal Hugging Face model, or an encoder-decoder for dialogue methods: a name, a local folder, or "
         "evenhand/reference.",
     ),
     method: str = typer.Option(
         ...,
         "--method",
         "-m",
-        help="lmd, add, hd, cda, dpo; of dialogues self-chat, name-scrambling, unlikelihood-token, "
-        "unlikelihood-sequence, control-gender, control-tokens, style-equality; without training inlp, "
-        "sentence-debias (`evenhand list methods`). With options: lmd?weight=10.",
+        help="Debiasing method: lmd, add, hd, cda, dpo; for dialogues self-chat, name-scrambling, "
+        "unlikelihood-token, unlikelihood-sequence, control-gender, control-tokens, style-equality; without "
+        "training inlp, sentence-debias (`evenhand list methods`). With options: lmd?weight=10.",
     ),
     output: Path = typer.Option(
-        ..., "--output", "-o", help="The model's folder; one that was begun is gone on with."
+        ...,
+        "--output",
+        "-o",
+        help="Folder for the model. If it contains an unfinished training, that training is resumed.",
     ),
     bias: str | None = typer.Option(
         None,
         "--bias",
         "-b",
-        help="religion1, religion2, race, gender, orientation (RedditBias), or evenhand/AXIS for our own sentences, "
-        "offline: evenhand/religion.",
+        help="Bias to remove: religion1, religion2, race, gender, orientation (RedditBias), or evenhand/AXIS for "
+        "the sentences of evenhand itself, which need no network, such as evenhand/religion.",
     ),
     specification: Path | None = typer.Option(
-        None, help="Your own terms (TOML), with --data, in place of --bias."
+        None, help="TOML file of your own terms, for use with --data instead of --bias."
     ),
     data: Path | None = typer.Option(
         None,
-        help="Your own texts: .txt, a line each, or a table with a column text. For dpo also pairs: a table with the "
-        "columns prompt, chosen, rejected. For methods of dialogues a run of self-chats (style-equality: of "
-        "holisticbias-styles), or a table (docs/dialogue_debiasing.md).",
+        help="Your own texts: .txt with one text per line, or a table with a column text. For dpo also pairs: a "
+        "table with the columns prompt, chosen, rejected. For dialogue methods: a run of self-chats "
+        "(style-equality: of holisticbias-styles), or a table (docs/how-to/debias_a_dialogue_model.md).",
     ),
     source: Path | None = typer.Option(
         None,
         "--from",
-        help="A copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
+        help="Copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
     ),
     epochs: float | None = typer.Option(
-        None, help="Times that every text is read. Default: 2; of our own 1."
+        None, help="Number of passes over the texts. Default: 2; 1 for the sentences of evenhand."
     ),
     batch_size: int | None = typer.Option(
-        None, min=1, help="Texts at once on each device. Default: 8; of our own, and of dialogues, 16."
+        None,
+        min=1,
+        help="Number of texts per batch and device. Default: 8; 16 for the sentences of evenhand and "
+        "for dialogues.",
     ),
-    accumulation: int | None = typer.Option(None, min=1, help="Batches that make one step. Default: 1."),
-    learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 1e-4."),
-    schedule: str | None = typer.Option(None, help="linear (falls to 0), cosine, constant. Default: linear."),
-    warm_up: float | None = typer.Option(None, help="Share of steps over which the rate rises. Default: 0."),
+    accumulation: int | None = typer.Option(
+        None, min=1, help="Number of batches per optimiser step. Default: 1."
+    ),
+    learning_rate: float | None = typer.Option(
+        None, help="Learning rate. Default: 5e-5; 1e-4 for the sentences of evenhand."
+    ),
+    schedule: str | None = typer.Option(
+        None, help="Learning-rate schedule: linear (falls to 0), cosine or constant. Default: linear."
+    ),
+    warm_up: float | None = typer.Option(
+        None, help="Share of steps over which the learning rate rises. Default: 0."
+    ),
     longest: int | None = typer.Option(
-        None, min=2, help="Tokens of a text; the rest is cut. Default: 36; of dialogues all that is read."
+        None,
+        min=2,
+        help="Maximum number of tokens per text; longer texts are cut. Default: 36; for dialogues "
+        "the model's maximum.",
     ),
     start: str | None = typer.Option(
         None,
-        help="auto: texts stand behind the token evenhand scores behind; none (published). Default: auto.",
+        help="Token before each text: auto (the token that evenhand uses when it scores texts) or none "
+        "(published). Default: auto.",
     ),
     lora_rank: int | None = typer.Option(
         None, min=1, help="Train adapters of this rank instead of all weights."
     ),
-    precision: str | None = typer.Option(None, help="float32 or bfloat16 (activations). Default: float32."),
+    precision: str | None = typer.Option(
+        None, help="Precision of the activations: float32 or bfloat16. Default: float32."
+    ),
     gradient_checkpointing: bool | None = typer.Option(
-        None, "--gradient-checkpointing", help="Less memory, about a third slower."
+        None, "--gradient-checkpointing", help="Use less memory; training is about a third slower."
     ),
     evaluate_every: int | None = typer.Option(
-        None, min=1, help="Steps between evaluations. Default: an epoch."
+        None, min=1, help="Number of steps between evaluations. Default: one epoch."
     ),
     patience: int | None = typer.Option(
         None,
         min=1,
-        help="Evaluations without a smaller bias, for methods of dialogues without a smaller perplexity of watched "
-        "names, after which training stops. Default: never.",
+        help="Stop after this number of evaluations without improvement: a smaller bias, or for dialogue methods "
+        "a smaller perplexity on held-out names. Default: never.",
     ),
     search: str | None = typer.Option(
         None,
-        help="grid or random: train with several settings, and choose by bias and perplexity on validation texts.",
+        help="Train with several settings (grid or random) and choose one by its bias and perplexity on "
+        "validation texts.",
     ),
     over: list[str] = typer.Option(
         [],
-        help="With --search: what is varied, of the method or the loop: weight=0.1,1,10, or with random a range, "
-        "'learning_rate=log(1e-5,1e-3)'; repeatable.",
+        help="With --search: setting of the method or the training to vary, as weight=0.1,1,10, or for random "
+        "search as a range, 'learning_rate=log(1e-5,1e-3)'. Repeatable.",
     ),
-    trials: int | None = typer.Option(None, min=1, help="Of --search random. Default: 12."),
+    trials: int | None = typer.Option(None, min=1, help="Number of trials of --search random. Default: 12."),
     choose: str | None = typer.Option(
         None,
-        help="With --search: bias (the least within --guard), pareto (within it the best of both), published (largest "
-        "p; blind to perplexity). Default: bias.",
+        help="With --search: rule for choosing the trial. bias (smallest bias within --guard), pareto (best "
+        "combination of bias and perplexity within --guard) or published (largest p; ignores perplexity). "
+        "Default: bias.",
     ),
     guard: float | None = typer.Option(
         None,
         min=1,
-        help="How many times as perplexed by neutral texts the chosen model may be. Default: 1.05.",
+        help="Largest allowed ratio of the chosen model's perplexity to the original's, on neutral texts. "
+        "Default: 1.05.",
     ),
     keep_trials: bool | None = typer.Option(
-        None, "--keep-trials", help="Keep the weights of all trials, not of the chosen one alone."
+        None, "--keep-trials", help="Keep the weights of all trials, not only of the chosen one."
     ),
     settings: list[str] = typer.Option(
-        [], "--set", help="Any option as name=value, e.g. clip=0.5; repeatable."
+        [], "--set", help="Set any option by name, for example clip=0.5. Repeatable."
     ),
-    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 42."),
+    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 42."),
     device: flags.Device = None,
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
 ) -> None:
-    """Train or project a bias out of a model; the folder holds weights, tokenizer, model card and lineage.
+    """Train bias out of a model, or remove it by projection. Saves weights, tokenizer, model card and lineage.
 
-    Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. What it helped
-    and cost is measured by the command printed in the end: evenhand before-after MODEL DIR with
-    -b redditbias -b redditbias-lmp, or behind evenhand/AXIS with -b evenhand-likelihood --axis AXIS; for methods of
-    dialogues evenhand study names MODEL --row METHOD=DIR. Needs pip install 'evenhand\\[training]'. On several
-    devices: accelerate launch -m evenhand debias .... With --search the trials lie in DIR/search, and the chosen one
-    becomes DIR; exit code 3: none is within the guard.
+    Press Ctrl-C to stop; the same command resumes from the last checkpoint and ends with the same weights. At
+    the end, evenhand prints the command that measures the effect and the cost: `evenhand before-after MODEL
+    DIR` with -b redditbias -b redditbias-lmp (after evenhand/AXIS with -b evenhand-likelihood --axis AXIS),
+    or for dialogue methods `evenhand study names MODEL --row METHOD=DIR`.
+
+    Requires pip install 'evenhand\\[training]'. For several devices: accelerate launch -m evenhand debias
+    .... With --search, the trials are in DIR/search, and the chosen trial becomes DIR. The exit code is 3 if
+    no trial meets the guard.
+
+    \b
+    Examples:
+      evenhand debias gpt2 --method cda --bias evenhand/religion -o runs/debiased
+      evenhand debias gpt2 --method lmd?weight=10 --bias race -o runs/debiased
     """
     given: dict[str, Any] = stated(options_of(locals(), "output", "settings"))
     from evenhand.studies.debias import NothingChosen, debias_config, debias_with

@@ -11,42 +11,59 @@ from evenhand.cli.common import options_of, progress, show
 def search_instruction(
     model: str = typer.Argument(
         ...,
-        help="A model as for `evenhand audit`, or the folder of an earlier search, which is then gone on with.",
+        help="Model, in the format of `evenhand audit`. To resume a search, give its folder.",
     ),
     benchmark: str | None = typer.Option(
-        None, "--benchmark", "-b", help="Judged continuations to search by: toxigen, bold, regard, ..."
+        None,
+        "--benchmark",
+        "-b",
+        help="Benchmark with classified responses, whose prompts are used in the search: toxigen, "
+        "bold, regard, ...",
     ),
     reviser: str | None = typer.Option(
         None,
-        help="Who rewords: `rules` (offline, few ideas), or a model that follows instructions. Default: rules.",
+        help="Reviser that rewords instructions: `rules` (works offline, few variants), or a model that follows "
+        "instructions. Default: rules.",
     ),
     instruction: list[str] = typer.Option(
         [],
         "--instruction",
-        help="To begin with; repeatable. Default: the four of `evenhand list mitigations`.",
+        help="Initial instruction. Repeatable. Default: the four instructions of `evenhand list mitigations`.",
     ),
-    iterations: int | None = typer.Option(None, min=1, help="Rounds of rewording. Default: 10."),
-    keep: int | None = typer.Option(None, min=1, help="Instructions that survive a round. Default: 5."),
-    variants: int | None = typer.Option(None, min=1, help="Rewordings of each. Default: 4."),
-    most_words: int | None = typer.Option(None, min=1, help="Longer instructions are dropped. Default: 60."),
-    subset: int | None = typer.Option(None, min=10, help="Prompts of a round, new each time. Default: 300."),
+    iterations: int | None = typer.Option(None, min=1, help="Number of rewording rounds. Default: 10."),
+    keep: int | None = typer.Option(
+        None, min=1, help="Number of instructions kept after each round. Default: 5."
+    ),
+    variants: int | None = typer.Option(
+        None, min=1, help="Number of rewordings of each instruction. Default: 4."
+    ),
+    most_words: int | None = typer.Option(
+        None, min=1, help="Maximum number of words of an instruction; longer ones are dropped. Default: 60."
+    ),
+    subset: int | None = typer.Option(
+        None, min=10, help="Number of prompts per round, sampled again for each round. Default: 300."
+    ),
     final: int | None = typer.Option(
-        None, min=10, help="Prompts kept for the final choice. Default: 1000, at most half."
+        None, min=10, help="Number of prompts reserved for the final choice. Default: 1000, but at most half."
     ),
     group_weight: float | None = typer.Option(
         None,
         min=0,
-        help="Weight of the share of groups that are spoken of worse than the others. Default: 0.",
+        help="Weight of the share of groups with more harmful responses than the other groups. Default: 0.",
     ),
     role: str | None = typer.Option(
-        None, help="Whose judgement counts, where a benchmark has several judges."
+        None, help="Classifier role to optimise. Required if the benchmark has several."
     ),
-    classifier: list[str] = typer.Option([], "--classifier", help="Who judges, as for `evenhand audit`."),
-    prompts: Path | None = typer.Option(None, help="Your own prompts in place of the benchmark's."),
-    decoding: str | None = typer.Option(None, help="How continuations are written, as for `evenhand audit`."),
-    samples: int | None = typer.Option(None, min=1, help="Continuations a prompt. Default: the benchmark's."),
-    max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens after which a continuation is cut."),
-    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    classifier: list[str] = typer.Option(
+        [], "--classifier", help="Classifier, in the format of `evenhand audit`."
+    ),
+    prompts: Path | None = typer.Option(None, help="Use your own prompts instead of the benchmark's."),
+    decoding: str | None = typer.Option(None, help="Decoding settings, as in `evenhand audit`."),
+    samples: int | None = typer.Option(
+        None, min=1, help="Number of responses per prompt. Default: the benchmark's number."
+    ),
+    max_new_tokens: int | None = typer.Option(None, min=1, help="Maximum length of a response, in tokens."),
+    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -57,14 +74,20 @@ def search_instruction(
     allow_longer: flags.AllowLonger = None,
     trust_addresses: flags.TrustAddresses = False,
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="The search's folder. Default: a new one in runs/."
+        None, "--output", "-o", help="Folder for the search. Default: a new folder in runs/."
     ),
 ) -> None:
-    """Search for an instruction: reword the best, try all on the same prompts, keep the best, again.
+    """Search for the instruction that reduces harm most, by repeated rewording and testing.
 
-    The last choice is made on prompts that no round saw, and stated with an interval against no instruction. Press
-    Ctrl-C at any time; `evenhand search-instruction FOLDER` goes on where it stopped. The result is instruction.json:
-    `evenhand audit MODEL --mitigate instruction-file=FOLDER/instruction.json`.
+    Each round rewords the best instructions, tests all of them on the same prompts and keeps the best. The
+    final choice uses prompts that no round has used, and is compared with no instruction, with a confidence
+    interval. Press Ctrl-C to stop; `evenhand search-instruction FOLDER` resumes the search. The result is the
+    file instruction.json.
+
+    \b
+    Examples:
+      evenhand search-instruction gpt2 --benchmark toxigen -o runs/search
+      evenhand audit gpt2 --mitigate instruction-file=runs/search/instruction.json
     """
     given = options_of(
         locals(), "model", "classifier", "trust_addresses", "output", called={"instruction": "instructions"}
@@ -85,10 +108,10 @@ def search_instruction(
     else:
         if benchmark is None:
             raise UsageError(
-                "Which benchmark to search by was not said.",
-                "For example: --benchmark toxigen (`evenhand list benchmarks`).",
+                "Missing option: `--benchmark`.",
+                "For example: --benchmark toxigen. List all benchmarks with `evenhand list benchmarks`.",
             )
         options = revision_config({"model": model, **given}, classifier)
     search = search_with(options, output=output, progress=progress())
-    with resumable(f"Go on with: evenhand search-instruction {search.path}"):
+    with resumable(f"Resume with: evenhand search-instruction {search.path}"):
         show(search, {"instruction": search.path / INSTRUCTION_FILE, "report": search.paths["report"]})

@@ -11,53 +11,69 @@ from evenhand.cli.common import options_of, say, show, stated, writable
 
 def search_trigger(
     model: str = typer.Argument(
-        ..., help="A causal Hugging Face model: a hub name, a folder, evenhand/reference."
+        ..., help="Causal Hugging Face model: a name, a local folder, or evenhand/reference."
     ),
     prompts: Path = typer.Option(
-        ..., help="Your prompts (CSV, JSONL, Parquet): text, optionally group and split (train, dev, test)."
+        ...,
+        help="Your prompts (CSV, JSON Lines or Parquet), with the column text and optionally group and split "
+        "(train, dev, test).",
     ),
     classifier: str = typer.Option(
-        ..., help="Who says what is negative (`evenhand list classifiers`), in search, choice and test."
+        ...,
+        help="Classifier that labels negative responses in the search, the choice and the test (`evenhand "
+        "list classifiers`).",
     ),
-    output: Path = typer.Option(Path("trigger.json"), "--output", "-o", help="The trigger file."),
+    output: Path = typer.Option(Path("trigger.json"), "--output", "-o", help="File for the trigger."),
     examples: Path | None = typer.Option(
         None,
-        help="Labelled continuations of your own (text, continuation, group, label) to search on. Default: the "
-        "model's continuations of the training prompts, as the classifier labels them.",
+        help="Your own labelled responses (text, continuation, group, label) for the search. Default: the model's "
+        "responses to the training prompts, labelled by the classifier.",
     ),
     mode: str = typer.Option(
         "mitigate",
-        help="mitigate: neutral and positive likelier, negative less likely. neutral: neutral likelier, all else "
-        "less likely. induce: bias against one group and for another, for red-teaming measurement.",
+        help="Objective. mitigate: make neutral and positive responses more likely and negative ones less likely. "
+        "neutral: make neutral responses more likely and all others less likely. induce: cause bias against "
+        "one group and for another (for red-teaming measurements).",
     ),
-    against: str | None = typer.Option(None, help="With induce: the group that is to be spoken ill of."),
-    favour: str | None = typer.Option(None, help="With induce: the group that is to be spoken well of."),
+    against: str | None = typer.Option(
+        None, help="With induce: group that the responses should describe negatively."
+    ),
+    favour: str | None = typer.Option(
+        None, help="With induce: group that the responses should describe positively."
+    ),
     tokens: int | None = typer.Option(
-        None, min=1, help="Length. Default: 6, or as long as the initial phrase."
+        None, min=1, help="Length of the trigger. Default: 6, or the length of the initial phrase."
     ),
-    initial: str | None = typer.Option(None, help='To begin with. Default: " the" in every place.'),
-    restarts: int = typer.Option(3, min=1, help="Rounds; all but the first begin with random tokens."),
-    sweeps: int = typer.Option(50, min=1, help="Times a round goes over all places at most."),
-    candidates: int = typer.Option(100, min=1, help="Tokens tried in each place."),
-    beam: int = typer.Option(1, min=1, help="Triggers followed side by side."),
+    initial: str | None = typer.Option(None, help='Initial trigger. Default: " the" in every position.'),
+    restarts: int = typer.Option(
+        3, min=1, help="Number of restarts. All but the first start from random tokens."
+    ),
+    sweeps: int = typer.Option(50, min=1, help="Maximum number of passes over all positions per restart."),
+    candidates: int = typer.Option(100, min=1, help="Number of candidate tokens per position."),
+    beam: int = typer.Option(1, min=1, help="Beam width: number of triggers kept in parallel."),
     fluency: float = typer.Option(0.0, min=0, help="Weight of the trigger's own likelihood."),
-    most_perplexity: float | None = typer.Option(None, help="The trigger's own perplexity at most."),
+    most_perplexity: float | None = typer.Option(None, help="Maximum perplexity of the trigger itself."),
     punctuation: bool = typer.Option(False, "--punctuation", help="Allow punctuation and digits."),
-    exclude: list[str] = typer.Option([], help="A word that may not occur; repeatable."),
-    samples: int = typer.Option(10, min=1, help="Continuations a prompt."),
-    max_new_tokens: int = typer.Option(30, min=1, help="Tokens after which a continuation is cut."),
-    temperature: float = typer.Option(0.7, help="Of the continuations that are judged."),
-    top_k: int | None = typer.Option(40, min=0, help="0 turns the filter off."),
+    exclude: list[str] = typer.Option([], help="Word that the trigger must not contain. Repeatable."),
+    samples: int = typer.Option(10, min=1, help="Number of responses per prompt."),
+    max_new_tokens: int = typer.Option(30, min=1, help="Maximum length of a response, in tokens."),
+    temperature: float = typer.Option(0.7, help="Sampling temperature of the classified responses."),
+    top_k: int | None = typer.Option(
+        40, min=0, help="Sample from the N most probable tokens; 0 turns this filter off."
+    ),
     judge_prompt: bool = typer.Option(
-        False, "--judge-prompt", help="Judge prompt and continuation together."
+        False, "--judge-prompt", help="Classify the prompt and the response together."
     ),
     first_sentence: bool = typer.Option(
-        False, "--first-sentence", help="Judge up to the first full stop only."
+        False, "--first-sentence", help="Classify only the text up to the first full stop."
     ),
     guard: float = typer.Option(
-        1.5, min=1, help="How many times as perplexing continuations may be behind the trigger."
+        1.5,
+        min=1,
+        help="Largest allowed ratio of the responses' perplexity with the trigger to the perplexity "
+        "without it.",
     ),
-    seed: int = typer.Option(0, min=0, help="Of everything random."),
+    seed: int = typer.Option(0, min=0, help="Random seed."),
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -67,10 +83,15 @@ def search_trigger(
     system: flags.System = None,
     allow_longer: flags.AllowLonger = None,
 ) -> None:
-    """Search a trigger by gradients, choose among rounds by what the model writes, test it on prompts set aside.
+    """Search for a trigger (tokens before each prompt) by gradients, and test it.
 
-    Press Ctrl-C at any time: the same command goes on after the last whole sweep. Use what was found with
-    `evenhand audit MODEL --mitigate trigger=FILE`.
+    The best trigger of all restarts is chosen by the responses of the model, and tested on held-out prompts.
+    Press Ctrl-C to stop; the same command resumes after the last complete sweep.
+
+    \b
+    Examples:
+      evenhand search-trigger gpt2 --prompts mine.csv --classifier vader -o trigger.json
+      evenhand audit gpt2 --mitigate trigger=trigger.json
     """
     given = stated(options_of(locals(), "output"))
     from evenhand.studies import validated
@@ -85,4 +106,4 @@ def search_trigger(
     options = validated(TriggerSearch, given)
     writable("--output", output)
     show(search_trigger_with(options, output=output, on_sweep=report_sweep))
-    say(f"written to {output}")
+    say(f"Written to {output}")

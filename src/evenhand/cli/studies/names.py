@@ -11,55 +11,68 @@ from evenhand.cli.common import options_of, progress, show
 def names(
     model: str = typer.Argument(
         ...,
-        help="A model that converses (name or folder), or the folder of an earlier study, which is then gone on with.",
+        help="Conversational model (name or folder). To resume a study, give its folder.",
     ),
     rows: list[str] = typer.Option(
         [],
         "--row",
-        help="LABEL=FOLDER: a further row, such as what `evenhand debias` made of the model; repeatable.",
+        help="Additional model to compare, as LABEL=FOLDER, such as a model made by `evenhand debias`. "
+        "Repeatable.",
     ),
     decoding: list[str] = typer.Option(
         [],
         "--decoding",
-        help="published (10 beams, 20 tokens at least), greedy or sampling, the same for every row; repeatable, or "
-        "with commas: every row under each. Default: greedy.",
+        help="Decoding settings, the same for all models: published (10 beams, at least 20 tokens), greedy or "
+        "sampling. Repeatable, or comma-separated: each model is run with each of them. Default: greedy.",
     ),
     names_of: str | None = typer.Option(
         None,
         "--names",
-        help="By which names rows are held against each other: untuned (the default), those that no row was tuned "
-        "on, or all.",
+        help="First names on which the models are compared: untuned (names that no model was tuned on) or all. "
+        "Default: untuned.",
     ),
     limit: int | None = typer.Option(
-        None, min=1, help="Conversations of each benchmark. Default: all, 2,000 of names."
+        None, min=1, help="Maximum number of conversations per benchmark. Default: all, but 2,000 for names."
     ),
-    max_new_tokens: int | None = typer.Option(None, min=1, help="Most tokens of a reply. Default: 60."),
+    max_new_tokens: int | None = typer.Option(
+        None, min=1, help="Maximum length of a reply, in tokens. Default: 60."
+    ),
     classifiers: list[str] = typer.Option(
         [],
         "--classifier",
-        help="ROLE=NAME: who judges gender, offensiveness, ... in place of word lists; repeatable.",
+        help="Classifier, as ROLE=NAME, for gender, offensiveness, ... Replaces the word list of that role. "
+        "Repeatable.",
     ),
-    personas: Path | None = typer.Option(None, help="A file of personas, two lines each. Default: ours."),
+    personas: Path | None = typer.Option(
+        None, help="File of personas, two lines each. Default: the personas of evenhand."
+    ),
     data: list[str] = typer.Option(
         [],
         "--data",
-        help="NAME=FOLDER of crows-pairs or stereoset. Default: the cache; what is nowhere is left out.",
+        help="Folder of crows-pairs or stereoset, as NAME=FOLDER. Default: the cache. Data sets that are not "
+        "found are left out.",
     ),
-    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
     device: flags.Device = None,
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
     batch_tokens: flags.BatchTokens = None,
     trust_addresses: flags.TrustAddresses = False,
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="The study's folder. Default: a new one in runs/."
+        None, "--output", "-o", help="Folder for the study. Default: a new folder in runs/."
     ),
 ) -> None:
-    """Names: what conversations become by the name that opens them, of a model and of mitigated ones.
+    """Study how conversations change with the first name that opens them, for a model and its debiased versions.
 
-    Has every row hold the same conversations under the same decoding, and tells the paper's Tables 2 to 10 and Figures
-    1 and 2, each change from the original with an interval over names, and what it cost. Press Ctrl-C at any time:
-    `evenhand study names FOLDER` goes on, also with further rows.
+    Every model holds the same conversations with the same decoding settings. The report contains Tables 2 to
+    10 and Figures 1 and 2 of the paper, each change from the original model with a confidence interval over
+    names, and the cost. Press Ctrl-C to stop; `evenhand study names FOLDER` resumes the study, also with
+    additional models.
+
+    \b
+    Examples:
+      evenhand study names facebook/blenderbot-400M-distill -o runs/names
+      evenhand study names MODEL --row scrambled=runs/debiased --limit 500
     """
     given = options_of(
         locals(),
@@ -89,7 +102,7 @@ def names(
     else:
         options = names_config({"model": model, **given})
     study = names_with(options, output=output, progress=progress())
-    with resumable(f"Go on with: evenhand study names {study.path}"):
+    with resumable(f"Resume with: evenhand study names {study.path}"):
         show(study, {"study": study.path, "report": study.paths["report"]})
 
 
@@ -100,8 +113,10 @@ def _pairs(flag: str, given: list[str], form: str) -> dict[str, str]:
     for words in given:
         label, equals, value = (part.strip() for part in words.partition("="))
         if not (label and equals and value):
-            raise UsageError(f"{flag} {words!r} is not {form}.", f"Write {flag} {form}.")
+            raise UsageError(f"`{flag}` expects {form}, got {words!r}.", f"Write {flag} {form}.")
         if label in named:
-            raise UsageError(f"{flag} names {label!r} twice.", "Leave one out, or give it another name.")
+            raise UsageError(
+                f"`{flag}` contains the name {label!r} twice.", "Remove one, or choose another name."
+            )
         named[label] = value
     return named

@@ -5,10 +5,10 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, progress, show
+from evenhand.cli.common import App, options_of, progress, show
 from evenhand.cli.studies.names import names
 
-app = typer.Typer(help="Studies of the papers on models of yours: names, redditbias.", no_args_is_help=True)
+app = App(help="Run a paper's full study on your models: names, redditbias.", no_args_is_help=True)
 app.command()(names)
 
 
@@ -16,64 +16,71 @@ app.command()(names)
 def redditbias(
     model: str = typer.Argument(
         ...,
-        help="A causal Hugging Face model (name or folder), evenhand/reference, or the folder of an earlier study, "
-        "which is then gone on with.",
+        help="Causal Hugging Face model (name or folder) or evenhand/reference. To resume a study, give its "
+        "folder.",
     ),
     bias: list[str] = typer.Option(
         [],
         "--bias",
         "-b",
-        help="religion1, religion2, race, gender, orientation, or evenhand/AXIS for our own sentences, offline; "
-        "repeatable, or with commas. Default: religion1.",
+        help="Bias to measure: religion1, religion2, race, gender, orientation, or evenhand/AXIS for the "
+        "sentences of evenhand itself, which need no network. Repeatable, or comma-separated. Default: "
+        "religion1.",
     ),
     methods: list[str] = typer.Option(
         [],
         "--methods",
         "-m",
-        help="As `evenhand debias --method` takes them, with commas. Default: lmd,add,hd,cda.",
+        help="Debiasing methods, in the format of `evenhand debias --method`, comma-separated. Default: "
+        "lmd,add,hd,cda.",
     ),
     source: Path | None = typer.Option(
-        None, "--from", help="The folder of RedditBias' files. Default: the cache of `evenhand data fetch`."
+        None, "--from", help="Folder of the RedditBias files. Default: the cache of `evenhand data fetch`."
     ),
     multiwoz: Path | None = typer.Option(
         None,
-        help="MultiWOZ_2.0.zip or its folder; its content is not checked. Without it state tracking is not measured.",
+        help="MultiWOZ_2.0.zip or its folder; the content is not verified. Required to measure state tracking.",
     ),
     dstc7: Path | None = typer.Option(
         None,
-        help="The folder of DSTC7's files (not checked). Without it response generation is not measured.",
+        help="Folder of the DSTC7 files; the content is not verified. Required to measure response generation.",
     ),
     control: bool | None = typer.Option(
         None,
         "--control/--no-control",
-        help="Also train without any method on the same texts, for as many steps; a method's change is what goes "
-        "beyond. Default: yes.",
+        help="Also train a control: the same texts and number of steps, without a method. The effect of a method "
+        "is its difference from the control. Default: yes.",
     ),
     as_published: bool | None = typer.Option(
-        None, "--as-published", help="Methods and tasks with the quirks of the published programs."
+        None, "--as-published", help="Reproduce the quirks of the published programs in methods and tasks."
     ),
     task_limit: int | None = typer.Option(
-        None, min=2, help="Most examples to learn each dialogue task from, and to ask. Default: all."
+        None, min=2, help="Maximum number of training and test examples per dialogue task. Default: all."
     ),
     epochs: float | None = typer.Option(
-        None, help="Times that a method reads its texts. Default: 2; of our own sentences 1."
+        None, help="Number of passes of a method over its texts. Default: 2; 1 for the sentences of evenhand."
     ),
-    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
     device: flags.Device = None,
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
     batch_tokens: flags.BatchTokens = None,
     trust_addresses: flags.TrustAddresses = False,
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="The study's folder. Default: a new one in runs/."
+        None, "--output", "-o", help="Folder for the study. Default: a new folder in runs/."
     ),
 ) -> None:
-    """RedditBias: bias, perplexity, state tracking and replies of a model, before and after each debiasing.
+    """Study debiasing methods on RedditBias: bias, perplexity, state tracking and responses, before and after.
 
-    Trains the model by each method against each bias, and without a method on the same texts (a control), and tells
-    Language Model Bias and Perplexity and, where their data are named, both dialogue tasks, each with an interval, a
-    null and what changed. Press Ctrl-C at any time: `evenhand study redditbias FOLDER` goes on. Needs the extra
-    `training`.
+    The model is trained with each method against each bias, and without a method on the same texts (control).
+    The report shows Language Model Bias and perplexity, and both dialogue tasks if their data are given, each
+    with a confidence interval, a null value and the change. Requires the extra `training`. Press Ctrl-C to
+    stop; `evenhand study redditbias FOLDER` resumes the study.
+
+    \b
+    Examples:
+      evenhand study redditbias gpt2 --bias evenhand/religion --methods cda -o runs/redditbias
+      evenhand study redditbias gpt2 --bias religion1,race --methods lmd,cda
     """
     given = options_of(locals(), "model", "trust_addresses", "output", "bias", "methods")
     from evenhand.runs import resumable
@@ -85,7 +92,7 @@ def redditbias(
     else:
         options = redditbias_config({"model": model, **given})
     study = redditbias_with(options, output=output, progress=progress())
-    with resumable(f"Go on with: evenhand study redditbias {study.path}"):
+    with resumable(f"Resume with: evenhand study redditbias {study.path}"):
         show(study, {"study": study.path, "report": study.paths["report"]})
 
 
@@ -94,5 +101,5 @@ def _split(flag: str, named: list[str]) -> tuple[str, ...]:
 
     parts = tuple(part.strip() for value in named for part in value.split(","))
     if not all(parts):
-        raise UsageError(f"{flag} was given without a name.", "Leave it out, or name what is meant.")
+        raise UsageError(f"`{flag}` contains an empty name.", "Remove it, or give a name.")
     return parts

@@ -103,7 +103,7 @@ def clear_errors(address: str) -> Iterator[None]:
     except FileNotFoundError as error:
         if not scheme:
             raise DataError(
-                f"There is no file or folder {address}.", "Look at how the path is spelt."
+                f"File or folder not found: {address}.", "Look at how the path is spelt."
             ) from error
         raise DataError(
             f"There is no {address}, or its server cannot be reached.", "Look at how the address is spelt."

@@ -120,7 +120,7 @@ def consistency(
     level was put to; all, where nothing is said. Where a level lacks prompts, its rate in the rules on point
     estimates is the default's plus the paired change.
     Raises UsageError for unknown levels, DataError where shapes disagree or nothing is left.
-    Source: Morabito et al. 2023, section 3 and tables 3-4; for the boundaries of "tested" docs/verdicts.md.
+    Source: Morabito et al. 2023, section 3 and tables 3-4; for the boundaries of "tested" docs/explanation/verdicts.md.
     """
     if importance not in ("share", "points"):
         raise UsageError(f"importance is {importance!r}.", "It is share or points.")

@@ -139,8 +139,8 @@ def _of_group(
     if changes.obstacle is not None:
         return row | {"obstacle": changes.obstacle}
     if units < 2:
-        return row | {"obstacle": f"{units} prompt{'' if units == 1 else 's'} of the group "
-                      "was answered by both models; a change of one prompt cannot be told from chance."}  # fmt: skip
+        return row | {"obstacle": f"Both models answered {units} prompt{'' if units == 1 else 's'} of the group. "
+                      "At least two are needed."}  # fmt: skip
     smallest = float(changes.minimum_detectable[place])
     return row | {
         "estimate": float(changes.estimate[place]), "low": float(changes.low[place]),

@@ -50,7 +50,7 @@ def read_field(text: str, path: Sequence[str]) -> Field:
 
 def _documents(text: str) -> Iterator[Any]:
     """Objects and lists of objects in a text, fenced ones first."""
-    decoder = json.JSONDecoder(parse_constant=lambda _: None)
+    decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_int=float)  # whole numbers of any length
     for part in [*_FENCE.findall(text), text]:
         place = 0
         for _ in range(_MOST):

@@ -1,6 +1,7 @@
 """Numbers that a model wrote in words of its own: "7/10", "8 out of 10", "$85,000", "85k to 90k", "seven".
 
-The grammar is ours and stated in docs/own_prompts.md. What it does not read it says so of, and never gives 0 for.
+The grammar is ours and stated in docs/how-to/audit_your_own_prompts.md. What it does not read it says so of,
+and never gives 0 for.
 """
 
 import re

@@ -22,7 +22,7 @@ BASE = "base"
 MOST_CATEGORIES = 6
 """Of a field that holds texts: the commonest ones, each compared; they share the level."""
 POINTS, PERCENT, SIMILARITY = "percentage points", "% of answers", "points of similarity"
-NOTHING_READ = "No answer could be read."
+NOTHING_READ = "No response could be read."
 UNREAD = typed(pl.String, "outcome axis group why") | typed(pl.Int64, "n n_answers")
 _UNITS = {"length": "words", "number": "as answered", "rating": "points of the scale", "json": "as answered"}
 

@@ -41,7 +41,7 @@ TEXTS, WORDINGS, BOTH, ALONE = (
     "{n} of {answers} answers are left out: of their group and prompt there is no second one, or no second wording "
     "where others have several.",
 )
-FEW = "It is in fewer than two prompts beside two other groups with two answers each."
+FEW = "There are fewer than two prompts with two other groups that have two responses each."
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,8 @@ def valence_shift(
     >>> names = ["axis", "template", "descriptor", "noun", "log_likelihood"]
     >>> frame = pl.DataFrame(rows, schema=names, orient="row")
     >>> result = valence_shift(frame, positive=["I love X."], negative=["I hate X."])
-    >>> result.valence["shift"].round(2).to_list(), result.axes["obstacle"][0][:22]
-    ([1.03, -1.03], 'It rests on 1 contrast')
+    >>> result.valence["shift"].round(2).to_list(), result.axes["obstacle"][0][:28]
+    ([1.03, -1.03], 'There is only 1 matched pair')
     """
     require_columns(frame, ["axis", "template", "descriptor", "noun"], "valence_shift")
     if not 0 < alpha < 1 or margin < 0 or n_axes < 1:

@@ -73,13 +73,13 @@ def of_weights(weight: Floats) -> tuple[Floats, float]:
 
 
 def too_few(group: str, names: int, needed: int) -> str:
-    """Why nothing is said of a group of few names.
+    """Return why a group with few names is not measurable.
 
     >>> too_few("woman", 1, 3)
-    'There is 1 name of woman; names are what is sampled, and 3 are needed.'
+    'There is only 1 name of the group woman. At least 3 are needed.'
     """
-    there = "There is 1 name" if names == 1 else f"There are {names} names"
-    return f"{there} of {group}; names are what is sampled, and {needed} are needed."
+    there = "is only 1 name" if names == 1 else f"are only {names} names"
+    return f"There {there} of the group {group}. At least {needed} are needed."
 
 
 def row_table(*rows: Mapping[str, object], keys: tuple[str, ...] = ()) -> pl.DataFrame:

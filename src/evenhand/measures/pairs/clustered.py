@@ -154,10 +154,10 @@ def flipped_row(sums: pl.DataFrame, *, null: float, level: float | None, seed: i
 def _obstacle(clusters: int, reach: float, level: float) -> str | None:
     if not np.isnan(reach):
         return None
-    sets = f"{clusters} set{'' if clusters == 1 else 's'} of pairs that swap different words"
+    sets = f"{clusters} set{'' if clusters == 1 else 's'} of swapped words"
     if (least := smallest_flip_p(clusters)) > level:
-        return f"With {sets} p is at least {least:.2g}, and {level:.2g} is asked for."
-    return f"With {sets} not even a preference in all pairs would be found in four of five audits."
+        return f"With {sets}, p cannot be smaller than {least:.2g}, and {level:.2g} is required."
+    return f"With {sets}, the power to detect even a preference in all pairs is below 80%."
 
 
 def _missing(pairs: pl.DataFrame) -> int:

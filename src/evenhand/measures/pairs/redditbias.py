@@ -253,16 +253,17 @@ def _judged(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[st
         "null": 0.0,
     }
     if found.n < LEAST_PHRASES:
-        told = f"There is {found.n} phrase" if found.n == 1 else f"There are {found.n} phrases"
-        return row | {"obstacle": f"{told}; phrases are what was sampled, and {LEAST_PHRASES} are needed."}
+        there = "is only 1 phrase" if found.n == 1 else f"are only {found.n} phrases"
+        return row | {"obstacle": f"There {there}. At least {LEAST_PHRASES} are needed."}
     reach = smallest_mean_beside(units, level=level, tail=tail)
     if not np.isfinite(reach):
-        return row | {"p": found.p, "obstacle": f"{found.n} equal phrases cannot reach a p of {level:g}."}
+        return row | {"p": found.p, "obstacle": f"With {found.n} equal phrases, p cannot reach {level:g}."}
     if found.p > level and reach > LARGEST_EFFECT:
         return row | {
             "p": found.p,
-            "obstacle": f"With {found.n} phrases only a perplexity {np.exp(min(reach, 20.0)):.0f} times as high would "
-            "be found in four of five audits.",
+            "obstacle": f"With {found.n} phrases, only a perplexity that is at least {np.exp(min(reach, 20.0)):.0f} "
+            "times "
+            "as high is detectable.",
         }
     return row | {"p": found.p, "minimum_detectable": reach}
 

@@ -49,7 +49,9 @@ def mean_over_terms(
     k = len(value)
     row: dict[str, object] = {"null": null, "n_units": k, "estimate": float(value.mean()) if k else None}
     if k < 2:
-        reason = f"There {'is 1 term' if k == 1 else 'are 0 terms'}; terms are what was sampled, and two are needed."
+        reason = (
+            f"There {'is only 1 target term' if k == 1 else 'are no target terms'}. At least two are needed."
+        )
         return row | {"obstacle": reason}
     spread = float(value.var(ddof=1)) / k
     coins = step**2 * float((decided / n**2).sum()) / k**2
@@ -61,8 +63,9 @@ def mean_over_terms(
     least = max(planned_reach(n, level), reach if p > level else 0.0)
     if least > LARGEST_EFFECT:
         obstacle = (
-            f"With {k} terms only {least:.0f} points would be found in four of five audits; a model that starts from "
-            f"indifference can go no further than {LARGEST_EFFECT:.0f}."
+            f"With {k} target terms, the minimum detectable effect is {least:.0f} points, which is more than the "
+            "largest "
+            f"possible effect of {LARGEST_EFFECT:.0f} points."
         )
     return row | {
         "low": max(null + float(inference.low[0]), bounds[0]),

@@ -1,6 +1,5 @@
 """How far a classifier says of texts what people say of them, and how far anything could."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from evenhand.measures.people.ceiling import (
     people_of,
 )
 from evenhand.measures.people.selecting import adjusted, by_keys, codes_of, levels_of, rated
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, parse_json
 from evenhand.stats import Codes, Floats, Interval, pearson, spearman
 from evenhand.stats.votes import LEAST_LEVELS, sums_of_items
 
@@ -96,7 +95,7 @@ def _read(used: pl.DataFrame) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for item, text in used.select("item", "judgements").drop_nulls().unique("item").iter_rows():
         try:
-            said = json.loads(text)
+            said = parse_json(text)
         except ValueError as error:
             raise DataError(f"The judgements of item {item!r} are no JSON: {str(text)[:60]!r}.") from error
         if isinstance(said, dict):

@@ -100,7 +100,7 @@ def _compared(units: Units, level: float, seed: int) -> dict[str, Any]:
     found = compare_units(units, level=shared, unit="descriptor", seed=seed)
     obstacle = found.obstacle
     if obstacle is None and smallest_p(units) > level:
-        obstacle = f"With so few descriptors an axis no outcome could reach p = {level:.2g}."
+        obstacle = f"Each axis has too few descriptors: p cannot reach {level:.2g}."
     if obstacle is not None or found.differences is None or found.smallest is None:
         return columns | {"obstacle": [obstacle] * groups}
     spread = {
@@ -112,7 +112,7 @@ def _compared(units: Units, level: float, seed: int) -> dict[str, Any]:
     for name, part in spread.items():
         columns[name] = _placed(100.0 * part, found.places, groups)
     columns["p"] = _placed(np.where(found.alone, np.nan, found.differences.p), found.places, groups)
-    alone = "It rests on one descriptor: descriptor and axis cannot be told apart."
+    alone = "There is only one descriptor. At least two are needed."
     columns["obstacle"] = [alone if size == 1 else None for size in sizes]
     return columns
 

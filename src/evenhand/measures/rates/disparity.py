@@ -56,15 +56,15 @@ _GROUPS = (
 )
 _PAIRS = typed(pl.String, "axis group other") | typed(pl.Float64, "estimate low high null p q")
 ALL_PAIRS_UP_TO = 10
-INSIDE = "Groups are compared inside each {inside}."
-CORRECTED = "Rates without the classifier's errors, as far as labelled texts tell them."
-LIKE_THESE = "What single ones of {inside} do to a group counts as chance."
-UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
-ELSEWHERE = "It lacks most of the {inside} in which the other groups of its axis stand."
+INSIDE = "Groups are compared within each {inside}."
+CORRECTED = "Rates are corrected for the classifier's errors, as estimated from labelled texts."
+LIKE_THESE = "The effect of a single {inside} on a group counts as chance."
+UNEVEN = "Variances differ between groups, so each {unit} counts as one Bernoulli trial."
+ELSEWHERE = "It lacks most of the {inside} of the other groups of its axis."
 NORMAL = float(ndtri(0.975))
-ADJUSTED = "{what} are adjusted for {inside}: groups have unequal numbers of each."
-SHARED = "{shared} {unit}s stand in several groups and count in each as if alone."
-ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
+ADJUSTED = "{what} are adjusted for {inside}, because groups have unequal numbers of each."
+SHARED = "{shared} {unit}s are in several groups and count in each of them."
+ALONE = "There is only one {unit}. At least two are needed."
 
 
 @dataclass(frozen=True)

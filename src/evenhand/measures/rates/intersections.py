@@ -33,11 +33,11 @@ PAIRS = (
 )
 STRATA = {False: "benign", True: "toxic"}
 _LONE = "It is all there is of one of its groups here: nothing is left to compare it with."
-_NOTHING = "No intersection has others to be compared with, or nothing varies among them."
-_TOO_FEW = "So few prompts could show no excess, however large."
+_NOTHING = "No intersection can be compared with others, or nothing varies among them."
+_TOO_FEW = "There are too few prompts to detect an excess of any size."
 _MIRROR = (
-    "{} departs exactly as much the other way, whatever the data: one of their groups has no third intersection. Which "
-    "of both differs cannot be told; see the row of both axes."
+    "{} always departs by the same amount in the opposite direction, because one of their groups has no third "
+    "intersection. The data cannot show which of both differs; see the row of both axes."
 )
 
 

@@ -181,7 +181,7 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     if paired.is_empty():
         return row | {
             "n_units": 0,
-            "obstacle": "No descriptor has judged responses with both male and female nouns.",
+            "obstacle": "No descriptor has classified responses with both male and female nouns.",
         }
     grand = float(paired.group_by(_CELL).agg(pl.col("centre").first())["centre"].mean())  # type: ignore[arg-type]
     nouns = (
@@ -206,11 +206,11 @@ def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict
     if min(sizes) < 2:
         which = MALE if sizes[0] < 2 else FEMALE
         return {
-            "obstacle": f"There is one {which} noun: its own effect cannot be distinguished from that of its gender."
+            "obstacle": f"There is only one {which} noun, so its effect cannot be separated from the effect of gender."
         }
     values = np.concatenate(sides)
     if np.ptp(values) < _EQUAL:
-        return {"obstacle": "All nouns have the same rate: nothing varies that could be compared."}
+        return {"obstacle": "All nouns have the same rate, so there is no variation to test."}
     units = Units.of(values, np.repeat([0, 1], sizes), shares=False)
     if (needed := least_units_of_two(level)) > min(sizes):
         return {"obstacle": _too_few(sizes, smallest_p(units), level, needed)}

@@ -72,9 +72,9 @@ def explained_by_missing(part: AxisUnits, found: Comparison) -> tuple[str | None
         least = int(np.argmin(absent))
         names = [part.names[found.places[place]] for place in (most, least)]
         texts.append(
-            f"{EXPLAINED}{100 * absent[most]:.0f} % of the responses about {names[0]} are missing, and "
-            f"{100 * absent[least]:.0f} % of those about {names[1]}. If what is missing more often is what speaks "
-            "against the difference, nothing sure is left of it."
+            f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[0]} are missing, and "
+            f"{100 * absent[least]:.0f}% of those about {names[1]}. If the excess contradicts the difference, it is no "
+            "longer significant."
         )
     return tuple(texts)
 

@@ -22,10 +22,8 @@ from evenhand.stats.disparity import (
     with_common_level,
 )
 
-APART = "The groups do not meet in the same {inside}, so that one cannot be told from the other."
-FLAT = (
-    "All groups have the same rate in every cell of {inside}, so that nothing varies that could be compared."
-)
+APART = "The groups do not occur in the same {inside}, so group and {inside} effects cannot be separated."
+FLAT = "All groups have the same rate in every cell of {inside}, so there is no variation to test."
 _LEVEL = 0.05
 
 

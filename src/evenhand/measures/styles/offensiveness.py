@@ -189,8 +189,8 @@ EXCESSES = (
     | typed(pl.Int64, "n_units")
     | typed(pl.String, "obstacle")
 )
-_ONLY_ONE = "There is no other descriptor of its axis to compare it with."
-_TOO_FEW = "So few templates and nouns could show no difference, however large."
+_ONLY_ONE = "The axis has no other descriptor to compare it with."
+_TOO_FEW = "There are too few templates and nouns to detect a difference of any size."
 
 
 def _excesses(checked: pl.DataFrame, level: float) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from evenhand.stats import Floats, simes, standard_errors, t_inference
 from evenhand.stats.contrasts import CrossedOutcome, CrossedSpread, crossed_outcome, crossed_spread
 
 ONE_TEMPLATE = (
-    "All replies are to one template: what it does to a descriptor cannot be told from the descriptor's own."
+    "All replies are to one template, so the effects of template and descriptor cannot be separated."
 )
 
 
@@ -125,7 +125,7 @@ def _tested(spread: CrossedSpread, level: float, largest: float) -> dict[str, ob
     reach = spread.detectable(level)
     if spread.spread <= 0:
         return {
-            "obstacle": "All replies have the same style: there is nothing that could differ.",
+            "obstacle": "All replies have the same style, so there is no variation to test.",
             "corrected": 0.0,
         }
     if reach > largest:

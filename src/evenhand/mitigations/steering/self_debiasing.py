@@ -54,7 +54,8 @@ CARD = Card(
     "words that a model connects with abuse. The consistency protocol found that prefixes which ask for the opposite "
     "lower toxicity as well: part of the effect is not what the words say (see `evenhand check-consistency`)."
     " A prefix with a space at its end changes how the prompt's first word is cut into tokens. Every token is computed "
-    "once more for each prefix: with six, expect about seven times the work of plain writing (docs/self_debiasing.md).",
+    "once more for each prefix: with six, expect about seven times the work of plain writing "
+    "(docs/explanation/self_debiasing.md).",
     citation="Schick, Udupa and Schütze 2021, Self-Diagnosis and Self-Debiasing; Esiobu et al. 2023, ROBBIE; Morabito "
     "et al. 2023, Debiasing should be Good and Bad.",
     source="Schick et al. 2021, section 4 and appendix A (keywords: their released code); opposites: Morabito et al. "

@@ -145,7 +145,7 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
         asked = "-b holisticbias-styles --classifier style=STYLE_CLASSIFIER"
         note = (
             "Both are asked for replies in the format it was trained in, it behind its label. STYLE_CLASSIFIER judges "
-            "styles, best the one it was trained with (docs/dialogue_debiasing.md)."
+            "styles, best the one it was trained with (docs/how-to/debias_a_dialogue_model.md)."
         )
     elif own == "evenhand":
         asked = f"-b evenhand-likelihood --axis {axis}"

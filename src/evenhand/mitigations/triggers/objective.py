@@ -24,7 +24,7 @@ class Objective:
     continuation is its mean over its own tokens, and m what it was without a trigger, plus `margin`. Without that
     bound the sum falls for ever as triggers turn to noise behind which everything is unlikely. Raises UsageError
     for unknown modes, negative weights, and groups given or missing against the mode.
-    Source: Sheng et al. 2020, section 3; signs: docs/triggers.md.
+    Source: Sheng et al. 2020, section 3; signs: docs/explanation/triggers.md.
 
     >>> rule = Objective(mode="induce", against="The woman", favour="The man")
     >>> [rule.sign(Example("", "x", "The woman", label)) for label in ("negative", "neutral", "positive")]

@@ -110,7 +110,7 @@ def dialogue_model(model: LanguageModel, options: DialogueOptions | None = None)
     model: any that writes. Raises Unsupported for models that do not (masked ones), for a format that the model cannot
     be told in, and for labels that its tokenizer cannot say.
     Source: the formats are those of ParlAI's BlenderBot (Roller et al. 2021, Smith and Williams 2021), DialoGPT (Zhang
-    et al. 2020), and chat templates; docs/dialogue.md.
+    et al. 2020), and chat templates; docs/explanation/dialogue_formats.md.
 
     >>> from evenhand.models.puppets import writes
     >>> puppet = writes(lambda prompt, sample: " Hello Martha!\\nA: Bye.")

@@ -1,6 +1,6 @@
 """Does this decoder honour a tree-shaped attention mask? Tried at load, because some are silently wrong.
 
-docs/architectures.md lists who is right, who raises and who is silently wrong; new architectures appear
+docs/evidence/architectures.md lists who is right, who raises and who is silently wrong; new architectures appear
 faster than such lists, so the answer is measured: a full segment of short random sequences is scored by
 each path, and those of every fourth pair, wherever the tree has put them, are compared with plain forward passes.
 A 16-bit model is judged while it computes in 32 bits, where a fault cannot hide in rounding.

@@ -133,7 +133,7 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
         f"Expected a CSV with the columns term and identity, the latter one of {', '.join(GROUPS)} or empty."
     )
     if not is_file(path):
-        raise DataError(f"There is no file of seed terms {path}.", hint)
+        raise DataError(f"File of seed terms not found: {path}.", hint)
     try:
         if path.suffix.lower() == ".csv":
             frame = pl.read_csv(path, infer_schema=False)

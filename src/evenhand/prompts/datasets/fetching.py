@@ -78,7 +78,7 @@ def fetch(
     folder = cache_folder(name, release.name)
     if from_dir is not None and not is_folder(Path(from_dir)):
         raise DataError(
-            f"There is no folder {from_dir}.",
+            f"Folder not found: {from_dir}.",
             f"--from takes the folder that holds the files of {name} directly.",
         )
     staging = folder.with_name(f".{release.name}.incoming")

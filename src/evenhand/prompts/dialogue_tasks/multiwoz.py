@@ -165,7 +165,7 @@ def _opened(source: Path, stack: ExitStack) -> Opened:
     if is_folder(source):
         return lambda name: _found(sorted(source.rglob(name)), name, source).open("rb")
     if not is_file(source):
-        raise DataError(f"There is no file or folder {source}.", EXPECTED)
+        raise DataError(f"File or folder not found: {source}.", EXPECTED)
     try:
         archive = stack.enter_context(zipfile.ZipFile(source))
     except (zipfile.BadZipFile, OSError) as error:

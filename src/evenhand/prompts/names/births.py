@@ -97,7 +97,7 @@ def read_births(source: Path | str) -> pl.DataFrame:
 
 def _from_archive(path: Path) -> pl.DataFrame:
     if not is_file(path):
-        raise DataError(f"There is no file {path}.", FORMAT)
+        raise DataError(f"File not found: {path}.", FORMAT)
     try:
         with zipfile.ZipFile(path) as archive:
             members = {

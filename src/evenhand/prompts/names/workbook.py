@@ -26,7 +26,7 @@ def sheets(path: Path) -> Iterator[list[list[str]]]:
     for a part of more than 64 MiB, for a sheet of more than MOST_CELLS, and for entities, which such files have not.
     """
     if not is_file(path):
-        raise DataError(f"There is no file {path}.")
+        raise DataError(f"File not found: {path}.")
     try:
         with zipfile.ZipFile(path) as archive:
             parts = sorted(

@@ -13,7 +13,7 @@ def read_lines(path: Path, expected: str) -> list[str]:
     read.
     """
     if not is_file(path):
-        raise DataError(f"There is no file {path}.", expected)
+        raise DataError(f"File not found: {path}.", expected)
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:

@@ -67,7 +67,7 @@ def read_table(
     if is_folder(path):
         raise DataError(f"{path} is a folder, and a file was expected.", expected)
     if not is_file(path):
-        raise DataError(f"There is no file {path}.", expected)
+        raise DataError(f"File not found: {path}.", expected)
     kind = path.suffix.lower()
     if kind not in READERS:
         raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.prompts.own_files.workbook_sizes import check_workbook_fits
 from evenhand.schema import DataError, UsageError
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -15,7 +16,8 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
     """A table from a sheet; numbers stay numbers, formulas are what was last worked out, error cells are empty.
 
     sheet: its name; None where a single one holds anything. Raises DataError for a file that is none, an unknown
-    sheet, several that might be meant, columns named twice or not at all, and where the extra is not installed.
+    sheet, several that might be meant, columns named twice or not at all, a sheet that does not fit into memory, and
+    where the extra is not installed.
     """
     try:
         import fastexcel
@@ -24,6 +26,7 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
             f"{path} is a workbook, which needs a reader that is not installed.",
             "pip install 'evenhand[excel]', or save the sheet as CSV UTF-8.",
         ) from error
+    check_workbook_fits(path, expected, sheet=sheet)
     try:
         book = fastexcel.read_excel(path)
         names = book.sheet_names

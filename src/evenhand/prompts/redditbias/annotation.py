@@ -50,7 +50,7 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
     """
     file = Path(path).expanduser()
     if not is_file(file):
-        raise DataError(f"There is no file {file}.", EXPECTED)
+        raise DataError(f"File not found: {file}.", EXPECTED)
     try:
         rows = list(csv.reader(io.StringIO(_text(file), newline="")))
     except csv.Error as error:

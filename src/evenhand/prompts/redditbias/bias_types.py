@@ -18,7 +18,7 @@ FOLDER = Path(__file__).with_name("specifications")
 FORMAT = (
     "Expected the form of prompts/redditbias/specifications/*.toml: bias, minoritised, dominant, [retrieval] with "
     "targets and attributes, [filtering] with window_targets, [counterparts] with target_pairs; see "
-    "docs/redditbias_data.md."
+    "docs/how-to/build_redditbias_pairs.md."
 )
 
 Pair = tuple[str, str]
@@ -153,7 +153,7 @@ def load_specification(path: Path | str) -> Specification:
     """
     file = Path(path).expanduser()
     if not is_file(file):
-        raise DataError(f"There is no file {file}.", FORMAT)
+        raise DataError(f"File not found: {file}.", FORMAT)
     try:
         content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:

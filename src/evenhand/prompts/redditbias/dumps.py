@@ -42,7 +42,7 @@ def dump_files(places: Sequence[Path | str]) -> list[Path]:
                 raise DataError(f"The folder {place} holds no dumps.", EXPECTED)
             files += inside
         elif not is_file(place):
-            raise DataError(f"There is no file {place}.", EXPECTED)
+            raise DataError(f"File not found: {place}.", EXPECTED)
         elif place.suffix.lower() not in ENDINGS:
             raise DataError(f"{place}: files ending in '{place.suffix}' cannot be read.", EXPECTED)
         else:

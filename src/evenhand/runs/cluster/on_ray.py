@@ -1,5 +1,5 @@
 """Ray's part: workers as actors of the cluster that `--on` names. Ray Data is not used: see
-docs/design_decisions.md."""
+docs/evidence/design_decisions.md."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

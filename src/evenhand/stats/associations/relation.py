@@ -28,8 +28,8 @@ LEAST_TEMPLATES = 3
 LEAST_RELIABLE = 0.5
 DRAWS = 1999
 TOO_FEW_TEMPLATES = (
-    "It was seen in {} templates, too few to tell what others like them would show; three are needed that "
-    "can be left out in turn."
+    "There are only {} templates, which is too few to generalise to similar ones. Three are needed that can be left "
+    "out in turn."
 )
 
 
@@ -148,25 +148,26 @@ def _obstacle(
     groups = data.groups
     if math.isnan(estimate):
         if len(data.values) <= 2:
-            return "Fewer than three things have both numbers."
-        return "One of the numbers does not vary within the strata where the controls are equal."
+            return "Fewer than three descriptors have both numbers."
+        return "One of the numbers does not vary within the strata with equal controls."
     if smallest_flip_p(groups) > level:
         needed = next(k for k in range(2, 64) if smallest_flip_p(k) <= level)
         return (
-            f"It rests on {groups} cluster{'' if groups == 1 else 's'} of things that are alike; "
-            f"{needed} are needed at the level of {level:.2g}."
+            f"There {'is only 1 cluster' if groups == 1 else f'are only {groups} clusters'} of similar descriptors. At "
+            f"the level {level:.2g}, {needed} are needed."
         )
     if effective < LEAST_EFFECTIVE:
         return (
-            f"Few clusters of things differ in the first number: the {groups} are worth {effective:.1f} of one "
-            f"size; {LEAST_EFFECTIVE:g} are needed."
+            f"Few clusters of descriptors differ in the first number: the {groups} clusters are worth "
+            f"{effective:.1f} of "
+            f"equal size. At least {LEAST_EFFECTIVE:g} are needed."
         )
     if len(data.values) < data.held + 6:
-        return f"{len(data.values)} things are too few for {data.values.shape[1] - 2} controls."
+        return f"{len(data.values)} descriptors are too few for {data.values.shape[1] - 2} controls."
     if reliability < LEAST_RELIABLE:
         return (
-            f"The first number is too noisy: another sample of this kind and size would rank the things alike to "
-            f"{reliability:.2f} only; {LEAST_RELIABLE:g} is needed."
+            f"The first number is too noisy: its reliability between samples of this size is {reliability:.2f}, and at "
+            f"least {LEAST_RELIABLE:g} is needed."
         )
     return None
 
@@ -174,12 +175,13 @@ def _obstacle(
 def _too_coarse(seen: float, attainable: float, drawn: float) -> str | None:
     if seen > attainable:
         return (
-            f"So many things share a value that no correlation above {attainable:.2f} can be seen, and one of "
-            f"{seen:.2f} would be needed to be found."
+            f"Because of ties, no correlation above {attainable:.2f} is possible, and only correlations of "
+            f"{seen:.2f} or "
+            "more are detectable."
         )
     if seen / drawn <= LARGEST_MISSED:
         return None
-    return f"Even a correlation of {LARGEST_MISSED:g} would be missed in more than one of five samples like this."
+    return f"The power to detect even a correlation of {LARGEST_MISSED:g} is below 80%."
 
 
 def _error(data: Arranged, z: float, effective: float) -> tuple[float, float] | None:

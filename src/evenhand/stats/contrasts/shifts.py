@@ -20,9 +20,9 @@ _NOTHING = 1e-9
 _FEW_GAPS = 0.1
 _CONSTANT = "Its numbers do not vary between sentences, so they do not show how other sentences would differ."
 _APART = 4.0
-"""Median distances from the median beyond which a contrast is said to lie far from the others."""
+"""Median distances from the median beyond which a contrast is called far from the others."""
 LARGEST_SMALLEST = 3.0
-"""Nats (odds of 20): where even this could not be found nothing is said to be measured."""
+"""Nats (a ratio of 20): if the minimum detectable shift is larger, the axis is not measurable."""
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,15 @@ def moderated_shifts(
     elif lopsided and not enough:
         needed = next(n for n in range(contrasts, 99) if flips_reach(n, level))
         obstacle = (
-            f"Nearly all that varies between its {contrasts} contrasts varies together or in one descriptor; so few "
-            f"cannot be told from a skewed handful at this level, {needed} could."
+            f"Nearly all variation between the {contrasts} sentence pairs is in one direction or one descriptor, which "
+            f"so few pairs cannot distinguish from chance. At least {needed} pairs are needed. Increase --limit."
         )
     elif lopsided and whole > level and smallest > LARGEST_SMALLEST:
         obstacle = _disagreeing(rows)
     elif whole > level and smallest > LARGEST_SMALLEST:
         obstacle = (
-            f"A shift would have to be {smallest:.1f} nats to be found; "
-            f"more than {LARGEST_SMALLEST:g} nats (odds of 20) is not to be expected."
+            f"The minimum detectable shift is {smallest:.1f} nats, and more than {LARGEST_SMALLEST:g} nats (a ratio of "
+            "20) is not expected. Use more sentence pairs."
         )
 
     least = 0.0
@@ -232,7 +232,7 @@ def _all_alike(compared: Flags, contrasts: int, margin: float) -> Shifts:
 
 
 def _unknown(shift: Floats, contrasts: int, obstacle: str) -> Shifts:
-    """Shifts of which nothing more can be said."""
+    """Return shifts without interval and test."""
     nothing, nan = np.full(len(shift), np.nan), float("nan")
     return Shifts(
         shift=shift,
@@ -285,24 +285,20 @@ def pairwise_shifts(
 
 
 def _too_few(contrasts: int) -> str:
-    pairs = "contrast" if contrasts == 1 else "contrasts"
-    return (
-        f"It rests on {contrasts} {pairs} of sentences; with fewer than {LEAST_CONTRASTS} "
-        "nothing can be said of sentences like these."
-    )
+    there = "is only 1 matched pair" if contrasts == 1 else f"are only {contrasts} matched pairs"
+    return f"There {there} of sentences. At least {LEAST_CONTRASTS} are needed. Increase --limit."
 
 
 def _disagreeing(rows: Floats) -> str:
-    """That contrasts differ in how much, and how many stand far apart from the others."""
+    """Return that sentence pairs give very different results, and how many are far from the others."""
     rows = np.nan_to_num(rows)
     away = rows - rows.mean(axis=0)
     along = rows @ np.linalg.svd(away, full_matrices=False)[2][0]
     distance = np.abs(along - np.median(along))
     apart = int(np.count_nonzero(distance > _APART * np.median(distance)))
-    told = (
-        f", and {apart} of them stand{'s' if apart == 1 else ''} far apart from the others" if apart else ""
-    )
+    told = f" ({apart} of them {'is' if apart == 1 else 'are'} far from the others)" if apart else ""
     return (
-        f"Its {len(rows)} pairs of sentences disagree how large the differences are{told}. So few pairs that disagree "
-        f"so much could show only a difference of more than {LARGEST_SMALLEST:g} nats (odds of 20); more would help."
+        f"The {len(rows)} sentence pairs give very different results{told}, so the minimum detectable ratio is above "
+        "20 "
+        f"({LARGEST_SMALLEST:g} nats). Use more pairs."
     )

@@ -41,8 +41,8 @@ _MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
 _UNEVEN_LEVEL = 0.05
 _SKEWED_LEVEL, _SKEWED = 0.2, 0.12
 SKEWED = (
-    "The scores are so skewed, and scatter so unequally, that so few {unit}s do not tell groups' means apart. Their "
-    "logarithms or ranks may be compared."
+    "The scores are too skewed, and their variances too unequal, to compare means with so few {unit}s. Compare their "
+    "logarithms or ranks."
 )
 
 
@@ -258,22 +258,24 @@ def _smallest(
 def _obstacle(units: Units, level: float, unit: str) -> str | None:
     groups, sizes = units.n_groups, units.sizes
     if groups < 2:
-        return "Fewer than two groups have a judged response, so there is nothing to compare."
+        return "Fewer than two groups have classified responses."
     if units.freedom < 1 or sizes.max() < 2:
-        return f"Every group rests on one {unit}: {unit} and group cannot be told apart, however many its samples."
+        return (
+            f"Each group has only one {unit}. At least two are needed. More samples per {unit} do not help."
+        )
     if np.ptp(units.values) == 0 and not units.shares:
-        return f"All {len(units.values)} {unit}s gave the same outcome, so that nothing varies that could be compared."
+        return f"All {len(units.values)} {unit}s gave the same result, so there is no variation to test."
     if not units.shares and float(np.square(units.residuals()).sum()) <= 1e-20 * float(
         np.square(units.centred).sum()
     ):
-        return f"Within each group all {unit}s gave the same outcome, so that it is not known how far they scatter."
+        return f"Within each group all {unit}s gave the same result, so the variance is unknown."
     smallest = smallest_p(units)
     if smallest > level:
         least, most = int(sizes.min()), int(sizes.max())
         number = f"{least}" if least == most else f"{least} to {most}"
         return (
-            f"With {number} {unit}s a group no outcome could reach p = {level:.2g}: "
-            f"the smallest possible p is {smallest:.2g}."
+            f"With {number} {unit}s per group, p cannot be smaller than {smallest:.2g}, and {level:.2g} is required. "
+            f"Use more {unit}s per group."
         )
     return None
 

@@ -241,7 +241,7 @@ def _nothing(left_out: dict[int, str]) -> dict[str, Any]:
         "others": nothing,
         "left_out": left_out,
         "corrected": True,
-        "obstacle": "No group can be compared. " + next(iter(left_out.values())),
+        "obstacle": "No group is measurable: " + next(iter(left_out.values())),
         "differences": None,
         "spread": None,
         "gap": None,
@@ -251,7 +251,7 @@ def _nothing(left_out: dict[int, str]) -> dict[str, Any]:
 def _obstacles(
     corrected: CorrectedRates, found: Differences, raw: Differences, contrasts: Floats, smallest: Floats
 ) -> tuple[str | None, ...]:
-    """Of each group, why nothing can be said: judgements differ by no more than labels are uncertain by."""
+    """Return, for each group, why it is not measurable: rates differ by less than the uncertainty of the correction."""
     counts = corrected.counts
     own = np.where(counts.shared, 0.0, corrected.label_variance)
     unsure = Z * np.sqrt(np.square(contrasts) @ own)
@@ -262,11 +262,11 @@ def _obstacles(
         text = None
         if found.p[number] > 0.05 and raw.p[number] <= 0.05 and unsure[number] > gap[number]:
             text = (
-                f"Judgements differ by {100 * gap[number]:.1f} points, and the classifier's error, known from "
-                f"{labelled}, is uncertain by {100 * unsure[number]:.1f}: label more texts."
+                f"The rates differ by {100 * gap[number]:.1f} points, but the correction for classifier errors, known "
+                f"from {labelled}, is uncertain by {100 * unsure[number]:.1f} points. Label more texts."
             )
         elif found.p[number] > 0.05 and np.isnan(smallest[number]):
-            text = f"The classifier's error is known from {labelled}: too few to find any difference."
+            text = f"The classifier's error is known from {labelled}. These are too few to detect any difference."
         texts.append(text)
     return tuple(texts)
 

@@ -3,7 +3,7 @@
 The scale is the outcome's own: percentage points for rates (given as proportions), the unit of the number otherwise.
 Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect of b. The test
 needs no resampling. Its size, power and coverage were simulated by
-`perf/interactions.py`; the results are in docs/own_answers.md.
+`perf/interactions.py`; the results are in docs/how-to/measure_your_own_answers.md.
 """
 
 from collections.abc import Sequence
@@ -179,14 +179,14 @@ class PairTable:
         if not len(self.cells) or not self._fit.free.any():
             return "Too few combinations of the groups have two or more units to compare."
         if self._spare_df() <= 0:
-            return "Each combination has only one unit; at least two are needed."
+            return "Each combination has only one unit. At least two are needed."
         if not self.nested and self.n_sampled < LEAST_CROSSED_UNITS:
             return (
-                f"Units occur in several combinations, and there are {self.n_sampled} of them; at least "
+                f"Units occur in several combinations, and there are only {self.n_sampled} of them. At least "
                 f"{LEAST_CROSSED_UNITS} are needed."
             )
         if not self.is_rate and not self._squares.max() > 0:
-            return "Nothing varies inside the combinations, so the precision is not known."
+            return "Nothing varies within the combinations, so the variance is unknown."
         return None
 
     def test(self) -> PairTest:
@@ -278,11 +278,13 @@ class PairTable:
     def gaps(self, column: int, alpha: float = 0.05) -> Gaps:
         """Return the second group minus the first of a column with two groups, inside each level of the other column.
 
-        column : 0 or 1, the column with two groups. The intervals cover together (Bonferroni), at 1 - alpha.
+        column : 0 or 1, the column with two groups. The intervals cover together (Bonferroni), at 1 - alpha. Levels in
+        which one of the two groups has fewer than LEAST_UNITS_IN_CELL units are left out.
         """
         groups = np.unique(self.cells[:, column])
         levels, rows = [], []
-        for level in np.unique(self.cells[:, 1 - column]):
+        # sparse cells are not in the table, so a column of the data may have fewer than two groups here
+        for level in np.unique(self.cells[:, 1 - column]) if len(groups) > 1 else ():
             inside = self.cells[:, 1 - column] == level
             at = [np.flatnonzero(inside & (self.cells[:, column] == group)) for group in groups[:2]]
             if all(len(place) for place in at):

@@ -92,9 +92,7 @@ def compare_blocks(
     parts = [(part, code) for part, code in zip(made_parts, codes, strict=True) if part is not None]
     used, of_part = [part for part, _ in parts], np.array([code for _, code in parts], dtype=np.int64)
     if not used:
-        why = (
-            f"No {block} has two answers or more of two groups: how alike answers are by chance is not known."
-        )
+        why = f"No {block} has at least two responses for each of two groups, so their similarity by chance is unknown."
         return Likeness(float("nan"), float("nan"), 0, obstacle=why)
     within = float(np.mean([part.within for part in used]))
     across = float(np.mean([part.across for part in used]))
@@ -214,12 +212,12 @@ class _Part:
 
 def _obstacle(parts: Sequence[_Part], units: int, level: float, block: str) -> str | None:
     if units < 2:
-        return f"It rests on one {block}: whether others are answered so, too, cannot be told."
+        return f"There is only one {block}, so the result does not generalise. At least two are needed."
     if all(np.ptp(part.kernel[~np.eye(len(part.kernel), dtype=bool)]) < 1e-12 for part in parts):
-        return "All answers are equally alike, so that nothing varies that could be compared."
+        return "All responses are equally similar, so there is no variation to test."
     fewest = float(np.exp(-sum(part.log_deals for part in parts)))
     if fewest > level:
-        return f"With so few answers no outcome could reach p = {level:.2g}: the smallest possible p is {fewest:.2g}."
+        return f"With so few responses, p cannot be smaller than {fewest:.2g}, and {level:.2g} is required."
     return None
 
 

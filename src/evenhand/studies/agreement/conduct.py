@@ -56,8 +56,8 @@ def compared_pairs(
     if not pairs:
         reasons = "; ".join(notes or alone) or "nothing is judged in it"
         raise DataError(
-            f"No two classifiers can be compared in the run {directory.path}: {reasons.rstrip('.')}.",
-            f"Add one: evenhand rescore {directory.path} --classifier ROLE=NAME",
+            f"The run {directory.path} has no two classifiers to compare: {reasons.rstrip('.')}.",
+            f"Add a classifier: evenhand rescore {directory.path} --classifier ROLE=NAME",
         )
     return pairs, notes
 

@@ -98,9 +98,9 @@ def agreement_of_raters(
     """
     paths = tuple(Path(file).expanduser() for file in files)
     if not paths:
-        raise UsageError("No table of ratings is named.", EXPECTED)
+        raise UsageError("No table of ratings was given.", EXPECTED)
     if missing := next((path for path in paths if not is_file(path)), None):
-        raise DataError(f"There is no file {missing}.", EXPECTED)
+        raise DataError(f"File not found: {missing}.", EXPECTED)
     if any(map(is_annotations, paths)):
         return _of_export(paths, measurement, seed)
     ratings = _long(paths[0]) if len(paths) == 1 else _labelled(paths)
@@ -109,10 +109,14 @@ def agreement_of_raters(
 
 def _of_export(paths: tuple[Path, ...], measurement: MeasurementLevel | None, seed: int) -> RatersStudy:
     if len(paths) > 1:
-        raise UsageError("An export of people's answers holds all of them.", "Name one alone.")
+        raise UsageError(
+            "An export of `evenhand annotate` already contains all judgements, but several files were given.",
+            "Give one export only.",
+        )
     if measurement is not None:
         raise UsageError(
-            f"{paths[0]} says itself how each question was answered.", "Leave --measurement out."
+            f"`--measurement` cannot be used with {paths[0]}: the export records the scale of each question.",
+            "Remove --measurement.",
         )
     votes, header = read_votes(paths[0])
     return RatersStudy(paths, *agreement_in_votes(votes, header.get("study", {}), seed=seed))
@@ -125,13 +129,13 @@ def _long(path: Path) -> pl.DataFrame:
             try:
                 heading = next(csv.reader(handle), [])
             except csv.Error as error:
-                raise DataError(f"{path} is no CSV: {error}.", EXPECTED) from error
+                raise DataError(f"{path} is not a valid CSV: {error}.", EXPECTED) from error
     if set(QUESTIONS) <= set(heading):
-        raise DataError(f"{path} is the labelled table of one rater alone.", EXPECTED)
+        raise DataError(f"{path} contains the labels of one rater only.", EXPECTED)
     table = read_table(path, EXPECTED)
     if lacking := [name for name in LONG if name not in table.columns]:
         raise DataError(
-            f"{path} lacks {', '.join(lacking)}; it has {', '.join(table.columns)}.",
+            f"{path}: missing columns {', '.join(lacking)} (found: {', '.join(table.columns)}).",
             EXPECTED,
         )
     names = [name for name in (*LONG, "question") if name in table.columns]

@@ -54,7 +54,8 @@ def agreement_in_votes(
     ]
     if not rows:
         raise DataError(
-            "No question of this study was answered by ratings that count.", " ".join(notes) or None
+            "No question of this study has rating judgements that count under the exclusion rules.",
+            " ".join(notes) or None,
         )
     return pl.concat(rows), tuple(notes)
 

@@ -61,15 +61,16 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
         role, name = split_role(value, roles)
         if role is None and len(meant) > 1:
             raise UsageError(
-                f"--classifier {value} does not say for which role; there are {', '.join(roles)}.",
+                f"`--classifier {value}`: the role is missing. This benchmark has several: {', '.join(roles)}.",
                 f"For example: --classifier {roles[0]}={name}",
             )
         if role is not None and role not in roles:
             raise unknown_name("role", role, roles)
         if by_role.get(role or meant[0], name) != name:
             raise UsageError(
-                f"Two classifiers are named for {role or meant[0]}: {by_role[role or meant[0]]} and {name}.",
-                "Name one, and the other with `evenhand rescore` afterwards.",
+                f"Two classifiers were given for the role {role or meant[0]}: {by_role[role or meant[0]]} and "
+                f"{name}.",
+                "Use one of them, and add the other later with `evenhand rescore`.",
             )
         by_role[role or meant[0]] = name
     return by_role
@@ -257,8 +258,8 @@ def _full_name(role: str, name: str, given: Collection[str]) -> str:
 def _nothing_to_label(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:
     names = ", ".join(benchmark.name for benchmark in benchmarks)
     return UsageError(
-        f"A classifier is named ({', '.join(named)}), and nothing is judged by one in {names}.",
-        "Leave --classifier out, or name a benchmark of continuations (`evenhand list benchmarks`).",
+        f"`--classifier` ({', '.join(named)}) has no effect here: {names} does not use a classifier.",
+        "Remove --classifier, or choose a benchmark of generated text (`evenhand list benchmarks`).",
     )
 
 
@@ -282,8 +283,9 @@ class PerplexityJudge:
     def __init__(self, model: LanguageModel):
         if model.architecture == "masked":
             raise Unsupported(
-                f"{model.fingerprint.get('name', 'This model')} fills in masks and has no perplexity.",
-                "Name a causal or encoder-decoder model as judge of perplexity.",
+                f"{model.fingerprint.get('name', 'This model')} is a masked language model and cannot compute "
+                "perplexity.",
+                "Use a causal or encoder-decoder model for the role perplexity.",
             )
         self.model = model
         self.judged = 0

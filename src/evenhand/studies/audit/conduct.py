@@ -148,8 +148,8 @@ def conduct_audit(
     """
     if config.timing_runs:
         raise UsageError(
-            "timing_runs times a model before and after a mitigation, and this is an audit.",
-            "Leave it out, or run `evenhand before-after` with it. Speed and memory of an audit stand in its report.",
+            "`timing_runs` has no effect in an audit: it times a model with and without a mitigation.",
+            "Remove it, or use `evenhand before-after`. The report of an audit always includes speed and memory.",
         )
     selection = select(config, model, loaded=loaded)
     if check is not None:
@@ -272,8 +272,8 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
         judged_by = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
         raise ResumeRefused(
-            f"The run {directory.path} is judged by {judged_by[0]}, and {judged_by[1]} was asked for.",
-            f"Judge it anew without asking the model: evenhand rescore {directory.path} --classifier ROLE=NAME",
+            f"The run {directory.path} uses the classifier {judged_by[0]}, but {judged_by[1]} was requested.",
+            f"To classify its responses again: evenhand rescore {directory.path} --classifier ROLE=NAME",
         )
     directory.check_same(now)
 
@@ -346,8 +346,9 @@ def _check_whole(directory: RunDirectory, selection: Selection) -> None:
     for name in directory.benchmarks:
         if name in selection.left_out:
             raise ResumeRefused(
-                f"The run {directory.path} holds {name}, which cannot go on now: {selection.left_out[name]}",
-                "Mend that and resume. What was answered and judged before is intact.",
+                f"Cannot resume the run {directory.path}: its benchmark {name} is not available now. "
+                f"{selection.left_out[name]}",
+                "Fix this, then resume. Stored responses and classifications are intact.",
             )
 
 

@@ -54,8 +54,8 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
     """
     if asking.decoding == "published":
         raise UsageError(
-            "--decoding published is how replies in conversations are written, and continuations are asked for.",
-            "Leave it out: the default is what is published for each.",
+            "`--decoding published` is for replies in conversations, but this benchmark generates continuations.",
+            "Remove --decoding: the default uses the published settings of each benchmark.",
         )
     settings, reasons = _named_settings(asking, model)
     if asking.num_beams is not None:
@@ -64,17 +64,17 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
     if (asking.decoding == "greedy" or asking.num_beams is not None) and overrides:
         rule = "Greedy decoding" if asking.num_beams is None else "Beam search"
         raise UsageError(
-            f"{rule} draws no tokens, and {' and '.join(overrides)} was given.",
-            "Leave it out, or leave out --decoding greedy and --beams.",
+            f"{rule} does not sample, so it cannot be combined with {' and '.join(overrides)}.",
+            "Remove it, or remove --decoding greedy and --beams.",
         )
     settings |= {name: _switched_off(name, value) for name, value in overrides.items()}
     reasons += [f"{name} {value} as given" for name, value in overrides.items()]
     greedy = settings["temperature"] is None
     if greedy and (asking.samples or 1) > 1:
         raise UsageError(
-            f"{'Greedy decoding' if asking.num_beams is None else 'Beam search'} writes the same text "
-            f"{asking.samples} times.",
-            "Leave out --samples, or draw tokens: --decoding auto, or a temperature.",
+            f"`--samples {asking.samples}` has no effect: "
+            f"{'greedy decoding' if asking.num_beams is None else 'beam search'} writes the same text each time.",
+            "Remove --samples, or use sampling: --decoding auto, or a temperature.",
         )
     samples = asking.samples or (1 if greedy else generation.samples)
     if greedy and generation.samples > 1:
@@ -121,9 +121,9 @@ def choose_reply_decoding(
         settings, reasons = settings | drawn, [*reasons, *why]
     elif overrides:
         raise UsageError(
-            f"{'Greedy decoding' if preset == 'greedy' else 'Beam search'} draws no tokens, and "
-            f"{' and '.join(overrides)} was given.",
-            "Leave it out, or draw replies: --decoding sampling, without --beams.",
+            f"{'Greedy decoding' if preset == 'greedy' else 'Beam search'} does not sample, so it cannot be "
+            f"combined with {' and '.join(overrides)}.",
+            "Remove it, or sample replies: --decoding sampling, without --beams.",
         )
     if asking.num_beams is not None:
         settings["num_beams"] = asking.num_beams
@@ -160,8 +160,8 @@ def _preset(
         if named == preset:
             if asking.num_beams is not None and preset != "published":
                 raise UsageError(
-                    f"--decoding {preset} and --beams {asking.num_beams} were given.",
-                    "Leave one of them out.",
+                    f"`--decoding {preset}` and `--beams {asking.num_beams}` cannot be combined.",
+                    "Use one of them.",
                 )
             return preset, [REASONS[preset]]
     if asking.num_beams is not None:

@@ -1,4 +1,4 @@
-"""A model of continuations at a glance: each benchmark in one line, quality and cost beside it."""
+"""Summarise generation benchmarks: one line for each, with the quality of the text and its cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any
 import polars as pl
 
 from evenhand.measures import calibrated
-from evenhand.reports import BenchmarkView, ReportView, places_of, wording
+from evenhand.reports import BenchmarkView, ReportView, places_of, sentences, wording
 
 QUALITY = {
-    "judge_perplexity": ("perplexity under the judge", ""),
-    "own_perplexity": ("perplexity to itself", ""),
-    "distinct_2_at_budget": ("different bigrams", "%, of 1,000"),
-    "distinct_2": ("different bigrams in all", "%"),
+    "judge_perplexity": ("perplexity under a second model", ""),
+    "own_perplexity": ("perplexity of its own text", ""),
+    "distinct_2_at_budget": ("distinct bigrams", "%, of 1,000"),
+    "distinct_2": ("distinct bigrams, all text", "%"),
     "repetition": ("repeated 4-grams", "%"),
     "empty_rate": ("empty", "%"),
     "refusal_rate": ("refused", "%"),
 }
-"""Measures of text shown beside bias, with the words for them."""
+"""Measures of text that are shown with the bias, and their names."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Glance:
 
 
 def glance(view: ReportView) -> Glance:
-    """Everything of benchmarks of continuations that fits into a line; empty where there are none."""
+    """Return one line for each generation benchmark; empty if there is none."""
     written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
     asked = [benchmark for benchmark in written if benchmark.written and not benchmark.written.gathered]
     lines = tuple(line for benchmark in asked if (line := _line(view, benchmark)) is not None)
@@ -69,16 +69,16 @@ class Described:
 
     @property
     def told(self) -> str:
-        """In a few words, for the head of a folded section."""
+        """The value in a few words, for the heading of a folded section."""
         axis = f"{self.label.rpartition(', ')[2]} " if self.tested else ""
         return f"{axis}{self.value}{f' ({self.interval})' if self.interval else ''} {self.unit}".rstrip()
 
 
 def described(view: ReportView, benchmark: str) -> list[Described]:
-    """What was measured beside the verdicts, such as published scores, in the order of the measures.
+    """Return statistics without a verdict, such as published scores, in the order of the measures.
 
-    A measure with rows over all axes gives each of them (by part, where it has parts alone); one with rows of axes the
-    range of these, or, where a published test of each axis is known, a row of each with its p.
+    A measure with rows over all axes gives each of them (by part, if it only has parts). A measure with rows for axes
+    gives the range of these or, if a published test of each axis is known, a row for each axis with its p.
     """
     judged = set(view.judged(benchmark))
     tests = _detail(view, benchmark, "published_tests")
@@ -118,7 +118,7 @@ def _detail(view: ReportView, benchmark: str, name: str) -> pl.DataFrame | None:
 
 
 def _tested(row: Mapping[str, Any], unit: str) -> Described:
-    """The published test of one axis: its statistic, and its p behind the unit."""
+    """Return the published test of one axis: its statistic, then p after the unit."""
     places = places_of([row["t"]], unit)
     p = wording.probability(row["p"])
     return Described(
@@ -146,7 +146,7 @@ def _described(row: Mapping[str, Any]) -> Described:
 
 
 def _pairs(row: Mapping[str, Any]) -> str:
-    """How many pairs of descriptors a share of them is of."""
+    """Return how many pairs of descriptors a share refers to."""
     counted = row["unit"] == "share of descriptor pairs" and row["n_units"]
     return f" ({row['n_units']:,} pairs)" if counted else ""
 
@@ -162,7 +162,7 @@ def _range(rows: pl.DataFrame) -> Described:
 
 
 def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:
-    """How good the continuations are as text, where the benchmark `quality` was run: (name, value, unit)."""
+    """Return the quality of the continuations if the benchmark `quality` was run: (name, value, unit)."""
     rows = measurements.filter(
         (pl.col("benchmark") == "quality") & pl.col("axis").is_null() & pl.col("group").is_null()
     )
@@ -177,21 +177,21 @@ def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:
 
 
 def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
-    """How fast a model wrote and what memory it took, as far as it says: (name, value, unit).
+    """Return how fast a model wrote and how much memory it used, as far as it reports that: (name, value, unit).
 
-    model: `LanguageModel.describe()`; a server's numbers stand under `service`.
+    model: `LanguageModel.describe()`; the numbers of a server are in `service`.
 
     >>> cost({"generation": {"tokens_per_second": 1234.5, "peak_memory_bytes": 3_400_000}})
-    (('tokens written', '1,234', 'a second'), ('peak memory', '3.4 MB', ''))
+    (('generated tokens', '1,234', 'per second'), ('peak memory', '3.4 MB', ''))
     """
     generation = model.get("generation") or {}
     if not isinstance(generation, Mapping):
         return ()
     facts = []
     if isinstance(speed := generation.get("tokens_per_second"), int | float):
-        facts.append(("tokens written", wording.number(speed, 0), "a second"))
+        facts.append(("generated tokens", wording.number(speed, 0), "per second"))
     if isinstance(step := generation.get("seconds_per_step"), int | float):
-        facts.append(("latency", wording.number(1000 * step), "ms a step"))
+        facts.append(("latency", wording.number(1000 * step), "ms per step"))
     if isinstance(peak := generation.get("peak_memory_bytes"), int | float):
         facts.append(("peak memory", wording.bytes_of(peak), ""))
     return tuple(facts)
@@ -230,12 +230,13 @@ def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | N
 
 
 def repeated(benchmark: BenchmarkView) -> str:
-    """What a benchmark's error rates are shares of."""
-    return "such tables" if benchmark.written is not None and benchmark.written.gathered else "audits"
+    """Return what a benchmark's error rates are shares of."""
+    gathered = benchmark.written is not None and benchmark.written.gathered
+    return sentences.TABLES if gathered else sentences.AUDITS
 
 
 def could_name(view: ReportView, benchmark: str) -> bool:
-    """Whether any group could have been named at all: of those that could not, none is not zero."""
+    """Return True if any group could have been named: "none" means nothing if no group is measurable."""
     judged = view.findings.filter(
         (pl.col("benchmark") == benchmark) & (pl.col("measure") == "group_difference")
     )
@@ -259,12 +260,12 @@ def _whose(benchmark: BenchmarkView) -> str:
 
 
 def pooled(view: ReportView) -> str:
-    """What a suite sums up over its benchmarks, in a sentence; empty where it does not.
+    """Return what a suite pools over its benchmarks, in a sentence; empty if it pools nothing.
 
     >>> from evenhand.schema import FINDINGS, Measurement, measurement_frame
     >>> row = Measurement(measure="bias_score_published", estimate=67.26, n=843, benchmark="robbie")
     >>> pooled(ReportView("m", {}, {}, measurement_frame([row]), pl.DataFrame(schema=FINDINGS), ()))
-    'BiasScore of robbie as published, all data sets pooled: 67.3 % of 843 groups (no verdict).'
+    'BiasScore of robbie as published, all data sets pooled: 67.3% of 843 groups (no verdict).'
     """
     names = [benchmark.name for benchmark in view.benchmarks]
     rows = view.measurements.filter(
@@ -276,11 +277,11 @@ def pooled(view: ReportView) -> str:
     if rows.is_empty():
         return ""
     suite, estimate, n = rows.select("benchmark", "estimate", "n").row(0)
-    return f"BiasScore of {suite} as published, all data sets pooled: {estimate:.1f} % of {n:,} groups (no verdict)."
+    return sentences.bias_score_pooled(suite, estimate, n)
 
 
 def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
-    """(measure, how its verdicts did on data of known truth) for each measure that gave any and was calibrated.
+    """Return (measure, its error rates in simulations) for each measure with verdicts that was tested in simulations.
 
     view: the report. benchmark: its name.
     """
@@ -291,11 +292,8 @@ def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
 
 
 def uncalibrated(view: ReportView) -> str:
-    """Which measures gave verdicts and never were calibrated, in a sentence; empty where there are none."""
+    """Return which measures with verdicts were never tested in simulations, in a sentence; empty if all were."""
     given = view.findings.filter(pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = given["measure"].unique(maintain_order=True)
     unknown = [wording.label(measure) for measure in judged if calibrated(measure) is None]
-    if not unknown:
-        return ""
-    whose = "These verdicts" if len(unknown) == len(judged) else f"The verdicts of {wording.listing(unknown)}"
-    return f"{whose} have not been tried on data of known truth yet (evenhand calibrate)."
+    return sentences.not_validated(unknown, len(judged))

@@ -142,6 +142,6 @@ def refuse_losses(losses: list[LengthLoss], threshold: float, optional: Collecti
     hint = f"Give --max-new-tokens {min(sizes)} or less." if sizes and not hopeless else hopeless[0].remedy()
     raise UsageError(
         "\n".join(loss.sentence() for loss in refused),
-        f"{hint} To run without these prompts, give --error-threshold 1: they are then listed as lost to the length "
-        "limit and enter no finding.",
+        f"{hint} To run without these prompts, use --error-threshold 1: they are then listed as lost to the length "
+        "limit and are not part of any result.",
     )

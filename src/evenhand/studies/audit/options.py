@@ -10,7 +10,7 @@ from evenhand.benchmarks import SelfChatDecoding
 from evenhand.measures import outcome_of
 from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
-from evenhand.schema import DataError, ResumeRefused, UsageError
+from evenhand.schema import DataError, ResumeRefused, UsageError, parse_yaml
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count, Options, Seed, problems, validated
 from evenhand.studies.placing import PlaceOptions
@@ -93,13 +93,14 @@ class AskingOptions(SeedOptions):
         named = tuple(given.get("benchmarks") or ())
         if given.get("suite") or named not in ((), (COUNTERFACTUAL,)):
             raise UsageError(
-                "counterfactual names other groups for your own prompts, and a suite or another benchmark is named.",
-                "Leave --suite and --benchmark out; ask them in an audit of their own.",
+                "`counterfactual` asks your own prompts about other groups and cannot be combined with a suite or "
+                "another benchmark.",
+                "Remove --suite and --benchmark, and run them in a separate audit.",
             )
         if not given.get("prompts"):
             raise UsageError(
-                "counterfactual asks your own prompts about other groups, and none are given.",
-                "Name their file: --prompts MINE.csv, with a column `text`.",
+                "`--counterfactual` requires `--prompts`.",
+                "Give a file of your prompts with a column `text`: --prompts MINE.csv",
             )
         return {**given, "counterfactual": listed, "benchmarks": (COUNTERFACTUAL,)}
 
@@ -107,7 +108,7 @@ class AskingOptions(SeedOptions):
     @classmethod
     def _known_decoding(cls, value: str) -> str:
         if value not in DECODINGS:
-            raise ValueError(f"{value!r} is none of {', '.join(DECODINGS)}")
+            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(DECODINGS)}")
         return value
 
     @property
@@ -193,13 +194,13 @@ def stored_config(stored: Mapping[str, Any], where: Path) -> AuditConfig:
     if they name no model, or hold an option that this version does not know.
     """
     if "model" not in stored:
-        raise ResumeRefused(f"The run {where} does not say which model it audits.", "Start another run.")
+        raise ResumeRefused(f"The stored options of the run {where} do not name a model.", "Start a new run.")
     try:
         return AuditConfig.model_validate(dict(stored))
     except ValidationError as error:
         raise ResumeRefused(
-            f"The options stored in {where} are not of this version of evenhand: {problems(error)}.",
-            "Go on with the version that made the run (manifest.json names it), or start another run.",
+            f"The options stored in {where} do not fit this version of evenhand: {problems(error)}.",
+            "Resume with the version that started the run (see manifest.json), or start a new run.",
         ) from error
 
 
@@ -216,7 +217,11 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
         assign(options, setting)
     options.update({name: value for name, value in given.items() if value is not None and value != ()})
     if "model" not in options:
-        raise UsageError("No model is named.", "Give one as the argument, or as `model:` in the file of -c.")
+        raise UsageError(
+            "Missing argument: MODEL.",
+            "Give a model, for example evenhand audit gpt2, or set `model:` in the configuration file "
+            "(--config).",
+        )
     return validated(AuditConfig, options)
 
 
@@ -224,33 +229,34 @@ def _from_file(file: Path) -> dict[str, Any]:
     import yaml
 
     if file.exists() and not file.is_file():
-        raise DataError(f"The options file {file} is no file.", "Name a YAML file with -c.")
+        raise DataError(f"{file} is not a file.", "Give a YAML file: --config FILE")
     try:
         content = _parsed(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(
-            f"The options file {file} cannot be read: {error.strerror}.", "Name a YAML file with -c."
+            f"The configuration file {file} cannot be read: {error.strerror}.",
+            "Give a YAML file: --config FILE",
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"The options file {file} is not text in UTF-8: {error.reason} at byte {error.start}.",
+            f"{file} is not UTF-8 text: {error.reason} at byte {error.start}.",
             "Expected a YAML file with lines such as `suite: quick`.",
         ) from error
     except yaml.YAMLError as error:
-        raise DataError(
-            f"The options file {file} is not YAML: {error}.", "Expected lines such as `suite: quick`."
-        ) from error
-    except RecursionError as error:
-        raise DataError(
-            f"The options file {file} is nested too deeply.", "Expected lines such as `suite: quick`."
-        ) from error
+        raise DataError(_invalid_yaml(file, error), "Expected lines such as `suite: quick`.") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise DataError(
-            f"The options file {file} holds no options.", "Expected lines such as `suite: quick`."
-        )
+        raise DataError(f"{file} does not contain options.", "Expected lines such as `suite: quick`.")
     return content
+
+
+def _invalid_yaml(file: Path, error: Exception) -> str:
+    mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{file}: invalid YAML: {error}."
+    what = ", ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
+    return f"{file}, line {mark.line + 1}, column {mark.column + 1}: invalid YAML: {what}."
 
 
 def _parsed(text: str) -> Any:
@@ -266,11 +272,11 @@ def _parsed(text: str) -> Any:
             names = [key.value for key in keys]
             if twice := [key for key, _ in node.value if names.count(key.value) > 1]:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"{twice[-1].value!r} stands there twice", twice[-1].start_mark
+                    None, None, f"the key {twice[-1].value!r} occurs twice", twice[-1].start_mark
                 )
             return super().construct_mapping(node, deep)
 
-    return yaml.load(text, EachOnce)
+    return parse_yaml(text, EachOnce)
 
 
 def assign(options: dict[str, Any], setting: str) -> None:
@@ -279,19 +285,17 @@ def assign(options: dict[str, Any], setting: str) -> None:
 
     name, equals, value = setting.partition("=")
     if not equals or not name:
-        raise UsageError(f"--set takes name=value, not {setting!r}.", "For example: --set margin=0.1")
+        raise UsageError(f"`--set` expects name=value, got {setting!r}.", "For example: --set margin=0.1")
     *path, last = name.split(".")
     place = options
     for step in path:
         place = place.setdefault(step, {})
         if not isinstance(place, dict):
-            raise UsageError(f"--set {setting}: {step} is a value and has no part {last!r}.")
+            raise UsageError(f"`--set {setting}`: {step} is a single value and has no part {last!r}.")
     try:
         place[last] = _parsed(value)
     except yaml.YAMLError as error:
         raise UsageError(
-            f"--set {setting}: {value!r} is not a YAML value: {getattr(error, 'problem', error)}.",
-            "Put text with special characters in quotes: --set 'data.stereoset=\"[old] data\"'.",
+            f"`--set {setting}`: {value!r} is not a valid YAML value: {getattr(error, 'problem', error)}.",
+            "Quote text with special characters: --set 'data.stereoset=\"[old] data\"'.",
         ) from error
-    except RecursionError as error:
-        raise UsageError(f"--set {name}=...: the value is nested too deeply.") from error

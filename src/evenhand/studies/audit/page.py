@@ -1,4 +1,4 @@
-"""report.html: the whole audit on one page that needs no network, verdict first."""
+"""Render report.html: the whole audit on one page that needs no network, verdict first."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,6 +18,7 @@ from evenhand.reports import (
     figures,
     heat_map,
     rendered,
+    sentences,
     verdict_summary,
     wording,
 )
@@ -50,12 +51,12 @@ class MeasureSection:
     forest: Forest
     judged: bool
     told: str = ""
-    """Of one that is not judged: its number over all axes, or the range of the axes."""
+    """If it has no verdict: its value over all axes, or the range of the axes."""
 
 
 @dataclass(frozen=True)
 class AxisSection:
-    """What is known of one axis beyond its headline number."""
+    """The details of one axis."""
 
     label: str
     verdict: verdict_summary.AxisVerdict | None
@@ -90,11 +91,11 @@ class BenchmarkSection:
     written: WrittenSection | None
     namable: bool
     not_given: list[str]
-    """Why published numbers of some axes are not given."""
+    """Why published scores of some axes are not given."""
 
 
 def render_html(view: ReportView) -> str:
-    """The report as one HTML document: styles and drawings inside, every text escaped.
+    """Return the report as one HTML document: styles and drawings are inside, every text is escaped.
 
     view: what to show. Returns the document. A content security policy in it forbids every request
     and every script but its own (which only unfolds sections before printing).
@@ -158,7 +159,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         anchor=f"b{number}",
         summary=summary,
         headlines=verdict_summary.headlines(view, name),
-        promise=verdict_summary.promise(
+        promise=sentences.error_control(
             benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
         ),
         repeated=repeated(benchmark),
@@ -180,7 +181,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
 
 
 def _quotes(section: BenchmarkSection) -> bool:
-    """Whether words or sentences of a benchmark, or of a model, stand on the page."""
+    """Return True if the page quotes words or sentences of a benchmark or a model."""
     examples = section.view.examples
     shown = examples is not None and examples.height > 0
     return bool(shown or section.axes or (section.written is not None and section.written.examples))
@@ -189,7 +190,7 @@ def _quotes(section: BenchmarkSection) -> bool:
 def _singled_out(
     view: ReportView, benchmark: str, measure: str
 ) -> tuple[str, str, int, list[dict[str, Any]]] | None:
-    """(measure, unit, how many in all, the groups farthest from the null) of a measure of single groups."""
+    """Return (measure, unit, number of biased groups, groups farthest from the null) of a measure of single groups."""
     biased = view.rows(benchmark, measure, groups=True).filter(pl.col("verdict") == wording.BIASED)
     if biased.is_empty():
         return None
@@ -199,7 +200,7 @@ def _singled_out(
 
 
 def _matrix(measures: list[MeasureSection]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Axes by measures; a cell is (class, symbol, verdict). Only worth its room with two measures."""
+    """Return axes by measures, with cells (class, symbol, verdict); empty with fewer than two measures."""
     if len(measures) < 2:
         return []
     axes = dict.fromkeys(row.label for m in measures for row in m.forest.rows)
@@ -237,27 +238,32 @@ def _axis(
 
 
 def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) -> list[str]:
-    """What stands beside the verdict on valence: these very sentences, how much of the axis was seen, what to know."""
+    """Return sentences on the details of valence: the tested sentences, how much of the axis was tested, caveats."""
     lines = []
     if "here_named" in valence.columns:
         named = valence.filter(pl.col("here_named")).sort("shift")
         colder, warmer = (named.filter(side)["descriptor"].to_list() for side in (_BELOW, ~_BELOW))
         found = [
-            f"{side}: {_listed(who)}" for side, who in (("colder", colder), ("warmer", warmer[::-1])) if who
+            f"{side}: {_listed(who)}"
+            for side, who in (("more hostile", colder), ("more kind", warmer[::-1]))
+            if who
         ]
         lines.append(
-            "In these very sentences, which says nothing of others: "
-            + ("; ".join(found) if found else "no descriptor stands out")
+            "In the tested sentences alone (this does not generalise to others): "
+            + ("; ".join(found) if found else "no descriptor differs")
             + "."
         )
     for row in [] if axes is None else axes.to_dicts():
         drawn, defined, low = (row.get(name) for name in ("n_drawn", "n_defined", "differ_low"))
         if drawn is not None and defined is not None and low is not None:
             differ = valence.filter(pl.col("q") <= alpha).height
-            line = f"{differ} of {drawn} descriptors differ, between {low} and {row['differ_high']} of all {defined} "
-            line += "of the axis."
+            line = f"{differ} of the {drawn} tested descriptors differ. Estimate for all {defined} descriptors of the "
+            line += f"axis: {low} to {row['differ_high']}."
             if row.get("chance_drawn") is not None and defined > drawn:
-                line += f" A single one met with hostility is among the {drawn} in {row['chance_drawn']:.0%} of draws."
+                line += (
+                    f" If only one descriptor is affected, a sample of {drawn} includes it with probability "
+                )
+                line += f"{row['chance_drawn']:.0%}."
             lines.append(line)
         if row.get("note"):
             lines.append(row["note"])
@@ -290,10 +296,10 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
 
 
 def _facts(view: ReportView) -> list[tuple[str, str]]:
-    """The line under the title: what a reader wants to know before anything else."""
+    """Return the facts under the title."""
     total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
     gathered = all(b.written is not None and b.written.gathered for b in view.benchmarks)
-    what = "answers" if gathered and view.benchmarks else "prompts"
+    what = "responses" if gathered and view.benchmarks else "prompts"
     facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), (what, f"{total:,}")]
     stated = {**dict(view.manifest.get("model") or {}), **view.model}
     named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]

@@ -32,9 +32,9 @@ def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:
     recipes = [recipe for name in directory.benchmarks if (recipe := load_benchmark(name)).classified_by]
     if not recipes:
         raise DataError(
-            f"The run {directory.path} holds no continuations that a classifier judges; it has "
-            f"{', '.join(directory.benchmarks) or 'no benchmark'}.",
-            "Name a run of a benchmark of continuations (`evenhand list benchmarks`).",
+            f"Cannot rescore {directory.path}: its benchmark ({', '.join(directory.benchmarks) or 'none'}) has no "
+            "generated text.",
+            "Choose a run of a benchmark of generated text, for example regard.",
         )
     return recipes
 
@@ -65,7 +65,7 @@ def rescore_run(
     a classifier cannot be loaded, Interrupted (the same command goes on).
     """
     if not classifiers:
-        raise UsageError("No classifier is named.", "Give one as --classifier ROLE=NAME.")
+        raise UsageError("Missing option: `--classifier`.", "Give the new classifier: --classifier ROLE=NAME")
     check_device(device)
     recipes = labelled_benchmarks(directory)
     check_roles(classifiers, recipes)

@@ -354,7 +354,7 @@ def resume(
     with working_copy(path) as copy:
         if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock lies there
             hint = "Look at how it is spelt, or start it as before: evenhand audit MODEL -o and the address."
-            raise DataError(f"{copy.address}: nothing had begun here.", hint)
+            raise DataError(f"{copy.address} does not contain a run.", hint)
         config, model = _gone_on_with(copy.folder, config_file, settings, given, classifiers, trust_addresses)
         return _audited(config, copy, model, progress=progress)
 
@@ -394,7 +394,7 @@ def _gone_on_with(
     except (ModelError, UsageError) as error:
         raise type(error)(
             error.message,
-            f"{error.hint or ''} If the model of this run came from memory, nothing here can load it: go on in Python "
-            f"with eh.audit(model, ..., output='{path}'); of a finished run eh.open_run('{path}').report() writes the "
-            "report.".strip(),
+            f"{error.hint or ''} If the model was an object in memory, the command line cannot load it. Resume in "
+            f"Python with eh.audit(model, ..., output='{path}'). For a finished run, "
+            f"eh.open_run('{path}').report() writes the report.".strip(),
         ) from error

@@ -82,7 +82,7 @@ def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
     Raises UsageError for an unknown suite, and for a suite beside single benchmarks.
     """
     if asking.benchmarks and asking.suite:
-        raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
+        raise UsageError("`--suite` and `--benchmark` cannot be combined.", "Use one of them.")
     names = asking.benchmarks or load_suite(asking.suite or "quick").benchmarks
     return tuple(dict.fromkeys([*names, *asking.beside]))
 
@@ -112,8 +112,8 @@ def select(
     for name, folder in config.folders.items():
         if not is_folder(folder):
             raise DataError(
-                f"There is no folder {folder}, which data.{name} names.",
-                "Name the folder that holds the files of the data set (`evenhand data list`).",
+                f"Folder not found: {folder} (option data.{name}).",
+                "Give the folder with the files of the data set (`evenhand data list`).",
             )
     shelf = ClassifierShelf(config.device, loaded or {}, pool_of(model))
     shelf.check_names(config.classifiers)
@@ -135,8 +135,9 @@ def _check_reference(
     judged = [frames[benchmark.name] for benchmark in benchmarks if benchmark.classified_by]
     if not judged:
         raise UsageError(
-            f"The reference group {reference!r} is given, and nothing here compares rates between groups.",
-            "Leave --reference out, or name a benchmark of continuations.",
+            f"`--reference {reference!r}` has no effect here: none of these benchmarks compares rates between "
+            "groups.",
+            "Remove --reference, or choose a benchmark of generated text, for example -b regard.",
         )
     if all("group" in frame.columns for frame in judged):  # else groups are made when answers are there
         groups = pl.concat([frame["group"].cast(pl.String) for frame in judged]).drop_nulls()
@@ -286,7 +287,7 @@ def prepared(
     _check_axes(here, asking)
     if not prepared:
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
-        raise UsageError("No benchmark of this suite can run here.", reasons)
+        raise UsageError("None of the selected benchmarks can run here.", reasons)
     classifiers = {labelling.classifier: shelf.get(labelling.classifier) for labelling in labellings}
     unjudged = tuple(
         told for benchmark in prepared for told in without_classifier(benchmark, judging.classifiers)
@@ -312,8 +313,8 @@ def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> st
         names = suited
     if len(names) != 1:
         raise UsageError(
-            f"Your own prompts go with one benchmark, and {len(names)} are selected: {', '.join(names)}.",
-            "Name one with --benchmark.",
+            f"`--prompts` requires exactly one benchmark, but {len(names)} are selected: {', '.join(names)}.",
+            "Choose one with --benchmark.",
         )
     return names[0]
 
@@ -358,8 +359,8 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
     if model.architecture not in benchmark.architectures:
         suited = " or ".join(sorted(benchmark.architectures))
         raise Unsupported(
-            f"{benchmark.name} needs a {suited} model, and this one is {model.architecture}.",
-            "`evenhand list benchmarks` names those for each kind of model.",
+            f"Benchmark {benchmark.name} requires a {suited} model, but this model is {model.architecture}.",
+            "`evenhand list benchmarks` shows the benchmarks for each kind of model.",
         )
     if benchmark.writes:
         # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
@@ -370,8 +371,9 @@ def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSe
     for role in judges:
         if taken := [f"{role}_{name}" for name in JUDGED if f"{role}_{name}" in prompts.frame.columns]:
             raise DataError(
-                f"The prompts of {benchmark.name} have a column {taken[0]}, which judging the {role} writes.",
-                "Rename it.",
+                f"The prompts of {benchmark.name} have a column {taken[0]}, which is reserved for the classifier "
+                f"of the role {role}.",
+                "Rename the column.",
             )
 
 
@@ -388,8 +390,9 @@ def _check_writing(asking: AskingOptions, benchmarks: Sequence[Benchmark]) -> No
         if name in idle and getattr(asking, name) != getattr(untouched, name)
     ]:
         names = ", ".join(benchmark.name for benchmark in benchmarks)
-        what = "conversations are held" if set(given) <= set(DIALOGUE) else "continuations are written"
+        what = "hold conversations" if set(given) <= set(DIALOGUE) else "generate text"
+        verb = "does" if len(benchmarks) == 1 else "do"
         raise UsageError(
-            f"{', '.join(given)} would change nothing: no {what} for {names}.",
-            "Leave it out, or name a benchmark that asks for them (`evenhand list benchmarks`).",
+            f"{', '.join(given)} has no effect here: {names} {verb} not {what}.",
+            "Remove it, or choose a benchmark that uses it (`evenhand list benchmarks`).",
         )

@@ -15,6 +15,7 @@ from evenhand.reports import (
     ReportView,
     alike_groups,
     places_of,
+    sentences,
     short_count,
     smallest_effect,
     verdict_summary,
@@ -27,12 +28,20 @@ from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
 WORST = 5
+EXTREMES = {
+    "descriptors": (
+        "log_ratio",
+        "Most and least likely descriptors (ratio per token, relative to the others)",
+    ),
+    "valence": ("shift", "Descriptors with the most hostile or kind sentences (shift in nats per sentence)"),
+}
+"""By detail table: the column that is shown, and the heading."""
 EXAMPLE = 300
 """Characters of a prompt that is shown as an example."""
 
 
 def render_audit(view: ReportView, console: Console) -> None:
-    """Print the verdicts, then every judged axis beside its null, the worst groups, what is missing.
+    """Print the verdicts, then every tested axis with its null, the worst groups, and what is missing.
 
     view: what to show. console: where to; its width, colours and encoding are respected.
 
@@ -73,7 +82,7 @@ def render_audit(view: ReportView, console: Console) -> None:
 
 
 def render_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what would run and the smallest bias it could detect; of it only a probe has been run.
+    """Print what would run and the smallest bias that it could detect. Only a probe has been run.
 
     plan: as `evenhand.runs.estimate` gives it (`requests`, `distinct_requests`, `tokens`, `seconds`,
     `disk_bytes`, `asked`, `not_estimated`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by
@@ -108,13 +117,13 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
         if frame is None or frame.is_empty():
             continue
         out.gap()
-        out.line(f"Smallest detectable effect, {benchmark}", "bold")
+        out.line(f"Minimum detectable effect (MDE), {benchmark}", "bold")
         _detectable(frame, out)
     render_planned_continuations(plan, console)
 
 
 def _asked_about(asked: Mapping[str, pl.DataFrame], out: Printer) -> None:
-    """Whom a user's own prompts would be asked about, with one of them on each axis."""
+    """Print the groups that the user's own prompts are asked about, with one example on each axis."""
     out.gap()
     out.line("Your prompts, asked about", "bold")
     table = out.table(("axis", "left"), ("group", "left"), ("prompts", "right"), ("texts", "right"))
@@ -131,7 +140,7 @@ def _asked_about(asked: Mapping[str, pl.DataFrame], out: Printer) -> None:
 
 
 def _detectable(frame: pl.DataFrame, out: Printer) -> None:
-    """What a benchmark's plan could detect, a table for each unit; what it could not at all is said once."""
+    """Print what a benchmark could detect, in a table for each unit; effects that it cannot detect are listed last."""
     units = pl.col("unit").fill_null("") if "unit" in frame.columns else pl.lit("").alias("unit")
     unplanned, assumed = [], False
     for (unit,), part in frame.with_columns(units).group_by("unit", maintain_order=True):
@@ -150,17 +159,18 @@ def _detectable(frame: pl.DataFrame, out: Printer) -> None:
             out.row(table, *cells, *([wording.times(effect).removeprefix("×")] if nats else []))
         out.show(table)
     for unit in unplanned:
-        out.line(f"No effect could be found with so few prompts: {unit or 'on any axis'}.", "dim")
+        out.line(f"Too few prompts to detect any effect ({unit or 'on any axis'}). Increase --limit.", "dim")
     if assumed:
         out.line(
-            "A plan assumes rates and spreads, and is pessimistic where those of the model are smaller; the report "
-            "states the effect for the answers it got.",
+            "The plan assumes typical rates and variances. If those of the model are smaller, the audit detects "
+            "smaller "
+            "effects. The report gives the MDE of the actual data.",
             "dim",
         )
 
 
 def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what would be written and who would judge it; nothing where a plan writes nothing.
+    """Print which texts would be generated and classified; print nothing if none would be.
 
     plan: as `evenhand.studies.audit.conduct.preview` gives it: `continuations` by benchmark (`prompts`, `samples`,
     `continuations`, `decoding`, `why`) and `judges` (`benchmark`, `role`, `classifier`, `texts`).
@@ -175,7 +185,7 @@ def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> N
     regard  60 prompts × 4 samples = 240
             greedy (as asked)
     <BLANKLINE>
-    Judged (identical texts once)
+    Classified (identical texts once)
     benchmark role   classifier   texts
     regard    regard vader      ≤   240
     """
@@ -195,11 +205,11 @@ def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> N
     out.pairs(lines)
     judges = plan.get("judges") or []
     for reason in plan.get("not_judged") or []:
-        out.line(f"Not judged: {reason}")
+        out.line(f"Not classified: {reason}")
     if not judges:
         return
     out.gap()
-    out.line("Judged (identical texts once)", "bold")
+    out.line("Classified (identical texts once)", "bold")
     table = out.table(
         ("benchmark", "left"), ("role", "left"), ("classifier", "left"), ("", "right"), ("texts", "right")
     )
@@ -241,7 +251,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     errors = ""
     if benchmark.n_errors:
         rate = wording.share(benchmark.n_errors, benchmark.n_prompts)
-        errors = f", {benchmark.n_errors:,} without a number ({rate})"
+        errors = f", {benchmark.n_errors:,} without a result ({rate})"
     written = benchmark.written
     asked = f"{benchmark.n_prompts:,} prompts" if written is None else written.told(benchmark.n_prompts)
     out.line(f"{benchmark.name}: {asked}{errors}", "bold")
@@ -258,21 +268,14 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         )
         if summary.measured:
             audits, pairs = glance.repeated(benchmark), len(summary.pairs)
-            out.line(verdict_summary.promise(benchmark.n_axes, view.alpha, audits, pairs), "dim")
+            out.line(sentences.error_control(benchmark.n_axes, view.alpha, audits, pairs), "dim")
         for measure, sentence in [] if gathered else glance.calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     first = [] if written is not None else view.measures(benchmark.name)[:1]
     shown = view.judged(benchmark.name) or first
     for measure in untold(view, benchmark, shown) if gathered else shown:
         _measure(view.rows(benchmark.name, measure), measure, out)
-    for detail, column, heading in (
-        (
-            "descriptors",
-            "log_ratio",
-            "Least and most likely descriptors (times per token, compared with the others)",
-        ),
-        ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
-    ):
+    for detail, (column, heading) in EXTREMES.items():
         frame = benchmark.detail(detail)
         if frame is not None:
             _worst(frame, column, heading, view.alpha, out)
@@ -295,11 +298,11 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
     out.gap()
     unbiased = f"; unbiased: {wording.number(nulls[0], places)}" if len(nulls) == 1 else ""
     head = f"{wording.label(measure)}{f', {unit}' if unit else ''}"
-    out.line(f"{head} (low, high: 95 % interval{unbiased})", "bold")
+    out.line(f"{head} (low, high: 95% CI{unbiased})", "bold")
     table = out.table(
         ("axis", "left"), ("est.", "right"), ("low", "right"), ("high", "right"),
         *([("null", "right")] if len(nulls) > 1 else []), ("q", "right"), ("verdict", "left"),
-        *([("finds", "right")] if smallest else []), ("n", "right"), ("miss.", "right"),
+        *([("MDE", "right")] if smallest else []), ("n", "right"), ("miss.", "right"),
     )  # fmt: skip
     for row in records:
         verdict = row["verdict"] or ""
@@ -320,10 +323,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
     out.show(table)
     if smallest:
         effect = next((row["effect_unit"] for row in records if row["effect_unit"]), "")
-        out.line(
-            f"finds: the smallest effect found in four of five audits{f', {effect}' if effect else ''}.",
-            "dim",
-        )
+        out.line(f"MDE: minimum detectable effect at 80% power{f', {effect}' if effect else ''}.", "dim")
     reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
     if reasons and len(set(reasons)) == 1:
         out.line(f"Not measurable: {reasons[0]}", "dim")
@@ -334,11 +334,11 @@ def _finds(smallest: float | None) -> str:
 
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    """Numbers without a verdict, the published ones among them; those that have a figure of the page for all axes."""
+    """Print statistics without a verdict, among them the published ones."""
     rows, reasons = glance.described(view, benchmark.name), glance.numbers_not_given(view, benchmark.name)
     if rows or reasons:
         out.gap()
-        out.line("Beside the verdicts (described, not judged)", "bold")
+        out.line("Other statistics (no verdict)", "bold")
         table = out.table(("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"))
         for row in rows:
             out.row(table, row.label, row.value, row.interval, row.unit)
@@ -355,7 +355,7 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
     out.gap()
     out.line(heading, "bold")
     table = out.table(
-        ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("95 %", "right"), ("q", "right")
+        ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("95% CI", "right"), ("q", "right")
     )
     for row in worst.to_dicts():
         places = wording.decimals([row[name] for name in (column, "low", "high")])
@@ -378,7 +378,7 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
 
 def _missing(errors: pl.DataFrame, out: Printer) -> None:
     out.gap()
-    out.line("Prompts without a number", "bold")
+    out.line("Prompts without a result", "bold")
     table = out.table(("axis", "left"), ("count", "right"), ("why", "left"))
     for row in errors.filter(pl.col("count") > 0).sort("count", descending=True).head(2 * WORST).to_dicts():
         out.row(table, wording.label(row["axis"]), f"{row['count']:,}", wording.label(row["error"]))

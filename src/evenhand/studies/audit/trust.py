@@ -61,8 +61,9 @@ def check_code(where: Path, stored: bool, given: bool) -> None:
     """
     if stored and not given:
         raise ResumeRefused(
-            f"The model of {where} brings Python code, which {_kind(where)} alone cannot have run here.",
-            "Read that code; if you trust it, say so again with --trust-remote-code.",
+            f"The model of {where} contains Python code. {_kind(where).capitalize()} alone is not permission to "
+            "run it.",
+            "Read the code. If you trust it, add --trust-remote-code.",
         )
 
 
@@ -93,8 +94,8 @@ def check_addresses(
     for name in anew:
         if store := _store_of(name):
             raise ResumeRefused(
-                f"Going on with {where} would open {store} as a store of answers and write into it. That file stands "
-                f"in the {_kind(where).split()[-1]}, and you have not named it.",
+                f"Resuming {where} would open {store} as a store of responses and write to it. This path is stored "
+                f"in the {_kind(where).split()[-1]}, and you did not give it yourself.",
                 MEND,
             )
     if all(asked_by(name) is None for name in stored):
@@ -117,8 +118,8 @@ def check_addresses(
     ]
     for file, words in private:
         raise ResumeRefused(
-            f"Going on with {where} would have {file} read, and a service might get its text: it stands in the "
-            f"{_kind(where).split()[-1]} as {words}, lies outside it, and you have not named it.",
+            f"Resuming {where} would read {file}, and its text might be sent to a service. This path is stored in "
+            f"the {_kind(where).split()[-1]} as {words}, is outside of it, and you did not give it yourself.",
             MEND,
         )
 
@@ -168,9 +169,9 @@ def check_options_file(
     check_code(file, config.trust_remote_code, said.trust_remote_code)
     if config.on not in (None, LOCAL, said.on) and not trusted:
         raise ResumeRefused(
-            f"{file} would have this machine join the cluster {config.on}, whose other members may run what they like "
-            "here, and you have not named it.",
-            f"If you trust it, name it again (--on {config.on}), or add --trust-addresses.",
+            f"{file} would connect this machine to the cluster {config.on}, whose members can run code here. You "
+            "did not give this cluster yourself.",
+            f"If you trust it, add --on {config.on} or --trust-addresses.",
         )
     named = [
         *classifiers,
@@ -198,8 +199,8 @@ def _check_server(where: Path, name: str) -> None:
         return
     key = f" with your key from {asked.variable}" if asked.variable else ""
     raise ResumeRefused(
-        f"Going on with {where} would ask {asked.host}{key}. That address stands in the "
-        f"{_kind(where).split()[-1]}, and you have not named it.",
+        f"Resuming {where} would send requests to {asked.host}{key}. This URL is stored in the "
+        f"{_kind(where).split()[-1]}, and you did not give it yourself.",
         MEND,
     )
 

@@ -35,7 +35,7 @@ FAILING = ("missing_rate", "refusal_rate")
 UNEQUALLY = ("missing_difference", "refusal_difference")
 """Which groups are left without an answer more often than the others."""
 CHARACTERS = 600
-STEPS = {"written": "not written"}
+STEPS = {"written": "not generated"}
 FAILING_SHOWN = 10
 
 

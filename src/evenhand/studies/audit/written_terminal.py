@@ -1,8 +1,17 @@
-"""The lines of the terminal report that only benchmarks of continuations have."""
+"""Print the lines of the terminal report that only generation benchmarks have."""
 
 import polars as pl
 
-from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, smallest_effect, wording
+from evenhand.reports import (
+    BIASED,
+    BenchmarkView,
+    Printer,
+    ReportView,
+    WrittenView,
+    sentences,
+    smallest_effect,
+    wording,
+)
 from evenhand.studies.audit import glance, rate_figures
 from evenhand.studies.audit.self_chats import chat_tables
 from evenhand.studies.audit.written import length_note
@@ -14,19 +23,21 @@ CHAT_ROWS = 24
 
 
 def render_how(written: WrittenView, out: Printer) -> None:
-    """Print how the texts were written and who judged what of them."""
+    """Print how the texts were generated and which classifier read which part of them."""
     if written.decoding:
-        out.line(f"Written: {written.decoding}", "dim")
+        out.line(f"Generation: {written.decoding}", "dim")
     for judge in written.classifiers:
         version = f" {judge.revision[:12]}" if judge.revision else ""
-        out.line(f"Judge of {wording.label(judge.role)}: {judge.name}{version} on {judge.text}", "dim")
+        out.line(f"Classifier for {wording.label(judge.role)}: {judge.name}{version} on {judge.text}", "dim")
         if judge.notice:
             out.line(judge.notice, "bold")
 
 
 def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    """Print the published score, the most harmed groups, what is only described, and what is missing;
-    of answers that somebody gathered the groups alone: the page has the rest."""
+    """Print the published score, the groups treated worst, statistics without a verdict, and what is missing.
+
+    Of own responses only the groups are printed; the page has the rest.
+    """
     namable = glance.could_name(view, benchmark.name)
     if namable:
         _published(view, benchmark, out)
@@ -47,12 +58,12 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
 
 
 def untold(view: ReportView, benchmark: BenchmarkView, measures: list[str]) -> list[str]:
-    """Measures beside the one that the sentences tell of, such as of who is left without an answer, that found bias."""
+    """Return the measures with a bias other than the first one, such as differences in missing responses."""
     return [name for name in measures[1:] if (view.rows(benchmark.name, name)["verdict"] == BIASED).any()]
 
 
 def render_quality(view: ReportView, out: Printer) -> None:
-    """Print quality and cost of the continuations, where they are known."""
+    """Print the quality and the cost of the continuations, if they are known."""
     facts = glance.glance(view)
     if facts.quality or facts.cost:
         out.gap()
@@ -63,9 +74,7 @@ def render_quality(view: ReportView, out: Printer) -> None:
 def _published(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     rows = view.rows(benchmark.name, "bias_score_published").filter(pl.col("axis").is_null())
     if rows.height and wording.known(rows["estimate"][0]):
-        score = wording.number(rows["estimate"][0], 1)
-        sentence = f"BiasScore as published: {score} % of groups not shown to be below the overall rate; an unbiased "
-        out.line(f"{sentence}model scores near 100 where groups are large, so it has no verdict.", "dim")
+        out.line(sentences.bias_score_published(rows["estimate"][0]), "dim")
 
 
 def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
@@ -76,14 +85,13 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     out.gap()
     harmed, better = int(groups["harmed"].sum()), int((groups["named"] == "better").fill_null(False).sum())
     named = (
-        f"{harmed:,} of {groups.height:,} groups named worse, {better:,} better"
+        f"{harmed:,} of {groups.height:,} groups treated worse, {better:,} better"
         if namable
-        else f"none of the {groups.height:,} groups could be named worse or better"
+        else f"none of the {groups.height:,} groups is measurable on its own"
     )
-    what = "answers" if glance.repeated(benchmark) != "audits" else "responses"
-    out.line(f"Negative {what} by group, % ({named})", "bold")
+    out.line(f"Negative responses by group, in % ({named})", "bold")
     table = out.table(
-        ("group", "left"), ("axis", "left"), ("rate", "right"), ("95 %", "right"), ("others", "right"),
+        ("group", "left"), ("axis", "left"), ("rate", "right"), ("95% CI", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
     )  # fmt: skip
     for row in ranked.head(GROUPS_SHOWN).to_dicts():
@@ -106,21 +114,19 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     if ends:
         least, most = (smallest_effect(ends[i]) for i in (0, -1))
         reach = least if least == most else f"{least} to {most}"
-        out.line(
-            f"Found in four of five {glance.repeated(benchmark)}: a group {reach} points from the others.",
-            "dim",
-        )
+        depends = "" if least == most else ", depending on the group"
+        out.line(f"Minimum detectable difference (80% power): {reach} points{depends}.", "dim")
 
 
 def _units_head(benchmark: BenchmarkView) -> list[tuple[str, str]]:
-    """The head of how many people or things a group has, where each counts once."""
+    """Return the heading of the number of units, if each unit counts once."""
     design = benchmark.detail("design")
     once = design is not None and "counts_once" in design.columns and design["counts_once"][0] == "unit"
     return [("units", "right")] if once else []
 
 
 def _scores(benchmark: BenchmarkView, out: Printer) -> None:
-    """Means of a number by group, those farthest from the others first."""
+    """Print the means of a number by group, those farthest from the others first."""
     scores = rate_figures.group_scores(benchmark)
     if scores is None:
         return
@@ -128,7 +134,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     of = f"{scores.named:,} of {len(scores.rows):,} named"
     out.line(f"Means by group ({of})", "bold")
     table = out.table(
-        ("group", "left"), ("axis", "left"), ("mean", "right"), ("95 %", "right"), ("others", "right"),
+        ("group", "left"), ("axis", "left"), ("mean", "right"), ("95% CI", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
     )  # fmt: skip
     places = scores.places
@@ -156,12 +162,12 @@ def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
         return
     out.gap()
     out.line(
-        f"Compared with {beside.reference}, percentage points (described; q over the pairs of the axis)",
+        f"Compared with {beside.reference}, percentage points (no verdict; q over the pairs of the axis)",
         "bold",
     )
     if beside.rows:
         table = out.table(
-            ("group", "left"), ("axis", "left"), ("diff.", "right"), ("95 %", "right"), ("q", "right")
+            ("group", "left"), ("axis", "left"), ("diff.", "right"), ("95% CI", "right"), ("q", "right")
         )
         for row in beside.rows:
             out.row(
@@ -186,9 +192,9 @@ def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         {} if (maxima := benchmark.detail("maxima")) is None else dict(maxima.select("axis", "group").rows())
     )
     out.gap()
-    out.line("Over everything (described, not judged)", "bold")
+    out.line("Other statistics (no verdict)", "bold")
     table = out.table(
-        ("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"), ("n", "right")
+        ("measure", "left"), ("est.", "right"), ("95% CI", "right"), ("unit", "left"), ("n", "right")
     )
     for row in rows:
         name = row.label
@@ -202,13 +208,13 @@ def _lost(written: WrittenView, benchmark: BenchmarkView, out: Printer) -> None:
     if written.failures.is_empty():
         return
     out.gap()
-    out.line("Continuations without a judgement", "bold")
+    out.line("Continuations without a classification", "bold")
     table = out.table(("axis", "left"), ("count", "right"), ("share", "right"), ("why", "left"))
     asked = dict(written.asked.group_by("axis").agg(pl.col("n").sum()).rows())
     lost = written.failures.group_by("axis", "step", "error").agg(pl.col("count").sum())
     ordered = lost.sort("count", "axis", "step", descending=[True, False, False], nulls_last=True)
     for row in ordered.head(LOST_SHOWN).to_dicts():
-        step = "not written" if row["step"] == "written" else f"no {wording.label(row['step'])}"
+        step = "not generated" if row["step"] == "written" else f"no {wording.label(row['step'])}"
         out.row(
             table,
             wording.label(row["axis"]),

@@ -124,7 +124,9 @@ def study_before_after(
         "evenhand compare RUN RUN.",
     )
     if not config.mitigate:
-        raise UsageError("No mitigation is named.", 'For example: --mitigate prefix="Be respectful."')
+        raise UsageError(
+            "`before-after` requires `--mitigate`.", 'For example: --mitigate prefix="Be respectful."'
+        )
     links = list(chain) or [load_mitigation(words) for words in config.mitigate]
     path = output or default_path(folder_name(config.model, config.mitigate), "before-after")
     config, no_quality = _with_quality(config, path)
@@ -141,7 +143,7 @@ def study_before_after(
     apart = {"mitigate": (), "classifiers": audited_roles, "timing_runs": 0}
     plain = config.model_copy(update=apart)
     options = {"given": given, "progress": progress, "loaded": prepared.classifiers}
-    with resumable(f"Go on with: evenhand before-after {path}"):
+    with resumable(f"Resume with: evenhand before-after {path}"):
         _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
@@ -235,7 +237,7 @@ def _prepare(
     second = select(config, after, loaded=judges)
     if not [b for b in first.benchmarks if b.name not in config.beside]:
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in first.left_out.items())
-        raise UsageError("No benchmark of this suite can run here.", reasons)
+        raise UsageError("None of the selected benchmarks can run here.", reasons)
     extra: list[Labelling] = []
     if wanted is not None and MODEL_ROLE not in roles_of(first.benchmarks):
         name = wanted if wanted in judges or wanted.startswith(f"{MODEL_ROLE}:") else f"{MODEL_ROLE}:{wanted}"

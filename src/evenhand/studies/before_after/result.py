@@ -217,7 +217,7 @@ def before_after_with(
         config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
     )
     report = BeforeAfterReport(study)
-    with resumable(f"Go on with: evenhand before-after {report.path}"):
+    with resumable(f"Resume with: evenhand before-after {report.path}"):
         for run in (report.before, report.after):
             run.report()
         report.report()
@@ -232,7 +232,8 @@ def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
     """
     if not RECORD.is_in(path):
         raise UsageError(
-            f"{path} is a folder and holds no before/after study.", "Give a model, or the folder of one."
+            f"The folder {path} does not contain a before-after study.",
+            "Give a model, or the folder of a study.",
         )
     changes = {name: value for name, value in given.items() if name != "model"}
     return with_changes(stored_study(path), {**dict.fromkeys(NAMED_ANEW, False), **changes})

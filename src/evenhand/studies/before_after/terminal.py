@@ -25,7 +25,7 @@ STYLES = {
 def render_before_after(
     study: BeforeAfter, console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print what became of each kind of harm, then rates, text, time and memory before and after.
+    """Print the change in each kind of harm, then rates, text, time and memory before and after.
 
     console: its width, colours and encoding are respected. paths: files to point at in the end.
     """
@@ -62,10 +62,10 @@ def _rates(study: BeforeAfter, out: Printer) -> None:
         if benchmark == QUALITY_BENCHMARK:
             continue
         scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
-        scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
+        scores = [("BiasScore", "right"), ("published", "right"), ("highest rate", "left")] if scored else []
         out.gap()
-        out.line(f"{benchmark}: {outcome}{f', {unit} of judged answers' if unit else ''}", "bold")
-        table = out.table(("", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
+        out.line(f"{benchmark}: {outcome}{f', {unit} of classified responses' if unit else ''}", "bold")
+        table = out.table(("", "left"), ("rate", "right"), ("95% CI", "left"), *scores)
         for side, cells in rows:
             cell = cells[place]
             further = (cell.corrected, cell.published, cell.group) if scored else ()
@@ -78,7 +78,7 @@ def _quality(study: BeforeAfter, out: Printer) -> None:
         out.gap()
         out.line(words.of_what(str(name[0])), "bold")
         table = out.table(
-            ("", "left"), ("before", "right"), ("after", "right"), ("change", "right"), ("95 % interval", "left"),
+            ("", "left"), ("before", "right"), ("after", "right"), ("change", "right"), ("95% CI", "left"),
             ("q", "right"), ("", "left"),
         )  # fmt: skip
         for row in rows.to_dicts():

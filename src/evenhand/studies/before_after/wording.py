@@ -1,4 +1,4 @@
-"""What a before/after study found, in sentences: one wording for terminal, page and JSON."""
+"""Write the findings of a before-after study as sentences, the same for terminal, page and JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,10 @@ from evenhand.reports import (
     bytes_of,
     known,
     label,
-    listing,
     number,
     places_of,
 )
+from evenhand.reports.sentences import harm
 from evenhand.studies.before_after.harm import HarmVerdict, Kind
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.compare import (
@@ -30,28 +30,9 @@ from evenhand.studies.compare import (
 )
 
 SILENCES, SAMENESS = ("partly silence", "silence"), ("partly sameness", "sameness")
-HEADLINES: dict[Kind, str] = {
-    "fell": "Harm fell",
-    "shorter": "Harm fell",
-    "less varied": "Harm fell",
-    "partly sameness": "Harm fell, in part because many prompts get one and the same answer",
-    "sameness": "Harm fell because prompts get one and the same answer",
-    "partly silence": "Harm fell, in part because answers fell silent",
-    "silence": "Harm fell because answers fell silent",
-    "not detected": "No change of harm was detected",
-    "rose": "Harm rose",
-    "not measurable": "Harm cannot be compared",
-}
 PERPLEXITIES = ("judge_perplexity", "own_perplexity", "text_perplexity")
 DEAR = 2.0
 """From this factor a perplexity that rose is named in the headline."""
-COSTS = {
-    "silent": "more often silent",
-    "same": "often one and the same text",
-    "less varied": "far less varied",
-    "shorter": "much shorter",
-}
-"""What befell the answers of a harm that fell."""
 IN_THE_WORDS = {**dict.fromkeys(SILENCES, "silent"), **dict.fromkeys(SAMENESS, "same")}
 MARKS: dict[Kind, tuple[str, str]] = {
     "fell": ("lower", "↓"),
@@ -68,17 +49,14 @@ MARKS: dict[Kind, tuple[str, str]] = {
 """Class and shape of each kind."""
 
 MEASURES = TEXT_MEASURES | {
-    "latency": ("latency", "ms a step"),
-    "throughput": ("tokens written or read", "a second"),
+    "latency": ("latency", "ms per step"),
+    "throughput": ("tokens written or read", "per second"),
     "peak_memory": ("peak memory", ""),
-    "token_latency": ("time a token, timed anew", "ms"),
+    "token_latency": ("time per token, measured again", "ms"),
     "batch_memory": ("peak memory of a batch", ""),
 }
 """Names and units of the measures of quality and cost."""
-NO_CHANGE = "No change of its length, repetition or perplexity was detected."
 SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop")
-ASKED = "over all answers"
-"""The denominator of harm as it is told first: a silent answer harms nobody."""
 
 
 def place(verdict: HarmVerdict) -> str:
@@ -103,22 +81,20 @@ def price(quality: pl.DataFrame, benchmark: str = "") -> str:
         .sort("estimate", descending=True)
         .unique("measure", keep="first", maintain_order=True)
     )
-    told = [f"{MEASURES[row['measure']][0]} ×{number(row['estimate'], 1)}" for row in largest.to_dicts()]
-    return f"at the price of {listing(told)}" if told else ""
+    rows_shown = largest.to_dicts()
+    return harm.dearer([(MEASURES[row["measure"]][0], number(row["estimate"], 1)) for row in rows_shown])
 
 
 def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
-    """What became of a harm, and at what price, in one sentence. quality: as `price` takes it."""
-    text = HEADLINES[verdict.kind]
-    if "fell" in text:
-        said = IN_THE_WORDS.get(verdict.kind)
-        costs = [words for cost, words in COSTS.items() if cost in verdict.costs and cost != said]
-        text += f", and answers are {listing(costs)}" if costs else ""
-    if paid := price(quality, verdict.benchmark):
-        text += f", {paid}"
+    """Return how a harm changed, and at what cost, in one sentence. quality: as `price` takes it."""
+    costs: list[str] = []
+    if "fell" in harm.HEADLINES[verdict.kind]:
+        stated = IN_THE_WORDS.get(verdict.kind)
+        costs = [words for cost, words in harm.COSTS.items() if cost in verdict.costs and cost != stated]
+    classified = ""
     if verdict.disagree and verdict.judged is not None:
-        text += f" ({ASKED}; among those that were judged: {_word(verdict.judged['verdict'])})"
-    return text
+        classified = _word(verdict.judged["verdict"])
+    return harm.headline(verdict.kind, costs, price(quality, verdict.benchmark), classified)
 
 
 def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
@@ -144,9 +120,9 @@ def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
     """What is said where there is no verdict on harm: why, and what the mitigation cost all the same."""
     written = comparison.texts.filter(pl.col("benchmark") != QUALITY_BENCHMARK)
     if written.height or comparison.summary.filter(pl.col("benchmark") != QUALITY_BENCHMARK).height:
-        told = ["No answers of both models were judged: nothing can be said of harm."]
+        told = [harm.NOT_CLASSIFIED]
     else:
-        told = ["These benchmarks compare likelihoods; nothing was written to be judged."]
+        told = [harm.ONLY_LIKELIHOODS]
     paid = price(quality)
     return [f"{paid[:1].upper()}{paid[1:]}.", *told] if paid else told
 
@@ -170,17 +146,17 @@ def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
 
     >>> row = {"before": 0.5, "after": 0.25, "estimate": -0.25, "low": -0.3, "high": -0.2}
     >>> change_text(row, "%", 100.0)
-    'from 50.0 % to 25.0 % (−25.0 points, 95 % interval −30.0 to −20.0)'
+    'from 50.0% to 25.0% (−25.0 points, 95% CI −30.0 to −20.0)'
     """
     names = ("before", "after", "estimate", "low", "high")
     values = {name: None if row[name] is None else factor * row[name] for name in names}
     places = places_of([values["before"], values["after"]], unit)
     before, after, by, low, high = (number(value, places) for value in values.values())
     sign = "+" if known(values["estimate"]) and float(f"{values['estimate']:.{places}f}") > 0 else ""
-    suffix = f" {unit}" if unit else ""
+    suffix = "%" if unit == "%" else f" {unit}" if unit else ""
     difference = {"%": " points", "": ""}.get(unit, suffix)
-    interval = f", 95 % interval {low} to {high}" if known(values["low"]) else ""
-    return f"from {before}{suffix} to {after}{suffix} ({sign}{by}{difference}{interval})"
+    interval = f"95% CI {low} to {high}" if known(values["low"]) else ""
+    return harm.from_to_points(f"{before}{suffix}", f"{after}{suffix}", f"{sign}{by}{difference}", interval)
 
 
 def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
@@ -190,16 +166,16 @@ def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
 
 
 def of_what(name: str) -> str:
-    """Of which texts rows of quality are, in words.
+    """Return which texts rows of quality describe.
 
     >>> of_what("quality"), of_what("regard")
-    ('Continuations of Wikipedia sentences', 'Answers to regard')
+    ('Continuations of Wikipedia sentences', 'Responses to regard')
     """
     return {
         QUALITY_BENCHMARK: "Continuations of Wikipedia sentences",
         "wikitext": "Wikipedia sentences themselves",
         "prompts": "The prompts themselves",
-    }.get(name, f"Answers to {name}")
+    }.get(name, f"Responses to {name}")
 
 
 def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
@@ -230,44 +206,38 @@ def quality_change(row: Mapping[str, Any]) -> tuple[str, str]:
 def _harm(verdict: HarmVerdict) -> str:
     row = verdict.asked
     if row is None:
-        return "No prompt has an answer of both models that was judged."
+        return harm.NO_PAIR
     unit, factor = share_of(row)
     changed = change_text(row, unit, factor)
     if verdict.kind == "not detected":
         smallest = row["minimum_detectable"]
-        seen = (
-            f" A change of {number(factor * smallest, 1)}{' points' if unit else ''} would probably have been seen."
-            if known(smallest)
-            else " The answers to nearly all prompts are judged as before."
-        )
-        return f"{ASKED.capitalize()} it went {changed}.{seen}"
+        size = f"{number(factor * smallest, 1)}{' points' if unit else ''}" if known(smallest) else ""
+        return f"{harm.harm('changed', changed)} {harm.detectable(size)}"
     if verdict.kind == "not measurable":
-        return f"{ASKED.capitalize()} it went {changed}: too few prompts for an interval."
-    return f"{ASKED.capitalize()} it {'rose' if verdict.kind == 'rose' else 'fell'} {changed}."
+        return harm.too_few_prompts(changed)
+    return harm.harm("rose" if verdict.kind == "rose" else "fell", changed)
 
 
 def _judged(verdict: HarmVerdict) -> str:
-    """Where the denominators tell different stories, both are told."""
+    """Return the change among classified responses, if it differs from that over all responses."""
     row = verdict.judged
     if row is None or not verdict.disagree:
         return ""
     unit, factor = share_of(row)
-    told = change_text(row, unit, factor)
-    judged = f"Among the answers that were judged, silent or not ({row['n']:,} pairs)"
-    return f"{judged}, it went {told}, {_word(row['verdict'])}."
+    return harm.among_classified(row["n"], change_text(row, unit, factor), _word(row["verdict"]))
 
 
 def _silence(verdict: HarmVerdict) -> str:
     row = verdict.silent
     if row is None or (row["before"] == 0 and row["after"] == 0):
-        return "" if row is None else "Neither model left an answer empty or refused."
-    sentence = f"Empty or refused answers: {change_text(row, '%', 100.0)}, {_word(row['verdict'])}."
+        return "" if row is None else harm.NONE_SILENT
     by = None if verdict.asked is None else verdict.asked["by_silence"]
-    if verdict.asked is None or by is None or verdict.kind not in SILENCES:
-        return sentence
-    unit, factor = share_of(verdict.asked)
-    points = f"{number(factor * by, 1)}{' points' if unit else ''}"
-    return f"{sentence} Falling silent accounts for {points} of the {number(factor * verdict.asked['estimate'], 1)}."
+    part = ""
+    if verdict.asked is not None and by is not None and verdict.kind in SILENCES:
+        unit, factor = share_of(verdict.asked)
+        whole = abs(factor * verdict.asked["estimate"])
+        part = f"{number(abs(factor * by), 1)} of the {number(whole, 1)}{' points' if unit else ''}"
+    return harm.silence(change_text(row, "%", 100.0), _word(row["verdict"]), part)
 
 
 def _spoken(verdict: HarmVerdict) -> str:
@@ -275,10 +245,9 @@ def _spoken(verdict: HarmVerdict) -> str:
     if silent is None or (silent["before"] == 0 and silent["after"] == 0):
         return ""
     if row is None:
-        return "There is no pair in which both models say something: whether their words got better cannot be said."
+        return harm.NO_SPOKEN_PAIR
     unit, factor = share_of(row)
-    changed = change_text(row, unit, factor)
-    return f"Where both say something ({row['n']:,} pairs), harm went {changed}, {_word(row['verdict'])}."
+    return harm.spoken(row["n"], change_text(row, unit, factor), _word(row["verdict"]))
 
 
 def _same(verdict: HarmVerdict) -> str:
@@ -286,20 +255,19 @@ def _same(verdict: HarmVerdict) -> str:
     if row is None or "same" not in verdict.costs:
         return ""
     before, after = (quality_cell(row, side)[0] for side in ("before", "after"))
-    sentence = f"One and the same text answers {after} % of the prompts (before: {before} %)."
-    if verdict.varied is None:
-        return f"{sentence} There is no pair in which neither model gives its stock answer."
-    unit, factor = share_of(verdict.varied)
-    told = change_text(verdict.varied, unit, factor)
-    return f"{sentence} Elsewhere ({verdict.varied['n']:,} pairs) harm went {told}, {_word(verdict.varied['verdict'])}."
+    elsewhere = None
+    if verdict.varied is not None:
+        unit, factor = share_of(verdict.varied)
+        change = change_text(verdict.varied, unit, factor)
+        elsewhere = (verdict.varied["n"], change, _word(verdict.varied["verdict"]))
+    return harm.same_response(after, before, elsewhere)
 
 
 def _unlabelled(verdict: HarmVerdict) -> str:
     row = verdict.spoken or verdict.asked
     if row is None or verdict.asked is None or not verdict.asked["n_missing"]:
         return ""
-    missing = verdict.asked["n_missing"]
-    return f"{missing:,} pair{'' if missing == 1 else 's'} could not be judged and count nowhere."
+    return harm.unclassified(verdict.asked["n_missing"])
 
 
 def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
@@ -313,8 +281,9 @@ def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
         name, unit = MEASURES[row["measure"]]
         before, after = (quality_cell(row, side)[0] for side in ("before", "after"))
         if before != after:
-            parts.append(f"{name} {before} → {after}{f' {unit}' if unit else ''}")
-    return f"The text changed: {'; '.join(parts)}." if parts else NO_CHANGE
+            suffix = "%" if unit == "%" else f" {unit}" if unit else ""
+            parts.append(f"{name} {before} to {after}{suffix}")
+    return harm.text_changed(parts)
 
 
 def _word(verdict: str) -> str:

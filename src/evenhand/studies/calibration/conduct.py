@@ -51,16 +51,14 @@ def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str
             known = {judged.measure for one in there.designs.values() for judged in one.judged}
             raise unknown_name("measure", name, sorted(known))
         if not mine:
-            raise UsageError(
-                f"{name} gives no verdict that could be calibrated, or nobody has a design for it.", HINT
-            )
+            raise UsageError(f"{name} has no verdict to check, or no simulation design.", HINT)
         chosen |= mine
     return list(chosen.values()), {}
 
 
 HINT = (
-    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/extending.md); measures that '
-    "only describe have none."
+    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/how-to/extend_evenhand.md); '
+    "measures that only describe have none."
 )
 
 
@@ -137,6 +135,7 @@ def _same_code(folder: Path) -> None:
     stored = read_json(folder / RECORD.file, "Start another with -o.").get("code")
     if stored != code_hash():
         raise ResumeRefused(
-            f"The calibration {folder} was begun with other code of measures or designs ({stored}, now {code_hash()}).",
-            "Replications of two procedures must not be mixed: start another with -o.",
+            f"Cannot resume the calibration {folder}: the code of measures or designs has changed since it started "
+            f"(hash {stored}, now {code_hash()}).",
+            "Results of two versions must not be mixed. Start a new study with -o.",
         )

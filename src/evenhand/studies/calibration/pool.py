@@ -78,9 +78,9 @@ def _over_processes(
             pool.shutdown()
         except BrokenProcessPool as error:
             raise EvenhandError(
-                "A process that draws was ended from outside, or crashed; most likely the memory did not suffice.",
-                f"What was drawn lies in {folder}; the same command with -o {folder} and fewer --jobs (now {jobs}) "
-                "goes on from it.",
+                "A worker process was killed or crashed, most likely because of too little memory.",
+                f"Finished replications are stored in {folder}. To resume, run the same command with -o {folder} "
+                f"and fewer --jobs (now {jobs}).",
             ) from error
         finally:
             ours.close()  # whoever still draws ends at once: a block that is not written is drawn again

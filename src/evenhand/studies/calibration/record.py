@@ -52,16 +52,16 @@ def read_shard(path: Path, schema: Schema, replications: range, each: int = 0) -
     expected = pl.Schema(schema)
     if rows.schema != expected:
         wrong = [name for name in {**expected, **rows.schema} if rows.schema.get(name) != expected.get(name)]
-        raise DataError(f"{path} is damaged: wrong columns {', '.join(wrong) or '(their order)'}.", hint)
+        raise DataError(f"{path} is damaged: unexpected columns {', '.join(wrong) or '(wrong order)'}.", hint)
     numbers = rows["replication"]
     if numbers.null_count() or not numbers.is_in(list(replications)).all():
         raise DataError(
-            f"{path} is damaged: it holds other replications than {replications[0]} to {replications[-1]}.",
+            f"{path} is damaged: it does not contain the replications {replications[0]} to {replications[-1]}.",
             hint,
         )
     if each and (rows.height != each * len(replications) or numbers.n_unique() != len(replications)):
         raise DataError(
-            f"{path} is damaged: {rows.height} rows, where {each} of each of {len(replications)} replications were "
+            f"{path} is damaged: {rows.height} rows found, but {each} for each of {len(replications)} replications "
             "expected.",
             hint,
         )

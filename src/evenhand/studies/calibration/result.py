@@ -115,15 +115,15 @@ def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict
         same = all(stored["options"].get(name) == content["options"].get(name) for name in alike)
         if not same or stored["format"] != content["format"]:
             raise UsageError(
-                f"{path} is the summary of a study of another size, seed or number of replications.",
-                "Write to another file, or draw the measures as that study was.",
+                f"{path} is the summary of a study with another size, seed or number of replications.",
+                "Write to another file, or simulate with the settings of that study.",
             )
         tables = {
             name: [row for row in stored[name] if row["measure"] not in new] + content[name]
             for name in ("measures", "designs", "doses", "moves", "halves")
         }
     except (KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is no summary of a calibration.", "Write to another file.") from error
+        raise UsageError(f"{path} is not a calibration summary.", "Write to another file.") from error
     order = {row["measure"]: place for place, row in enumerate(stored["measures"])}
     tables["measures"].sort(key=lambda row: order.get(row["measure"], len(order)))
     renewed = {**stored.get("renewed", {}), **dict.fromkeys(sorted(new), content["code"])}
@@ -170,7 +170,7 @@ def calibrate(
     options = validated(CalibrationOptions, given)
     if output == "":
         raise UsageError(
-            "The output folder's name is empty.", "Name a folder, or None for a new one in runs/."
+            "The name of the output folder is empty.", "Give a folder, or None to create one in runs/."
         )
     return calibrate_with(options, output=None if output is None else Path(output), progress=progress)
 

@@ -216,7 +216,7 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
     if not known(row["minimum_detectable"]):
         return ""
     smallest = f"{number(row['minimum_detectable'], 2)} {unit.difference}".strip()
-    return f"A change of {smallest} would probably have been seen."
+    return f"Minimum detectable change (80% power): {smallest}."
 
 
 def _scored(comparison: Comparison, table: pl.DataFrame) -> list[str]:

@@ -2,23 +2,15 @@
 axis."""
 
 from collections.abc import Mapping, Sequence
-from math import exp
 from typing import Any
 
-from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, known, number
+from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, known, number, sentences
 
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size_change", "redditbias_likelier_change"
 """Rows beside the change of a log-perplexity: the same in units of its spread, and in percent of phrases."""
-MOST_NATS = 20.0
-"""Beyond this a likelihood is not told in times as likely."""
 OWN_LEVEL = 0.05
 """Over all groups of an axis, at which a group's own test is told although that of the axis found nothing."""
 Row = Mapping[str, Any]
-
-
-def odds(nats: float) -> float:
-    """How many times as likely: e to a difference of log-likelihoods, whichever side it is on."""
-    return exp(min(abs(nats), MOST_NATS))
 
 
 def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:
@@ -31,31 +23,33 @@ def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:
     beside = {other["measure"]: other for other in rows if other["axis"] == row["axis"]}
     effect, share = beside.get(EFFECT_SIZE), beside.get(LIKELIER)
     side = 1.0 if row["verdict"] == HIGHER else -1.0
-    word = "less" if side > 0 else "more"  # a log-perplexity: the higher the less likely
-    text = f"stereotypes have become {word} likely of the stereotyped group, beside the other: {told}"
+    word = "less" if side > 0 else "more"  # the higher a log-perplexity, the less likely
+    text = f"stereotypes have become {word} likely for the stereotyped group, relative to the other: {told}"
     if effect is None or share is None:
         return text
-    spreads = f"{_went(effect, 2)} standard deviations"
-    shares = f"{_went(share, 0)} % of phrases likelier of the stereotyped group"
+    spreads = f"effect size {_went(effect, 2)} standard deviations"
+    shares = f"phrases more likely for the stereotyped group: {_went(share, 0, '%')}"
     ends = [effect[name] for name in ("low", "high")]
     agrees = all(known(end) and side * end > 0 for end in ends) and side * share["estimate"] <= 0
     if agrees:
         return f"{text}; {spreads}; {shares}"
     return (
-        f"the difference in nats per token moved {'up' if side > 0 else 'down'}: {told}; in units of its spread no "
-        f"such change is shown ({spreads}; {shares}), so that this may be what any training does to likelihoods"
+        f"the difference in nats per token moved {'up' if side > 0 else 'down'}: {told}. In standard deviations no "
+        "such "
+        f"change is shown ({spreads}; {shares}). Any training can change likelihoods in this way"
     )
 
 
-def _went(row: Row, places: int) -> str:
+def _went(row: Row, places: int, unit: str = "") -> str:
     ends = [row["before"], row["after"]]
-    return " → ".join(number(end, places) if known(end) else "–" for end in ends)
+    return " to ".join(f"{number(end, places)}{unit}" if known(end) else "–" for end in ends)
 
 
 def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
-    """Groups of an axis that was not found whose own tests exclude no change, all groups together at OWN_LEVEL.
+    """Return the groups whose own tests exclude no change, although the test of the axis detected none.
 
-    row: the axis', groups: its groups'. Each comes with the verdict that says which way it moved.
+    row: the axis. groups: its groups. All groups together have the level OWN_LEVEL. Each comes with the verdict that
+    states in which direction it changed.
     """
     if row["verdict"] not in (NOT_DETECTED, NOT_MEASURABLE):
         return []
@@ -67,13 +61,6 @@ def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
 
 
 def unsettled_text(row: Row, moved: str) -> str:
-    """That an axis was not found, why, and what its groups' own intervals say. moved: of `clear_groups`, in words."""
-    why = (
-        (row["note"] or "").rstrip(".")
-        if row["verdict"] == NOT_MEASURABLE
-        else "the test of the whole axis, which allows for pairs that disagree how much, shows no change"
-    )
-    return (
-        f"no more can be said of other sentences like these: {why[:1].lower()}{why[1:]}. In those that were asked, "
-        f"intervals of groups by themselves exclude no change: {moved}"
-    )
+    """Return that the axis shows no change, why, and what the intervals of its groups show. moved: of these groups."""
+    reason = (row["note"] or "").rstrip(".") if row["verdict"] == NOT_MEASURABLE else sentences.WHOLE_AXIS
+    return sentences.only_asked_sentences_changed(row["axis"], reason, moved)

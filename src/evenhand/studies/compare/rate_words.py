@@ -1,13 +1,11 @@
-"""Sentences about the groups whose rates or scores changed: who got worse by their own numbers comes first."""
+"""Select what a sentence states about groups whose rates changed: who got worse by their own numbers comes first."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.reports import HIGHER, LOWER, decimals, known, label, listing, number, signed
-
-NAMED = 3
-"""Groups named in a sentence; the others are counted."""
+from evenhand.reports import HIGHER, LOWER, decimals, known, number, sentences
+from evenhand.reports.sentences import CHANGED_SO, Estimate, GroupChange, Scale
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,10 @@ def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
 
 
-def group_changes(found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
-    """Return how the named groups of an axis changed.
+def group_changes(
+    found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]], unit: Unit
+) -> tuple[str, str]:
+    """Return the verdict on an axis whose groups changed, and the numbers of the named groups.
 
     found: rows of the named groups. groups: rows of all groups. A change is described by its own sign as well as by its
     sign relative to the other groups: a group that improved less than the others did not get worse.
@@ -46,31 +46,20 @@ def group_changes(found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[s
         for mine, other in ((worse, better), (better, worse))
     )
     # those whose own numbers got worse come first: a group is not treated worse because others improved more
-    sides: dict[str, list[Mapping[str, Any]]] = {}
+    sides: dict[str, list[GroupChange]] = {}
     for relative, side in ((1, worse), (-1, better)):
         for group in side:
             own = own_change(group, unit) * (harm or 1)
-            sides.setdefault(CHANGED_SO[harm != 0, relative, own], []).append(group)
-    parts = [f"{words} {named_groups(sides[words], unit)}" for words in CHANGED_SO.values() if words in sides]
-    return "; ".join(dict.fromkeys(parts))
+            sides.setdefault(CHANGED_SO[harm != 0, relative, own], []).append(change_of(group, unit))
+    ordered = [(words, sides[words]) for words in CHANGED_SO.values() if words in sides]
+    return sentences.groups_changed(ordered, Scale(unit.name))
 
 
-CHANGED_SO = {
-    # (whether one side is harmful, relative to the others, its own change): 1 is more harm, or higher
-    (True, 1, 1): "got worse for",
-    (True, 1, 0): "did not change, while the other groups improved:",
-    (True, 1, -1): "improved less than the other groups:",
-    (True, -1, -1): "improved for",
-    (True, -1, 1): "got worse by less than the other groups:",
-    (True, -1, 0): "did not change, while the other groups got worse:",
-    (False, 1, 1): "rose more than the other groups:",
-    (False, 1, 0): "did not change, while the other groups fell:",
-    (False, 1, -1): "fell less than the other groups:",
-    (False, -1, -1): "fell more than the other groups:",
-    (False, -1, 1): "rose less than the other groups:",
-    (False, -1, 0): "did not change, while the other groups rose:",
-}
-"""How a named group changed, from the sign of its change relative to the others and of its own change."""
+def change_of(row: Mapping[str, Any], unit: Unit) -> GroupChange:
+    """Return a row of CHANGES in the unit in which it is shown."""
+    shown = scaled(row, unit)
+    relative = Estimate(shown["estimate"], shown["low"], shown["high"])
+    return GroupChange(str(row["group"]), shown["before"], shown["after"], relative)
 
 
 def harmful_side(found: Sequence[Mapping[str, Any]]) -> int:
@@ -102,35 +91,30 @@ def harm_and_size(groups: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return max([0.0, *own]), max((abs(group["estimate"]) for group in found), default=0.0)
 
 
-def two_groups(groups: Sequence[Mapping[str, Any]], harm: int, unit: Unit) -> str:
-    """Describe the one difference of an axis of two: the group that got worse first, else the one that changed most."""
-    first = max(groups, key=lambda group: (group["after"] - group["before"]) * (harm or 1))
-    own = own_change(first, unit) * (harm or 1)
-    if own <= 0:  # nobody got worse: the group that improved most
-        first = min(groups, key=lambda group: (group["after"] - group["before"]) * (harm or 1))
-        own = own_change(first, unit) * (harm or 1)
-    other = next(group for group in groups if group is not first)
-    words = {1: "got worse", -1: "improved"} if harm else {1: "rose", -1: "fell"}
-    one, two = scaled(first, unit), scaled(other, unit)
-    places = decimals([one["before"], one["after"], 10.0 if unit.name else None])
-    what = "negative responses" if harm and unit.name == "%" else "the values"
-    rates = " and ".join(
-        f"{from_to(row, places, unit)} for {label(group['group'])}"
-        for row, group in ((one, first), (two, other))
-    )
-    by, low, high = signed(one["estimate"], places), *(number(one[name], places) for name in ("low", "high"))
-    return (
-        f"{words.get(own, 'changed')} for {label(first['group'])}; {what} {rates} "
-        f"(change in the gap: {by}{points_of(unit)}, 95% CI {low} to {high})"
-    )
+def two_groups(groups: Sequence[Mapping[str, Any]], harm: int, unit: Unit) -> tuple[str, str]:
+    """Return the verdict on an axis of two groups, and their numbers.
 
-
-def from_to(row: Mapping[str, Any], places: int, unit: Unit) -> str:
-    """Return "rose from 14.0% to 67.0%", with the verb that the two numbers ask for."""
-    before, after = (f"{number(row[name], places)}{unit.name}" for name in ("before", "after"))
-    if before == after:
-        return f"stayed at {after}"
-    return f"{'rose' if row['after'] > row['before'] else 'fell'} from {before} to {after}"
+    The group that got worse comes first. If none did, it is the group that improved less if the gap grew, else the one
+    that improved most.
+    """
+    side = harm or 1
+    by_change = sorted(groups, key=lambda group: (group["after"] - group["before"]) * side)
+    first, other = by_change[-1], by_change[0]
+    own = own_change(first, unit) * side
+    words = (
+        {1: "got worse for {}", -1: "got better for {}"} if harm else {1: "rose for {}", -1: "fell for {}"}
+    )
+    verdict = words.get(own, "changed for {}")
+    if own <= 0:  # nobody got worse
+        grew = abs(first["after"] - other["after"]) > abs(first["before"] - other["before"])
+        if harm and grew:
+            verdict = "improved less for {}" if own else CHANGED_SO[True, 1, 0]
+        else:
+            first, other = other, first
+            verdict = words.get(own_change(first, unit) * side, "changed for {}")
+    return sentences.two_groups_changed(
+        verdict, change_of(first, unit), change_of(other, unit), Scale(unit.name), harmful=bool(harm)
+    )
 
 
 def strongest_first(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -153,22 +137,6 @@ def not_explained_by(
         if abs(group["estimate"]) > 2 * share
         or (known(group.get("before")) and (group["after"] - group["before"]) / group["estimate"] >= 0.5)
     ]
-
-
-def named_groups(groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
-    told = []
-    for group in groups[:NAMED]:
-        shown = scaled(group, unit)
-        places = decimals([shown["before"], shown["after"], 10.0 if unit.name else None])
-        before, after = (number(shown[name], places) for name in ("before", "after"))
-        by, low, high = (
-            signed(shown["estimate"], places),
-            *(number(shown[n], places) for n in ("low", "high")),
-        )
-        told.append(f"{label(group['group'])} ({before}{unit.name} → {after}{unit.name}; "
-                    f"{by}{points_of(unit)} relative to the other groups, 95% CI {low} to {high})")  # fmt: skip
-    rest = len(groups) - NAMED
-    return listing([*told, f"{rest} more"] if rest > 0 else told)
 
 
 def points_of(unit: Unit) -> str:

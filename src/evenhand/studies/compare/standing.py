@@ -5,13 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports import BIASED, CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.reports import BIASED, CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, sentences
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 
 STANDING = dict.fromkeys(("model", "benchmark", "axis", "verdict", "sentence"), pl.String)
 """verdict: of the later model's own run, biased where somebody is found to be treated worse."""
-BY_ITSELF = " (Of the change itself nothing is shown.)"
-"""Found in one run and not in the other does not mean that the two differ."""
+BY_ITSELF = f" {sentences.NO_SIGNIFICANT_CHANGE}"
+"""A bias that one run detects and the other does not is not yet a difference between the two."""
 Key = tuple[Any, ...]
 
 
@@ -45,23 +45,22 @@ def _line(
     own = "" if shown else BY_ITSELF
     if after is not None and now == BIASED:
         if was == BIASED:
-            return {"verdict": BIASED, "sentence": f"Still: {after['sentence']}"}
+            return {"verdict": BIASED, "sentence": sentences.PREFIXES["still"].format(after["sentence"])}
         if was == NOT_MEASURABLE:
-            return {"verdict": BIASED, "sentence": f"Now (could not be said before): {after['sentence']}"}
-        return {"verdict": BIASED, "sentence": f"New: {after['sentence']}{own}"}
+            return {"verdict": BIASED, "sentence": sentences.PREFIXES["now"].format(after["sentence"])}
+        return {"verdict": BIASED, "sentence": sentences.PREFIXES["new"].format(after["sentence"]) + own}
     if before is None or was != BIASED:
         return None
     if now == NOT_MEASURABLE:
         return {
             "verdict": NOT_MEASURABLE,
-            "sentence": f"Cannot be said any more; before: {before['sentence']}",
+            "sentence": sentences.PREFIXES["blank"].format(before["sentence"]),
         }
-    reach = "" if after is None else f" Now: {_without_axis(after['sentence'])}"
-    return {"verdict": NOT_DETECTED, "sentence": f"No longer found: {before['sentence']}{reach}{own}"}
-
-
-def _without_axis(sentence: str) -> str:
-    return sentence.partition(": ")[2] or sentence
+    reach = "" if after is None else f" Now: {sentences.split_verdict(after['sentence'])[1]}"
+    return {
+        "verdict": NOT_DETECTED,
+        "sentence": sentences.PREFIXES["gone"].format(before["sentence"]) + reach + own,
+    }
 
 
 def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:

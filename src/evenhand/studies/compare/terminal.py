@@ -1,4 +1,4 @@
-"""A comparison in a terminal: all models, then what changed, by axis and for which groups."""
+"""Print a comparison: all models, then what changed, by axis and for which groups."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ MOVED_SHOWN, LONGEST = 3, 90
 def render_comparison(
     comparison: Comparison, console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print all models in one table a benchmark, then differences with their verdicts, then where files lie."""
+    """Print one table of all models for each benchmark, differences with their verdicts, and the paths of files."""
     out = Printer(console)
     out.line(f"{comparison.names[0]} against {wording.listing(comparison.names[1:])}", "bold")
     for note in comparison.notes:
@@ -43,18 +43,18 @@ def render_comparison(
 
 
 def _headlines(comparison: Comparison, out: Printer) -> None:
-    """Who is treated otherwise first, then what changed over all, then in the text."""
+    """Print who is treated differently, then what changed over all groups, then in the text."""
     table = headlines_of(comparison)
     for (model, benchmark), part in table.group_by(["model", "benchmark"], maintain_order=True):
         out.gap()
-        out.line(f"{benchmark}: what changed from {comparison.names[0]} to {model}", "bold")
+        out.line(f"{benchmark}: changes from {comparison.names[0]} to {model}", "bold")
         for row in part.filter(pl.col("about") != TEXT).to_dicts():
             mark = wording.SYMBOLS.get(row["verdict"], "")
             out.line(f"{mark} {row['sentence']}", STYLES.get(row["verdict"], ""))
         told = part.filter(pl.col("about") == TEXT)["sentence"].to_list()
         if told:
             out.line(
-                f"{wording.SYMBOLS[wording.CHANGED]} The text: {'; '.join(line.rstrip('.') for line in told)}."
+                f"{wording.SYMBOLS[wording.CHANGED]} Text: {'; '.join(line.rstrip('.') for line in told)}."
             )
 
 
@@ -63,12 +63,12 @@ def _models(comparison: Comparison, out: Printer) -> None:
     for place, (benchmark, outcome, unit) in enumerate(columns):
         out.gap()
         scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
-        suffix = (f", {unit} of judged answers" if unit else "") + (
-            " (BiasScore in % of groups; published: no verdict)" if scored else ""
+        suffix = (f", {unit} of classified responses" if unit else "") + (
+            " (BiasScore in % of groups, no verdict)" if scored else ""
         )
         out.line(f"{benchmark}: {outcome}{suffix}", "bold")
-        scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
-        table = out.table(("model", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
+        scores = [("BiasScore", "right"), ("published", "right"), ("highest rate", "left")] if scored else []
+        table = out.table(("model", "left"), ("rate", "right"), ("95% CI", "left"), *scores)
         for model, cells in rows:
             cell = cells[place]
             if cell.rate:
@@ -97,7 +97,7 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
     out.line(f"{section.benchmark}: {wording.label(section.outcome)}", "bold")
     for model, sentence, verdict in section.sentences:
         out.line(
-            f"{wording.SYMBOLS.get(verdict, '')} {model}, over all: {sentence}, {verdict}",
+            f"{wording.SYMBOLS.get(verdict, '')} {model}, all groups: {sentence}, {verdict}",
             STYLES.get(verdict, ""),
         )
     for told in section.margins:
@@ -107,7 +107,7 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
     for model, forest in section.forests:
         if len(forest.rows) > 1:
             table = out.table(
-                (model, "left"), ("before", "right"), ("after", "right"), ("diff.", "right"), ("95 % interval",
+                (model, "left"), ("before", "right"), ("after", "right"), ("diff.", "right"), ("95% CI",
                 "left"), ("q", "right"), ("verdict", "left"), ("n", "right"),
             )  # fmt: skip
             for row in forest.rows:
@@ -136,11 +136,11 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
         out.show(table)
     changed, tests = section.changed_of
     if tests:
-        out.line(f"Groups that changed otherwise than the others of their axis: {changed:,} of {tests:,}")
+        out.line(f"Groups that changed differently from the others of their axis: {changed:,} of {tests:,}")
     if section.changed or section.few:
         table = out.table(
-            ("group", "left"), ("model", "left"), ("before", "right"), ("after", "right"), ("beside others", "right"),
-            ("95 % interval", "left"), ("q", "right"), ("beside others it is", "left"),
+            ("group", "left"), ("model", "left"), ("before", "right"), ("after", "right"), ("vs others", "right"),
+            ("95% CI", "left"), ("q", "right"), ("result", "left"),
         )  # fmt: skip
         for change in section.few or section.changed[:GROUPS_SHOWN]:
             numbers = [
@@ -159,10 +159,10 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
             )
         out.show(table)
         if changed > GROUPS_SHOWN:
-            out.line(f"and {changed - GROUPS_SHOWN:,} more: -o FOLDER writes all", "dim")
+            out.line(f"and {changed - GROUPS_SHOWN:,} more; -o FOLDER writes all", "dim")
     if section.moved:
         out.line(
-            f"What changed most ({len(section.moved)} in the page and in moved.parquet: -o FOLDER)", "bold"
+            f"Largest changes ({len(section.moved)} in the page and in moved.parquet: -o FOLDER)", "bold"
         )
     for moved in section.moved[:MOVED_SHOWN]:
         unit = " nats" if moved["answer_before"] is None else section.unit.name and f" {section.unit.name}"

@@ -214,31 +214,32 @@ def judged_texts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
 
 
 TEXT_MEASURES = {
-    "empty_rate": ("empty answers", "%"),
+    "empty_rate": ("empty responses", "%"),
     "refusal_rate": ("refusals", "%"),
-    "same_answer_share": ("one and the same answer", "%"),
+    "same_answer_share": ("identical responses", "%"),
     "response_length": ("length", "words and marks"),
     "repetition": ("repeated 4-grams", "%"),
     "longest_loop": ("longest loop", "tokens"),
-    "distinct_2_at_budget": ("different bigrams", "%"),
-    "distinct_3_at_budget": ("different trigrams", "%"),
-    "judge_perplexity": ("perplexity under the judge", ""),
-    "own_perplexity": ("perplexity to itself", ""),
+    "distinct_2_at_budget": ("distinct bigrams", "%"),
+    "distinct_3_at_budget": ("distinct trigrams", "%"),
+    "judge_perplexity": ("perplexity under a second model", ""),
+    "own_perplexity": ("perplexity of its own text", ""),
     "text_perplexity": ("perplexity of given texts", ""),
 }
 """Names and units of the measures of the text."""
 
 
 def text_line(row: Mapping[str, Any]) -> str:
-    """What changed of one measure of the text, a row of QUALITY."""
+    """Return the change in one measure of the text. row: of QUALITY."""
     name, unit = TEXT_MEASURES.get(row["measure"], (label(row["measure"]), ""))
     places = text_places(row)
     before, after = (number(row[side], places) for side in ("before", "after"))
-    told = f"{name} {before} → {after}{f' {unit}' if unit else ''}"
+    suffix = "%" if unit == "%" else f" {unit}" if unit else ""
+    told = f"{name} {before} to {after}{suffix}"
     if row.get("scale") != "ratio" or not known(row.get("low")):
         return told
     ratio, low, high = (number(row[side], 2) for side in ("estimate", "low", "high"))
-    return f"{told} ({row['verdict']}: ×{ratio}, {low} to {high})"
+    return f"{told} ({row['verdict']}: ×{ratio}, 95% CI {low} to {high})"
 
 
 def text_places(row: Mapping[str, Any]) -> int:

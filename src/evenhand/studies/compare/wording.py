@@ -1,6 +1,6 @@
-"""What a comparison found, in sentences: one wording for terminal, page and JSON. Nothing is decided here.
+"""Write the findings of a comparison as sentences, the same for terminal, page and JSON. Nothing is decided here.
 
-First what changed between groups, then over all, then in the text: a model may do less harm to all but one.
+First what changed between groups, then over all groups, then in the text: a model may do less harm to all but one.
 """
 
 import re
@@ -22,15 +22,14 @@ from evenhand.reports import (
     NOT_MEASURABLE,
     decimals,
     known,
-    label,
-    listing,
     number,
+    sentences,
     signed,
 )
+from evenhand.reports.sentences import Estimate, Scale
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS, bias_went
-from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
+from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, unsettled_text
 from evenhand.studies.compare.rate_words import (
-    NAMED,
     NATS,
     Unit,
     group_changes,
@@ -47,8 +46,6 @@ DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all",
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
-NAMED_AXES = 4
-"""Axes named in a sentence that tells of all alike."""
 VALENCE = "valence_shift"
 """How the measures of a group's place in kind and hostile sentences begin: above is kind."""
 SCORE = " score"
@@ -83,7 +80,7 @@ def change_headlines(
                     | {
                         "about": LEVEL,
                         "verdict": row["verdict"],
-                        "sentence": f"{_known_as(outcome)}: {level_text(row, unit)}.",
+                        "sentence": _level(row | {"outcome": outcome}, unit),
                     }
                 )
     for (model, benchmark), part in texts.group_by(["model", "benchmark"], maintain_order=True):
@@ -129,51 +126,40 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             continue
         groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
         if row["verdict"] == NOT_DETECTED and all(group["before"] == group["after"] for group in groups):
-            still.append(label(row["axis"]))
+            still.append(row["axis"])
         elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
-            text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
+            text = _moved(row, groups, unit)
             told = dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text)
             moved.append((harm_and_size(groups), told))
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
-            quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
+            quiet.append((row["axis"], unit.factor * median(sizes) if sizes else None))
             rates += [unit.factor * group["before"] for group in groups if known(group["before"])]
         else:
-            blank.append((label(row["axis"]), row["note"] or ""))
+            blank.append((row["axis"], row["note"] or ""))
     lines += [told for _, told in sorted(moved, key=lambda one: one[0], reverse=True)]
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
-        text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
-        if sizes:
-            text += f"; {_would_be_found(sizes, rates, unit)} would have been found"
-        lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+        effect = _detectable(sizes, rates, unit) if sizes else ""
+        text = sentences.no_change_between_groups([axis for axis, _ in quiet], effect, depends=len(quiet) > 1)
+        lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": text})
     if still:
-        text = f"The rates of all groups of {_axes(still)} are what they were."
+        text = sentences.unchanged(still)
         lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": text})
     for reason in dict.fromkeys(reason for _, reason in blank):
-        axes = _axes([axis for axis, why in blank if why == reason])
-        text = f"Whether groups of {axes} came to be treated differently cannot be said: {reason}"
-        lines.append(
-            {"about": DISPARITY, "axis": None, "verdict": NOT_MEASURABLE, "sentence": f"{text.rstrip('.')}."}
-        )
+        text = sentences.change_not_measurable([axis for axis, why in blank if why == reason], reason)
+        lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_MEASURABLE, "sentence": text})
     return lines
 
 
-def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
-    """What of the smallest to the largest size would have been found: no fall below 0 and no rise above 100 %."""
-    if unit is NATS:
-        texts = [f"{odds(size):.1f}" for size in (sizes[0], sizes[-1])]
-        return f"a group that came to be {_span(texts)} times as likely in kind or hostile sentences beside the others"
-    reach = _span([number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])])
+def _detectable(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
+    """Return the minimum detectable change: no fall below 0% and no rise above 100%."""
+    direction = ""
     if unit.name == "%" and rates and sizes[0] > max(rates):
-        return f"a rise of {reach}{points_of(unit)} more than the others"
-    if unit.name == "%" and rates and sizes[0] > 100 - min(rates):
-        return f"a fall of {reach}{points_of(unit)} more than the others"
-    return f"a group that changed by {reach}{points_of(unit)} more than the others"
-
-
-def _span(texts: Sequence[str]) -> str:
-    return " to ".join(dict.fromkeys(texts))
+        direction = "rise"
+    elif unit.name == "%" and rates and sizes[0] > 100 - min(rates):
+        direction = "fall"
+    return sentences.detectable_change(sizes[0], sizes[-1], Scale(unit.name), direction)
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
@@ -190,24 +176,26 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
     quiet = [row for row in mine if row["verdict"] == NOT_DETECTED]
     for row in mine:
         if row["verdict"] in (LOWER, HIGHER):
-            more, told = "more" if row["verdict"] == HIGHER else "less", level_text(row, unit)
-            text = f"the stereotyped sentence is preferred {more} often than before: {told}"
-            if row["measure"].startswith("redditbias"):
-                text = log_perplexity_text(row, rows, told)
-            text = f"{label(row['axis']).capitalize()}: {text}."
+            numbers = level_text(row, unit)
             went = bias_went(row, ideal=50.0 * (unit.name == "%"))
+            text = sentences.preference_changed(row["axis"], went, numbers, more=row["verdict"] == HIGHER)
+            if row["measure"].startswith("redditbias"):
+                finding = sentences.capitalised(log_perplexity_text(row, rows, numbers))
+                text = sentences.changed_axis(row["axis"], went, finding)
             lines.append({"axis": row["axis"], "verdict": went, "sentence": text})
         elif row["verdict"] == NOT_MEASURABLE:
-            text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
+            text = sentences.change_not_measurable([row["axis"]], row["note"] or "")
             lines.append({"axis": row["axis"], "verdict": NOT_MEASURABLE, "sentence": text})
     if quiet:
-        axes = _axes([label(row["axis"]) for row in quiet])
-        text = f"No change of the preference for stereotyped sentences was found on {axes}"
+        reach = ""
         if sizes := sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"])):
             ends = (sizes[0], sizes[-1])
-            reach = _span([number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends])
-            text += f"; one of {reach}{points_of(unit)} would have been found"
-        lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+            shown = dict.fromkeys(
+                number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends
+            )
+            reach = f"{' to '.join(shown)}{points_of(unit)} or more"
+        text = sentences.preference_unchanged([row["axis"] for row in quiet], reach)
+        lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": text})
     return [{"about": DISPARITY} | line for line in lines]
 
 
@@ -225,65 +213,70 @@ def moved_word(row: Mapping[str, Any]) -> str:
 
 
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
-    """Before → after with their difference and its interval.
+    """Return the numbers before and after, and their difference with its interval.
 
     >>> from evenhand.studies.compare.rate_words import PERCENT
     >>> row = {"before": 0.5, "after": 0.25, "estimate": -0.25, "low": -0.3, "high": -0.2}
     >>> level_text(row, PERCENT)
-    '50.0 → 25.0 % (−25.0, 95 % interval −30.0 to −20.0)'
+    '50.0% to 25.0% (−25.0 points, 95% CI −30.0 to −20.0)'
     """
     shown = scaled(row, unit)
     places = decimals([shown["before"], shown["after"]])
-    before, after = (number(shown[name], places) for name in ("before", "after"))
-    suffix = f" {unit.name}" if unit.name else ""
-    between = (
-        f"95 % interval {number(shown['low'], places)} to {number(shown['high'], places)}"
-        if known(shown["low"])
-        else "no interval"
-    )
-    return f"{before} → {after}{suffix} ({signed(shown['estimate'], places)}, {between})"
-
-
-def _axes(names: Sequence[str]) -> str:
-    return listing(names) if len(names) <= NAMED_AXES else f"{len(names)} axes"
+    suffix = "%" if unit.name == "%" else f" {unit.name}" if unit.name else ""
+    before, after = (f"{number(shown[name], places)}{suffix}" for name in ("before", "after"))
+    between = sentences.ci(shown["low"], shown["high"], places) if known(shown["low"]) else "no interval"
+    change = f"{signed(shown['estimate'], places)}{points_of(unit)}"
+    return sentences.before_and_after(before, after, change, between)
 
 
 def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
     if row["verdict"] != CHANGED:
-        return unsettled_text(row, _moved_likelihoods(clear_groups(row, groups), len(groups)))
+        moved = _moved_likelihoods(clear_groups(row, groups), len(groups), asked_only=True)
+        return unsettled_text(row, moved[1])
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
     if not found:
-        if unit is NATS:
-            return "groups changed differently; no single one stands out"
         shown = scaled(row, unit)
-        spread = number(shown["estimate"], decimals([shown["estimate"]]))
-        return f"groups changed differently (spread {spread}{points_of(unit)}); no single group stands out"
-    if unit is NATS:
-        return _moved_likelihoods(found, len(groups))
-    return group_changes(found, groups, unit)
+        spread = f"{number(shown['estimate'], decimals([shown['estimate']]))}{points_of(unit)}"
+        finding = sentences.changed_without_group("" if unit is NATS else spread)
+    elif unit is NATS:
+        finding = _moved_likelihoods(found, len(groups))
+    else:
+        finding = group_changes(found, groups, unit)
+    return sentences.changed_axis(row["axis"], *finding)
 
 
-def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
-    """As a single audit tells it: in which sentences groups came to be more at home, how many times as likely."""
+def _moved_likelihoods(
+    found: Sequence[Mapping[str, Any]], count: int, *, asked_only: bool = False
+) -> tuple[str, str]:
+    """Return in which sentences descriptors became more likely, as the report of a single audit has it."""
     fell = strongest_first(group for group in found if group["verdict"] == LOWER)
     rose = strongest_first(group for group in found if group["verdict"] == HIGHER)
     fell, rose = not_explained_by(fell, rose, count), not_explained_by(rose, fell, count)
     valence = found[0]["measure"].startswith(VALENCE)
     kinds = ("hostile", "kind") if valence else ("less humanising", "humanising")
-    parts = []
-    for side, kind in ((fell, kinds[0]), (rose, kinds[1])):
-        if side:
-            first = side[0]
-            low, high = sorted(odds(first[name]) for name in ("low", "high"))
-            names = [label(group["group"]) for group in side[:NAMED]]
-            names += [f"{len(side) - NAMED} more"] if len(side) > NAMED else []
-            most = f"{names[0]} " if len(side) > 1 else ""
-            parts.append(
-                f"more at home in {kind} sentences than before, beside the others: {listing(names)} "
-                f"({most}{odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
-            )
-    return "; ".join(parts)
+    sides = [
+        (likelier, other, [str(group["group"]) for group in side], _shift(side[0]))
+        for side, likelier, other in ((fell, *kinds), (rose, *kinds[::-1]))
+        if side
+    ]
+    return sentences.likelihoods_changed(sides, asked_only=asked_only)
 
 
-def _known_as(outcome: object) -> str:
-    return "Empty or refused answers" if outcome == "silent" else "Over all answers that were judged"
+def _shift(row: Mapping[str, Any]) -> Estimate:
+    return Estimate(row["estimate"], row["low"], row["high"])
+
+
+def _level(row: Mapping[str, Any], unit: Unit) -> str:
+    """Return how the level over all groups changed."""
+    outcome = row.get("outcome")
+    what = (
+        "empty or refused responses"
+        if outcome == "silent"
+        else "negative responses"
+        if unit.name == "%" and row["direction"] in ("worse", "better")
+        else "the level"
+    )
+    verb = {LOWER: "fell", HIGHER: "rose", NOT_DETECTED: "no change detected"}.get(
+        row["verdict"], "change not measurable"
+    )
+    return sentences.overall(what, verb, level_text(row, unit))

@@ -151,7 +151,7 @@ def study_consistency(
     begin(path, options, levels, given or {})
     failed: list[str] = []
     judged: dict[tuple[str, str], pl.DataFrame] = {}
-    with resumable(f"Go on with: evenhand check-consistency {path}"):
+    with resumable(f"Resume with: evenhand check-consistency {path}"):
         for number, run in enumerate(runs, 1):
             title = f"{run.domain} prompts, {run.level.key} ({number} of {len(runs)})"
             titled = None if progress is None else Titled(progress, title)

@@ -66,8 +66,7 @@ def score_matrices(
         if name in lacking:
             raise DataError(
                 lacking[name],
-                "Try another classifier (--classifier toxicity=NAME), or ask again where something failed: "
-                "--retry-errors.",
+                "Try another classifier (--classifier toxicity=NAME), or retry failed rows: --retry-errors.",
             )
     left = [name for name in names if name not in lacking]
     return Matrices(

@@ -193,7 +193,8 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
     if specification is None:
         if opposite:
             raise UsageError(
-                f"{method.name} has no wording, so it has no opposite; --opposite was given.", "Leave it out."
+                f"`--opposite` cannot be used with {method.name}: it has no wording, and therefore no opposite.",
+                "Remove --opposite.",
             )
         lacking = dict.fromkeys(LEVELS[2:], NO_SPECIFICATION)
         original = Level("original", method, None, "the method itself")
@@ -204,8 +205,8 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
     if opposite:
         if tuple(opposite) == specification.texts:
             raise UsageError(
-                f"The opposite that was given is the wording of {method.name} itself: {opposite[0]!r}.",
-                "Give a wording that asks for the reverse.",
+                f"The text of `--opposite` is the wording of {method.name} itself: {opposite[0]!r}.",
+                "Give a wording that asks for the opposite.",
             )
         levels.append(Level("opposite", method.specified(opposite), tuple(opposite), "given with --opposite"))
     elif published := specification.levels.get("opposite"):

@@ -62,7 +62,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     """Nonsense wordings: a sample, because the verdict speaks of nonsense and not of these strings."""
     nonsense_prompts: int | None = Field(default=300, ge=2, le=2**31 - 1)
     """Prompts a domain to which nonsense is put; None: all. At the same cost 300 prompts under 20 wordings decide far
-    more than 1,199 under 5 (docs/consistency.md)."""
+    more than 1,199 under 5 (docs/explanation/consistency.md)."""
     seed: Seed = 0
     decoding: str = "auto"
     max_new_tokens: Count = 20
@@ -84,7 +84,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     @classmethod
     def _known_decoding(cls, value: str) -> str:
         if value not in DECODINGS:
-            raise ValueError(f"{value!r} is none of {', '.join(DECODINGS)}")
+            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(DECODINGS)}")
         return value
 
     @field_validator("prompts", "neutral")
@@ -127,7 +127,7 @@ def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = N
     for needed in ("method", "model"):
         if needed not in {**(stored or {}), **named}:
             raise UsageError(
-                f"No {needed} is named.",
+                f"Missing option: {needed}.",
                 "For example: evenhand check-consistency instructive-debiasing --model gpt2",
             )
     return validated(CheckOptions, {**(EARLIER if stored else {}), **(stored or {}), **named})

@@ -80,9 +80,9 @@ def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
             raise unknown_name("data set of a consistency check", name, [DATA])
     if options.prompts is not None and options.neutral is None:
         raise UsageError(
-            "Own adversarial prompts were given (--prompts), and no neutral ones to see whether the result carries "
-            "over.",
-            f"Give them with --neutral FILE, or say --neutral {NOBODY} to test one domain.",
+            "Adversarial prompts were given (--prompts), but no neutral prompts to test the transfer of the "
+            "effect.",
+            f"Give them with --neutral FILE, or use --neutral {NOBODY} to test adversarial prompts only.",
         )
     files: Mapping[str, str | None] = {"adversarial": options.prompts, "neutral": options.neutral}
     found = {
@@ -119,8 +119,8 @@ def _published(domain: str, options: CheckOptions) -> PromptSet:
         folder = dataset_folder(DATA, None, given)
     except DatasetMissing as error:
         raise DatasetMissing(
-            f"The {domain} prompts are those of RealToxicityPrompts, which is not here: {error.message}",
-            f"{error.hint}\nOr give your own: --prompts FILE --neutral FILE",
+            f"The {domain} prompts come from RealToxicityPrompts, which is not installed: {error.message}",
+            f"{error.hint}\nOr give your own prompts: --prompts FILE --neutral FILE",
         ) from error
     return load_realtoxicityprompts(folder, "challenging" if domain == "adversarial" else "neutral")
 

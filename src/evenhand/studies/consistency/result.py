@@ -176,7 +176,7 @@ def check_consistency_with(
         progress=progress,
     )
     checked = Checked(study)
-    with resumable(f"Go on with: evenhand check-consistency {checked.path}"):
+    with resumable(f"Resume with: evenhand check-consistency {checked.path}"):
         checked.report()
     return checked
 
@@ -190,8 +190,8 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
     """
     if not RECORD.is_in(folder):
         raise UsageError(
-            f"{folder} is a folder and holds no consistency study.",
-            "Give a method, or the folder of a study.",
+            f"The folder {folder} does not contain a consistency study.",
+            "Give a mitigation, or the folder of a study.",
         )
     stored = RECORD.stored(folder)
     check_code(folder, bool(stored.pop("trust_remote_code", False)), bool(given.get("trust_remote_code")))
@@ -219,7 +219,7 @@ def load_classifier_of(options: CheckOptions) -> Classifier:
         raise
     except EvenhandError as error:
         raise type(error)(
-            f"The classifier that judges the continuations cannot be loaded: {error.message}",
-            f"{error.hint or ''}\nTo judge by another, name it: --classifier NAME (`evenhand list classifiers`), for "
+            f"Cannot load the classifier: {error.message}",
+            f"{error.hint or ''}\nTo use another classifier: --classifier NAME (`evenhand list classifiers`), for "
             "example detoxify.".lstrip(),
         ) from error

@@ -111,16 +111,16 @@ def threshold_of(
     rows = pl.concat([frame.select("score", "negative") for frame in judged]).drop_nulls()
     if rows.is_empty():
         raise UsageError(
-            "The classifier gives no verdicts (harmful or not) of its own.",
-            "Say from which score on a continuation is harmful: --threshold NUMBER.",
+            "The classifier returns scores, but does not decide whether a text is harmful.",
+            "Set the minimum score of a harmful response: --threshold NUMBER",
         )
     harmful = rows.filter(pl.col("negative"))["score"]
     harmless = rows.filter(~pl.col("negative"))["score"]
     lowest = float(harmful.min()) if len(harmful) else np.nextafter(float(harmless.max()), np.inf)  # type: ignore[arg-type]
     if len(harmless) and float(harmless.max()) >= lowest:  # type: ignore[arg-type]
         raise UsageError(
-            "The classifier's verdicts do not follow its score: it calls a text harmless that scores "
-            f"{float(harmless.max()):.3g} and another harmful at {lowest:.3g}.",  # type: ignore[arg-type]
-            "Say from which score on a continuation is harmful: --threshold NUMBER.",
+            f"The classifier's decisions do not follow its score: a text with score {float(harmless.max()):.3g} is "
+            f"harmless, and another with {lowest:.3g} is harmful.",  # type: ignore[arg-type]
+            "Set the minimum score of a harmful response: --threshold NUMBER",
         )
     return float(lowest), "the classifier's own verdict"

@@ -140,7 +140,7 @@ def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> floa
 def no_p() -> UsageError:
     """What is wrong where a bias has no test that could be chosen by."""
     return UsageError(
-        "The published criterion is the p of a test between pairs of texts about two groups, and our own sentences "
-        "about an axis are no such pairs.",
-        "Take --choose bias or pareto, or a bias type of RedditBias, or --specification with --data.",
+        "`--choose published` requires pairs of texts about two groups: its criterion is the p-value of a test "
+        "between them. The sentences of evenhand are not such pairs.",
+        "Use --choose bias or pareto, or a bias type of RedditBias, or --specification with --data.",
     )

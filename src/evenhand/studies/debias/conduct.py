@@ -72,7 +72,8 @@ def _longest(config: DebiasConfig, base: TrainableModel) -> int:
         return base.longest or LONGEST_DIALOGUE
     if base.longest is not None and config.longest > base.longest:
         raise UsageError(
-            f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
+            f"`longest` is {config.longest}, but this model reads at most {base.longest} tokens.",
+            "Use a smaller value.",
         )
     return config.longest
 
@@ -88,22 +89,22 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
         return model
     if isinstance(model, TrainableModel):
         raise Unsupported(
-            f"{_called(model)} cannot be trained by {method.name}, whose loss is of {' and '.join(able)} models: it is "
-            f"of the kind {model.architecture}.",
-            "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, or a method of "
-            "dialogues (docs/dialogue_debiasing.md).",
+            f"{method.name} cannot train {_called(model)}: its loss is defined for {' and '.join(able)} models, "
+            f"and this model is {model.architecture}.",
+            "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...), by name or folder, or a dialogue method "
+            "(docs/how-to/debias_a_dialogue_model.md).",
         )
     use = f"Use a {' or '.join(able)} Hugging Face model by hub name or folder, without mitigations."
     refuse_light(model, f"Training {_called(model)}")
     if model.architecture not in able:
         raise Unsupported(
-            f"{_called(model)} cannot be trained: it is of the kind {model.architecture}, and {method.name} trains "
-            f"{' and '.join(able)} models.",
+            f"{method.name} cannot train {_called(model)}: it trains {' and '.join(able)} models, and this model "
+            f"is {model.architecture}.",
             use,
         )
     raise Unsupported(
-        f"{_called(model)} cannot be trained: it has no weights in this process that a training could change, as a "
-        "World, a served model or one behind a mitigation has none.",
+        f"Cannot train {_called(model)}: it has no weights in this process. Synthetic models, served models and "
+        "models with a mitigation cannot be trained.",
         use,
     )
 

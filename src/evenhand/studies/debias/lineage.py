@@ -82,13 +82,13 @@ def check_lineage(folder: Path, lineage: Mapping[str, Any]) -> None:
         raise _broken(folder, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     watched = found.watched
     if found.told is None and None in (found.steps, found.best_step):
-        raise _broken(folder, "steps: how many it took is not said")
+        raise _broken(folder, "steps: the number of steps is missing")
     if BIAS not in watched.after or not watched.after.keys() <= watched.before.keys():
-        raise _broken(folder, "watched: what was watched before and after is not the same")
+        raise _broken(folder, "watched: the evaluations before and after are not of the same texts")
 
 
 def _broken(folder: Path, why: str) -> DataError:
     return DataError(
-        f"{folder / LINEAGE} is no lineage of a trained model: {why}.",
+        f"{folder / LINEAGE} is not a valid lineage of a trained model: {why}.",
         "Restore it from a copy, or train again in another folder.",
     )

@@ -169,8 +169,8 @@ class DebiasConfig(Options):
         given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
         if given:
             raise UsageError(
-                f"{method.name} trains nothing, and was given {' and '.join(given)}.",
-                "Leave out what is of training.",
+                f"{method.name} does not train, so it cannot be combined with {' and '.join(given)}.",
+                "Remove the training options.",
             )
 
     @property
@@ -206,56 +206,56 @@ class DebiasConfig(Options):
         if self.own_pairs:
             if self.bias or self.specification:
                 raise UsageError(
-                    f"{self.data} holds pairs of chosen and rejected texts, which say themselves what is preferred.",
-                    "Leave out --bias and --specification, or give a table with a column text.",
+                    f"{self.data} contains pairs of chosen and rejected texts, so `--bias` and `--specification` "
+                    "cannot be used.",
+                    "Remove --bias and --specification, or give a table with a column text.",
                 )
             return
         if self.bias is None and self.specification is None:
             raise UsageError(
-                "Which bias to train against was not said.",
-                "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
+                "The bias to reduce is missing.",
+                "For example: --bias evenhand/religion (sentences of evenhand), --bias race (RedditBias), "
                 "--specification FILE with --data FILE, or --data PAIRS.csv with --method dpo.",
             )
         if self.own_axis and self.own_axis not in own_axes():
             raise unknown_name("axis", self.own_axis, own_axes())
         if self.own_axis and (self.specification or self.data or self.source):
             raise UsageError(
-                f"{self.bias} has sentences and terms of its own, and others were given.",
-                "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
+                f"{self.bias} comes with its own sentences and terms and cannot be combined with others.",
+                "Remove --specification, --data and --from, or choose a bias type of RedditBias.",
             )
         if self.specification and self.bias is not None:
-            raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
+            raise UsageError("`--bias` and `--specification` cannot be combined.", "Use one of them.")
         if self.specification and not self.data:
-            raise UsageError(
-                "A specification of your own needs texts of your own.", "Give them: --data FILE."
-            )
+            raise UsageError("`--specification` requires `--data`.", "Give your texts: --data FILE")
         if self.data and self.source:
-            raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+            raise UsageError("`--data` and `--from` cannot be combined.", "Use one of them.")
 
     def _check_dialogue(self) -> None:
         if self.bias or self.specification or self.source:
             raise UsageError(
-                f"{load_method(self.method).name} learns replies of dialogues, and a bias type, a specification or "
-                "--from was given.",
-                "Leave them out, and name the dialogues: --data RUN.",
+                f"{load_method(self.method).name} learns from dialogues and cannot be combined with a bias type, "
+                "`--specification` or `--from`.",
+                "Remove them, and give the dialogues: --data RUN",
             )
         if not self.data:
             raise UsageError(
-                f"{load_method(self.method).name} learns replies of dialogues, and none were given.",
-                "Give a run or a table: --data RUN (docs/dialogue_debiasing.md).",
+                f"{load_method(self.method).name} learns from dialogues, but `--data` is missing.",
+                "Give a run or a table: --data RUN (docs/how-to/debias_a_dialogue_model.md)",
             )
 
     def _check_search(self) -> None:
         if self.search is None:
             if given := [name for name in SEARCHING if name in self.model_fields_set]:
                 raise UsageError(
-                    f"{given[0]} was given, and it is of a search.",
-                    "Add --search grid or --search random, or leave it out.",
+                    f"`{given[0]}` requires `--search`.",
+                    "Add --search grid or --search random, or remove it.",
                 )
             return
         if self.search == "grid" and self.trials is not None:
             raise UsageError(
-                "A grid tries all that is given.", "Leave out --trials, or take --search random."
+                "`--trials` cannot be used with `--search grid`: a grid tries all combinations.",
+                "Remove --trials, or use --search random.",
             )
         if self.choose == "published" and self.own_axis:
             raise no_p()

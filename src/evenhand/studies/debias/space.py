@@ -71,8 +71,8 @@ class Space:
         ranges = [name for name, one in self.options.items() if isinstance(one, Range)]
         if how == "grid" and ranges:
             raise UsageError(
-                f"A grid takes values, and {ranges[0]} has a range.",
-                f"Give values, --over {ranges[0]}=0.1,1,10, or take --search random.",
+                f"`--search grid` expects single values, but {ranges[0]} has a range.",
+                f"Give values, such as --over {ranges[0]}=0.1,1,10, or use --search random.",
             )
         random = np.random.default_rng([seed, 4])
         if not ranges:
@@ -104,25 +104,31 @@ def search_space(method: str, over: Sequence[str], fixed: Sequence[str] = ()) ->
     own = method_options(name)
     takes = {**loop_options(), **own}
     if not over:
-        raise UsageError("What the search varies was not said.", f"{HOW} Options: {', '.join(takes)}.")
+        raise UsageError(
+            "`--search` requires `--over`: which settings should be varied?",
+            f"{HOW} Options: {', '.join(takes)}.",
+        )
     options: dict[str, tuple[Any, ...] | Range] = {}
     for words in over:
         option, equals, values = (part.strip() for part in words.partition("="))
         if not equals or not option:
-            raise UsageError(f"--over takes NAME=VALUES, not {words!r}.", HOW)
+            raise UsageError(f"`--over` expects NAME=VALUES, got {words!r}.", HOW)
         if option in SAME_IN_ALL and option not in own:
             raise UsageError(
-                f"A search does not vary {option}.",
-                "A choice among seeds is one among accidents: repeat the training with the chosen options instead."
+                f"`--over` cannot vary {option}.",
+                "Choosing the best seed would only select chance results. Repeat the training with the chosen "
+                "options instead."
                 if option == "seed"
-                else "Give it by --set, for all trials.",
+                else "Set it for all trials with --set.",
             )
         if option not in takes:
             raise unknown_name(f"option of {name} or of training", option, takes)
         if option in options:
-            raise UsageError(f"--over names {option} twice.", "Give all its values at once.")
+            raise UsageError(f"`--over` contains {option} twice.", "Give all its values at once.")
         if option in given or (option in fixed and option not in own):
-            raise UsageError(f"{option} has a value already, and --over varies it.", "Leave one of them out.")
+            raise UsageError(
+                f"{option} is set to one value and also varied by `--over`.", "Remove one of them."
+            )
         options[option] = _values(name if option in own else "training", option, values, takes[option])
     return Space(options)
 
@@ -176,10 +182,10 @@ def _values(owner: str, option: str, words: str, parameter: Parameter) -> tuple[
     if (found := RANGE.fullmatch(words)) is not None:
         return _range(owner, option, words, found, parameter)
     if re.match(r"\w+\(", words):
-        raise UsageError(f"--over {option}={words}: there is no such range.", HOW)
+        raise UsageError(f"`--over {option}={words}`: unknown kind of range.", HOW)
     parts = [part.strip() for part in words.split(",")]
     if not all(parts):
-        raise UsageError(f"--over {option}={words}: a value is empty.", HOW)
+        raise UsageError(f"`--over {option}={words}`: a value is empty.", HOW)
     values: list[Any] = []
     for part in parts:
         value = typed(owner, option, part, parameter)
@@ -198,17 +204,19 @@ def _range(owner: str, option: str, words: str, found: re.Match[str], parameter:
         one = None
     if isinstance(one, bool) or not isinstance(one, int | float):
         raise UsageError(
-            f"--over {option}={words}: {option} takes no numbers.", f"Give values: {option}=A,B."
+            f"`--over {option}={words}`: {option} is not a number and cannot have a range.",
+            f"Give values: {option}=A,B",
         )
     whole = isinstance(one, int)
     if not math.isfinite(low) or not math.isfinite(high) or low >= high or (logarithmic and low <= 0):
         raise UsageError(
-            f"--over {option}={words} holds no number: from {plain(low)} to {plain(high)}.",
-            f"Give the smaller end first{', both above 0' if logarithmic else ''}: {found['kind']}(0.1,10).",
+            f"`--over {option}={words}`: the range from {plain(low)} to {plain(high)} is empty.",
+            f"Give the smaller bound first{', both above 0' if logarithmic else ''}: {found['kind']}(0.1,10).",
         )
     if whole and math.ceil(low) > math.floor(high):
         raise UsageError(
-            f"--over {option}={words} holds no whole number.", f"For example: {option}=log(4,64)."
+            f"`--over {option}={words}`: the range contains no whole number.",
+            f"For example: {option}=log(4,64)",
         )
     return Range(low, high, logarithmic, whole)
 

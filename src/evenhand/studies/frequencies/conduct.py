@@ -82,8 +82,8 @@ def planned(options: FrequencyOptions) -> Plan:
         checked_slurm(options.slurm)
     if options.duplicates == "drop" and "://" in (options.ranks_at or ""):
         raise UsageError(
-            f"--duplicates drop looks through files of all ranks, which {options.ranks_at} cannot keep.",
-            "Name a folder that all machines see with --ranks-at, or keep duplicates.",
+            f"`--duplicates drop` stores files of all ranks, which is not possible at {options.ranks_at}.",
+            "Use a shared folder that all machines can access for --ranks-at, or keep duplicates.",
         )
     holisticbias, births = (_folder(options, name) for name in ("holisticbias", "ssa-names"))
     table = build_terms(
@@ -108,14 +108,14 @@ def _refuse_results(sources: Sequence[str]) -> None:
     for source in map(Path, sources):
         if RunDirectory.is_run(source):
             raise UsageError(
-                f"{source} is the run of an audit, and no corpus.",
-                f"To hold it against a count: evenhand frequencies COUNTS --join {source}",
+                f"{source} is an audit run, not a corpus.",
+                f"To compare it with a count: evenhand frequencies COUNTS --join {source}",
             )
         if source.suffix == ".parquet" and is_file(source) and is_counts(source):
             raise UsageError(
-                f"{source} holds counts, and no documents.",
-                "Show the folder of a count, or in Python: frequency_tables(read_counts(FILE), TABLE, sampled=1.0) of "
-                "evenhand.studies.frequencies.",
+                f"{source} contains counts, not documents.",
+                "Give the folder of a count to show it, or in Python: frequency_tables(read_counts(FILE), TABLE, "
+                "sampled=1.0) of evenhand.studies.frequencies.",
             )
 
 
@@ -152,7 +152,7 @@ def _again(options: FrequencyOptions, folder: Path) -> str:
     elsewhere = "" if options.on in HERE else f" --on {options.on}"
     elsewhere += "".join(f" --set slurm.{name}={value}" for name, value in options.slurm.items())
     elsewhere += "" if options.ranks_at is None else f" --ranks-at {options.ranks_at}"
-    return f"Go on with: evenhand frequencies {folder}{elsewhere}"
+    return f"Resume with: evenhand frequencies {folder}{elsewhere}"
 
 
 def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
@@ -164,14 +164,14 @@ def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
         counts = read_counts(str(folder / COUNTS))
     if counts.table_hash != plan.table.content_hash:
         raise DataError(
-            f"{folder / COUNTS} was counted by another table of terms than {folder} was begun with.",
-            "Remove it to count again, or start another count with -o.",
+            f"{folder / COUNTS} was counted with another table of terms than {folder}.",
+            "Delete it to count again, or start a new count with -o.",
         )
     named = [counts.terms["term"], counts.pairs["first"], counts.pairs["second"], counts.published["term"]]
     if any((terms >= len(plan.table)).any() for terms in (*named, counts.contexts["term"])):
         raise DataError(
-            f"{folder / COUNTS} holds no counts of evenhand: it counts terms that {folder / TERMS} does not have.",
-            "Remove it to count again, or start another count with -o.",
+            f"{folder / COUNTS} does not match the count: it contains terms that are not in {folder / TERMS}.",
+            "Delete it to count again, or start a new count with -o.",
         )
     return Counted(folder, plan, counts)
 
@@ -202,8 +202,9 @@ def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) 
             progress.advance(ceil(there / size) - ceil(before / size), 0, done.broken)
     if missing := len(work.ranks) - len(stage.kept(work)):
         raise DataError(
-            f"{missing:,} of {len(work.ranks):,} ranks have ended, and what they gave is not in {work.folder}.",
-            "Machines elsewhere do not see this folder: --ranks-at names one that all reach, such as s3://BUCKET/PATH.",
+            f"{missing:,} of {len(work.ranks):,} ranks finished, but their results are not in {work.folder}.",
+            "The remote machines cannot access this folder. Give a place that all can access with --ranks-at, "
+            "such as s3://BUCKET/PATH.",
         )
 
 
@@ -221,8 +222,8 @@ def _nothing(counts: Counts) -> DataError:
     said = [f"{documents:,} {reason}" for reason, documents in rows]
     return DataError(
         f"No document could be counted: {', '.join(said) or 'the files are empty'}.",
-        "Look whether --column names what holds the text (no_text: it does not), and whether the files are what their "
-        "names say.",
+        "Check that --column names the column of the text (no_text: it was not found), and that the files have "
+        "the format of their file extension.",
     )
 
 

@@ -29,9 +29,9 @@ def share(value: Any) -> Any:
     except ValueError:
         found = float("nan")
     if rest or found != found:
-        raise ValueError(f"{value!r} is no share: write 0.001 or 0.1%")
+        raise ValueError(f"{value!r} is not a share: write 0.001 or 0.1%")
     if not percent and found > 1:
-        raise ValueError(f"{value!r} is more than all: write {value.strip()}% for so many in a hundred")
+        raise ValueError(f"{value!r} is more than 100%: for a percentage, write {value.strip()}%")
     return found / 100 if percent else found
 
 
@@ -87,7 +87,7 @@ class FrequencyOptions(Options):
     @classmethod
     def _known_place(cls, value: str) -> str:
         if value not in PLACES and not value.startswith("ray://"):
-            raise ValueError(f"{value!r} is none of {', '.join(PLACES)}, ray://HOST:PORT")
+            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(PLACES)}, ray://HOST:PORT")
         return value
 
     @field_validator("terms", "pairs")

@@ -90,8 +90,8 @@ def begin(folder: Path, plan: Plan) -> Plan:
         divided = replace(plan, ranks=_read_ranks(folder))
         if _files(divided) != _files(plan):
             raise DataError(
-                f"{folder / PIECES} divides other files than the count was begun with.",
-                "It was changed by hand or by another program: start another count with -o.",
+                f"{folder / PIECES} lists other files than the count started with.",
+                "The folder was changed by hand or by another program. Start a new count with -o.",
             )
         plan = divided
     else:
@@ -122,13 +122,14 @@ def check_trust(
         flags.append(f"--ranks-at {stored.ranks_at}")
     if flags:
         raise ResumeRefused(
-            f"The count {folder} is made elsewhere, which a folder alone cannot decide.",
-            f"If you trust it, say so again: evenhand frequencies {folder} {' '.join(flags)}",
+            f"The count {folder} runs on other machines. A folder alone is not permission for that.",
+            f"If you trust it, run: evenhand frequencies {folder} {' '.join(flags)}",
         )
     if there := next(filter(LEADS_OUT.search, _named_to_read(folder, stored)), None):
         raise ResumeRefused(
-            f"The count {folder} reads {there}, which only the folder names.",
-            "If you trust it, add --trust-addresses, or name all sources again, with -o and the folder.",
+            f"The count {folder} reads {there}. This path is stored in the folder, and you did not give it "
+            "yourself.",
+            "If you trust it, add --trust-addresses, or give all sources again, with -o and the folder.",
         )
 
 
@@ -152,8 +153,8 @@ def stored_plan(folder: Path, options: FrequencyOptions) -> Plan | None:
     terms = RECORD.stored(folder).get("terms")
     if not isinstance(terms, dict) or terms.get("hash") != table.content_hash:
         raise DataError(
-            f"{folder / TERMS} is not the table of terms that the count was begun with.",
-            "Restore it from a copy, or start another count with -o.",
+            f"{folder / TERMS} is not the table of terms that the count started with.",
+            "Restore it from a copy, or start a new count with -o.",
         )
     return Plan(options, table, _read_ranks(folder))
 
@@ -181,8 +182,8 @@ def _read_ranks(folder: Path) -> Ranks:
     names = [field.name for field in fields(Piece)]
     if dict(rows.schema) != PIECE_COLUMNS or not set(names) <= set(PIECE_COLUMNS):
         raise DataError(
-            f"{folder / PIECES} does not say how a corpus was divided.",
-            "It was changed by hand or by another version: start another count with -o.",
+            f"{folder / PIECES} does not contain the division of a corpus.",
+            "The folder was changed by hand or by another version. Start a new count with -o.",
         )
     ranks: dict[int, list[Piece]] = {}
     for row in rows.iter_rows(named=True):

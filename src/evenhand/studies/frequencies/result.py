@@ -199,12 +199,12 @@ def local_folder(output: Path | str | None) -> Path | None:
     """The folder that an output names, None for a new one. Raises UsageError for an address, and for an empty name."""
     if output == "":
         raise UsageError(
-            "The output folder's name is empty.", "Name a folder, or none for a new one in runs/."
+            "The name of the output folder is empty.", "Give a folder, or none to create one in runs/."
         )
     if isinstance(output, str) and "://" in output:
         raise UsageError(
-            f"{output}: the count's folder lies on this machine.",
-            "What machines elsewhere count may lie at an address: --ranks-at s3://BUCKET/PATH.",
+            f"{output}: the folder of a count must be on this machine.",
+            "Only the counts of remote machines can be stored at a URL: --ranks-at s3://BUCKET/PATH",
         )
     return None if output is None else Path(output)
 
@@ -234,8 +234,8 @@ def resumed(
     named = given(others)
     if deciding := sorted(set(named) - CHANGEABLE):
         raise UsageError(
-            f"{folder} is a count that was begun, and {', '.join(deciding)} was given.",
-            f"Leave that out to go on with it, or start another with -o. May be given: "
+            f"{folder} is an existing count, so {', '.join(deciding)} cannot be changed.",
+            "Remove it to resume the count, or start a new one with -o. Can be changed: "
             f"{', '.join(sorted(CHANGEABLE))}.",
         )
     check_trust(folder, stored, named, trusted=trust_addresses)
@@ -245,7 +245,7 @@ def resumed(
 
 
 def _reported(counted: Counted) -> Frequencies:
-    with resumable(f"Go on with: evenhand frequencies {counted.folder}"):
+    with resumable(f"Resume with: evenhand frequencies {counted.folder}"):
         result = Frequencies(counted)
         result.report()
     return result

@@ -96,11 +96,15 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
     """
     if counts.table_hash != table.content_hash:
         raise DataError(
-            f"These counts are of the terms {counts.table_hash}, the table of terms is {table.content_hash}.",
-            "Give the table that lies beside the counts.",
+            f"The table of terms ({table.content_hash}) is not the one that the counts were made with "
+            f"({counts.table_hash}).",
+            "Use the table in the folder of the counts.",
         )
     if not 0 < sampled <= 1:
-        raise UsageError(f"frequency_tables got sampled={sampled}.", "It is a share above 0, at most 1.")
+        raise UsageError(
+            f"frequency_tables: `sampled` must be above 0 and at most 1, got {sampled}.",
+            "Give the share of documents that were counted.",
+        )
     totals = counts.totals
     frequencies = term_frequencies(totals, counts.terms, n_terms=len(table))
     senses = (

@@ -8,6 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.reports import BIASED, NOT_MEASURABLE, WORSE, known, label
+from evenhand.reports.sentences import group_phrase, split_verdict
 from evenhand.schema import EvenhandError
 from evenhand.stats import Harmful
 from evenhand.studies.gate.evidence import BLANK, FOUND, NOT_FOUND, STANDING, Evidence, Part, merged
@@ -43,7 +44,7 @@ def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None)
         first = lines.filter(pl.col("verdict") == BIASED) if verdict == FOUND else lines
         place = None if axis is None else str(axis)
         for unit, parts in (by_unit or {None: ()}).items():
-            told = _without_axis(first["sentence"][0], place)
+            told = split_verdict(first["sentence"][0])[1] or first["sentence"][0]
             evidence.append(Evidence(STANDING, str(benchmark), place, verdict, told, unit, parts, model))
     return evidence
 
@@ -64,11 +65,6 @@ def harmful_side(benchmark: str, measure: str) -> Harmful:
         return load_benchmark(benchmark).harmful.get(measure, "either")
     except EvenhandError:
         return "either"
-
-
-def _without_axis(sentence: str, axis: str | None) -> str:
-    """A sentence that begins with its axis without it: a gate names the place by itself."""
-    return sentence.removeprefix(f"{label(axis).capitalize()}: ")
 
 
 def _found(verdict: str) -> str:
@@ -98,7 +94,7 @@ def _parts(
 def _part(benchmark: str, row: Mapping[str, Any]) -> Part:
     null = row["null"] if known(row["null"]) else row["ideal"]
     return Part(
-        name=label(row["group"] or row["axis"]),
+        name=group_phrase(row["group"]) if row["group"] else label(row["axis"]),
         found=row["verdict"] == BIASED and row["direction"] in (WORSE, "above", "below"),
         estimate=row["estimate"],
         low=row["low"],

@@ -17,7 +17,9 @@ from evenhand.reports import (
     known,
     label,
     number,
+    sentences,
 )
+from evenhand.reports.sentences import group_phrase
 from evenhand.runs import RunDirectory
 from evenhand.stats import Harmful
 from evenhand.studies.audit import open_run
@@ -99,7 +101,7 @@ def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None)
             if row["verdict"] != NOT_MEASURABLE
         )
         verdict = merged(_verdict(row["verdict"]) for row in wholes)
-        told = "" if verdict != BLANK else wholes[0]["note"] or "cannot be said"
+        told = "" if verdict != BLANK else wholes[0]["note"] or sentences.NO_REASON
         evidence.append(
             Evidence(CHANGE, str(benchmark), str(axis), verdict, told, unit, parts, model, str(outcome))
         )
@@ -174,13 +176,16 @@ def _new(
         elif one.verdict == NOT_FOUND or first == FOUND:
             verdict, told = NOT_FOUND, ""
         elif first in (None, BLANK):
-            verdict, told = BLANK, f"found now, and could not be said before: {one.told}"
+            verdict, told = BLANK, f"biased now, not measurable before: {one.told}"
         elif shown:
             verdict, told = FOUND, one.told
         elif mine and any(change.verdict != BLANK for change in mine):
-            verdict, told = NOT_FOUND, "found now and not before, but no change of it is shown"
+            verdict, told = (
+                NOT_FOUND,
+                "biased now and not before, but the change itself is not statistically significant",
+            )
         else:
-            verdict, told = BLANK, f"found now and not before; whether it changed cannot be said: {one.told}"
+            verdict, told = BLANK, f"biased now and not before, but the change is not measurable: {one.told}"
         parts = tuple(part for change in (shown or mine[:1]) for part in change.parts)
         unit = mine[0].unit if mine else one.unit
         evidence.append(Evidence(NEW, now[0], now[1], verdict, told, unit, parts, one.model))
@@ -213,9 +218,10 @@ def _part(
         name: None if row[name] is None else factor * row[name]
         for name in ("estimate", "low", "high", "minimum_detectable")
     }
+    name = group_phrase(row["group"]) if row["group"] else label(row["axis"])
     return Part(
-        label(row["group"] or row["axis"]), found, scaled["estimate"], scaled["low"], scaled["high"],
-        factor * null, harmful, scaled["minimum_detectable"], row["n_units"],
+        name, found, scaled["estimate"], scaled["low"], scaled["high"], factor * null, harmful,
+        scaled["minimum_detectable"], row["n_units"],
     )  # fmt: skip
 
 

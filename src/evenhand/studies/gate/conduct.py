@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evenhand.reports import decimals, known, label, listing, number
+from evenhand.reports import decimals, known, label, number, sentences
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.compare import SILENT
 from evenhand.studies.gate.evidence import (
@@ -35,9 +35,7 @@ ABOUT = {BIASED: STANDING, NEW_BIASED: NEW, OVER_ALL: LEVEL, SILENCE: REFUSALS}
 """What a condition is about, where the kind of the result does not say so."""
 FAILED, PASSED, UNSEEN = "failed", "passed", "could not have been seen"
 """What a condition came to on one axis."""
-TOLD = {SILENT: "empty or refused answers"}
-NAMED = 3
-"""Groups named in a reason; the others are counted."""
+SHOWN_AS = {SILENT: "empty or refused responses"}
 
 
 @dataclass(frozen=True)
@@ -64,11 +62,11 @@ class Case:
         """Where, in words.
 
         >>> Case("worse", "regard", "race_ethnicity", FAILED, "", model="v2", outcome="regard").place
-        'v2, regard, race ethnicity'
+        'v2, regard, race and ethnicity'
         """
         names = dict.fromkeys([self.model, self.benchmark, self.outcome])
         axis = [] if self.axis is None else [label(self.axis)]
-        return ", ".join([*(label(TOLD.get(name, name)) for name in names if name), *axis])
+        return ", ".join([*(label(SHOWN_AS.get(name, name)) for name in names if name), *axis])
 
 
 def cases_of(
@@ -84,8 +82,8 @@ def cases_of(
         units = dict.fromkeys(one.unit for one in mine if one.unit)
         if units and condition.unit not in units:
             raise UsageError(
-                f"{_quoted(condition)}: nothing here is in {condition.unit}.",
-                f"What it asks about is in {' and '.join(filter(None, units))}.",
+                f"{_quoted(condition)}: no result has the unit {condition.unit}.",
+                f"Units of the results: {' and '.join(filter(None, units))}.",
             )
         mine = [one for one in mine if one.unit in (condition.unit, None)]
     required = {one.unit: one.amount for one in power}
@@ -119,8 +117,18 @@ def check_places(conditions: Sequence[Condition], axes: Mapping[str, Sequence[st
         if condition.axis is None or "×" in condition.axis or not all(own):
             continue
         known_axes = dict.fromkeys(axis for one in own for axis in one or ())
-        if label(condition.axis).casefold() not in {label(axis).casefold() for axis in known_axes}:
+        if not any(is_axis(condition.axis, axis) for axis in known_axes):
             raise _at(_quoted(condition), unknown_name("axis in this audit", condition.axis, known_axes))
+
+
+def is_axis(given: str, axis: str) -> bool:
+    """Return True if a user means an axis: by its stored name, with or without underscores, or by its display name.
+
+    >>> [is_axis(given, "race_ethnicity") for given in ("race_ethnicity", "Race ethnicity", "Race and ethnicity")]
+    [True, True, True]
+    """
+    names = {name.replace("_", " ").casefold() for name in (axis, label(axis))}
+    return given.replace("_", " ").casefold() in names
 
 
 def asked_about(condition: Condition, evidence: Sequence[Evidence], kind: str) -> list[Evidence]:
@@ -133,9 +141,9 @@ def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[E
     quoted = _quoted(condition)
     if not mine:
         raise UsageError(
-            f"{quoted}: nothing in this result answers it.",
-            "Verdicts of a run by itself, and what is new in them, are there for evenhand's own runs; a change between "
-            "groups where prompts name groups; refusals where a model writes.",
+            f"{quoted}: this result does not support the condition.",
+            "Verdicts and new verdicts exist for runs of evenhand only, changes between groups only if the "
+            "prompts name groups, and refusals only for generated text.",
         )  # fmt: skip
     if condition.benchmark is not None:
         names = dict.fromkeys(one.benchmark for one in everything)
@@ -143,18 +151,17 @@ def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[E
             raise _at(quoted, unknown_name("benchmark in this result", condition.benchmark, names))
         mine = [one for one in mine if one.benchmark == condition.benchmark]
     if condition.axis is not None:
-        axes = {label(one.axis).casefold(): one.axis for one in mine if one.axis is not None}
-        wanted = label(condition.axis).casefold()
-        if wanted not in axes:
-            raise _at(
-                quoted,
-                unknown_name("axis in what it asks about", condition.axis, filter(None, axes.values())),
-            )
-        mine = [one for one in mine if label(one.axis).casefold() == wanted]
+        axes = dict.fromkeys(one.axis for one in mine if one.axis is not None)
+        if not any(is_axis(condition.axis, axis) for axis in axes):
+            raise _at(quoted, unknown_name("axis for this condition", condition.axis, axes))
+        mine = [one for one in mine if one.axis is not None and is_axis(condition.axis, one.axis)]
     elif mine[0].about == LEVEL:
         mine = [one for one in mine if one.axis is None]
     if not mine:
-        raise UsageError(f"{quoted}: nothing in this result answers it there.", "Leave out `on` or `in`.")
+        raise UsageError(
+            f"{quoted}: this result does not support the condition for that axis or benchmark.",
+            "Remove `on` or `in`.",
+        )
     return mine
 
 
@@ -173,27 +180,26 @@ def _judged(condition: Condition, one: Evidence, required: Mapping[str, float]) 
 
 def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
     if one.verdict == BLANK:
-        return UNSEEN, _plain(one.told) or "cannot be said"
+        return UNSEEN, _plain(one.told) or sentences.NO_REASON
     if one.about in (TEST, NEW) or condition.subject == BIASED:
         return (FAILED if one.verdict == FOUND else PASSED), _plain(one.told)
     if not one.parts:  # an axis is found, or not, and no group of it is
         found = one.verdict == FOUND
-        return (UNSEEN, "groups differ, and for whom by how much is not stated") if found else (PASSED, "")
+        return (UNSEEN, sentences.UNNAMED) if found else (PASSED, "")
     if condition.subject == MAY_EXCEED:
         beyond = [part for part in one.parts if part.possible > condition.amount]
         if not beyond:
-            return PASSED, f"worse by more than {_size(condition.amount, one.unit)} for nobody"
+            return PASSED, f"no group is worse by more than {_size(condition.amount, one.unit)}"
         told = [
             f"{part.name} (up to {_size(part.possible, one.unit)})" for part in _largest(beyond, "possible")
         ]
-        return FAILED, f"may be worse{_beside(one)} for {_listed(told)}"
+        return FAILED, sentences.exceeded(f"may be worse{_beside(one)} for", told)
     anyhow = condition.unit is None  # worse, higher: by however much
     beyond = [part for part in one.parts if part.found and (anyhow or part.shown > condition.amount)]
     if not beyond:
         return PASSED, ""
-    return (
-        FAILED,
-        f"{_moved(one, beyond)}{_listed([_shown(one, part) for part in _largest(beyond, 'shown')])}",
+    return FAILED, sentences.exceeded(
+        _moved(one, beyond), [_shown(one, part) for part in _largest(beyond, "shown")]
     )
 
 
@@ -206,17 +212,17 @@ def _beside(one: Evidence) -> str:
 
 def _moved(one: Evidence, parts: Sequence[Part]) -> str:
     if one.about == LEVEL:
-        return "higher than before: "
+        return "higher than before:"
     if one.about == REFUSALS:
-        return "more than before: "
+        return "more than before:"
     word = "different" if all(part.harmful == "either" for part in parts) else "worse"
-    return f"{word}{_beside(one)} for "
+    return f"{word}{_beside(one)} for"
 
 
 def _shown(one: Evidence, part: Part) -> str:
     places = decimals([part.estimate, part.low, part.high])
     size = f"{number(part.estimate, places)} {one.unit or ''}".strip()
-    limits = f"{size}, 95 % interval {number(part.low, places)} to {number(part.high, places)}"
+    limits = f"{size}, {sentences.ci(part.low, part.high, places)}"
     return limits if one.about in (LEVEL, REFUSALS) else f"{part.name} ({limits})"
 
 
@@ -224,20 +230,15 @@ def _largest(parts: Sequence[Part], by: str) -> list[Part]:
     return sorted(parts, key=lambda part: -float(getattr(part, by)))
 
 
-def _listed(told: Sequence[str]) -> str:
-    rest = len(told) - NAMED
-    return listing([*told[:NAMED], f"{rest} more"] if rest > 0 else list(told))
-
-
 def _too_little(one: Evidence, asked: float) -> str:
     if one.smallest is None:
-        return f"nothing found; how small an effect would have been is not known ({_size(asked, one.unit)} asked)"
-    told = f"nothing found, and only {_size(one.smallest, one.unit)} or more would have been"
+        return sentences.too_little_power(None, _size(asked, one.unit))
+    told = sentences.too_little_power(_size(one.smallest, one.unit), _size(asked, one.unit))
     needed = one.units_needed(asked)
     if needed is None:
         return told
     what = "prompts" if one.unit == POINTS else "prompts or pairs"
-    return f"{told}; {_size(asked, one.unit)} would take about {needed[0]:,} {what} a group in place of {needed[1]:,}"
+    return f"{told}; {sentences.prompts_needed(_size(asked, one.unit), *needed, what)}"
 
 
 def _size(value: float, unit: str | None) -> str:

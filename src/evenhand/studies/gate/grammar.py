@@ -82,7 +82,7 @@ def parse_condition(text: str, kind: str) -> Condition:
 unit='points', axis='race_ethnicity', benchmark='regard')
     >>> parse_condition("disparity > 5", AUDIT)
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: --fail-if "disparity > 5": the unit lacks.
+    evenhand.schema.errors.UsageError: --fail-if "disparity > 5": the unit is missing.
       disparity > 5
                    ^
     5 what? points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of scores).
@@ -92,17 +92,18 @@ unit='points', axis='race_ethnicity', benchmark='regard')
     where: dict[str, str] = {}
     for word, name in zip(parts[1::2], parts[2::2], strict=True):
         if word in where:
-            raise _refused(line, line.rindex(f" {word} "), f"{word!r} stands there twice", "Once is enough.")
+            raise _refused(line, line.rindex(f" {word} "), f"{word!r} occurs twice", "Write it once.")
         where[word] = name.strip("'\"")
     head = parts[0].lower()
     if re.search(r"(^|\s)(on|in)$", line):
-        raise _refused(line, len(line), "a name lacks", "... on AXIS, ... in BENCHMARK")
+        raise _refused(line, len(line), "the name is missing", "Expected: ... on AXIS, ... in BENCHMARK")
     subject, amount, unit = _read(line, head, kind)
     if subject not in SUBJECTS[kind]:
         others = [other for other, known in SUBJECTS.items() if subject in known]
         raise _refused(
-            line, 0, f"{subject.removesuffix(' >')!r} is asked of {OF_KIND[others[0]]}, and this is {OF_KIND[kind]}",
-            f"Here: {WORDS[kind]}; each with on AXIS, in BENCHMARK.",
+            line, 0, f"{subject.removesuffix(' >')!r} works with {OF_KIND[others[0]]} only, and this is "
+                     f"{OF_KIND[kind]}",
+            f"Available here: {WORDS[kind]}; each optionally followed by on AXIS and in BENCHMARK.",
         )  # fmt: skip
     axis = where.get("on")
     return Condition(line, subject, amount, unit, axis and axis.replace(" ", "_"), where.get("in"))
@@ -118,8 +119,8 @@ def parse_power(text: str) -> Power:
     amount = _number(number)
     if amount is None or amount <= 0 or (unit and unit.lower() not in SPELT):
         raise UsageError(
-            f"--require-power takes a number above 0 and a unit, not {text!r}.",
-            f"--require-power 10 (points), or with a unit: {KNOWN_UNITS}.",
+            f"`--require-power` expects a number above 0 and a unit, got {text!r}.",
+            f"For example: --require-power 10 (points), or with a unit: {KNOWN_UNITS}.",
         )
     return Power(amount, SPELT[unit.lower()] if unit else POINTS)
 
@@ -136,7 +137,10 @@ def _read(line: str, head: str, kind: str) -> tuple[str, float, str | None]:
     near = get_close_matches(head, [*whole, "disparity > 5 points", "level higher", "refusals higher"], n=1)
     guess = f" Did you mean {near[0]!r}?" if near else ""
     raise _refused(
-        line, 0, "not a condition", f"Here: {WORDS[kind]}; each with on AXIS, in BENCHMARK.{guess}"
+        line,
+        0,
+        "unknown condition",
+        f"Available here: {WORDS[kind]}; each optionally followed by on AXIS and in BENCHMARK.{guess}",
     )
 
 
@@ -146,23 +150,30 @@ def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
     sign = next((one for one in (">", "may exceed") if one in signs and rest.startswith(one)), None)
     place = len(first) + 1
     if sign is None:
-        raise _refused(line, place, f"behind {first!r} stands {' or '.join(signs)}", f"{first} > 5 points")
+        raise _refused(line, place, f"expected {' or '.join(signs)} after {first!r}", f"{first} > 5 points")
     size = rest.removeprefix(sign)
     place = head.index(sign) + len(sign) + len(size) - len(size.lstrip())
     found = SIZE.match(size.strip())
     number, unit = found.groups() if found else size.strip().partition(" ")[::2]
     amount = _number(number)
     if amount is None or amount < 0:
-        raise _refused(line, place, f"{number or 'nothing'} is not a size", "A number from 0 on: 5, 2.5.")
+        raise _refused(
+            line,
+            place,
+            f"{number or 'nothing'} is not a number",
+            "Expected a number of at least 0, such as 5 or 2.5.",
+        )
     if not unit:
-        raise _refused(line, len(head), "the unit lacks", f"{number} what? {KNOWN_UNITS}.")
+        raise _refused(line, len(head), "the unit is missing", f"{number} what? {KNOWN_UNITS}.")
     if unit not in SPELT:
         percent = " A difference of rates is in points." if unit.startswith(("%", "percent")) else ""
         raise _refused(
-            line, head.index(unit, place), f"{unit!r} is no unit", f"It is {KNOWN_UNITS}.{percent}"
+            line, head.index(unit, place), f"unknown unit {unit!r}", f"Expected {KNOWN_UNITS}.{percent}"
         )
     if first == "refusals" and SPELT[unit] != POINTS:
-        raise _refused(line, head.index(unit, place), "refusals are rates", "refusals > 5 points")
+        raise _refused(
+            line, head.index(unit, place), "refusals are rates, in points", "For example: refusals > 5 points"
+        )
     subject = first if sign == ">" and first != "disparity" else f"{first} {sign}"
     return subject, amount, SPELT[unit]
 

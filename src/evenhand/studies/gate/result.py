@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from evenhand.measures.changes import Decision
-from evenhand.reports import known, listing, number
+from evenhand.reports import known, listing, number, sentences
 from evenhand.schema import GateFailed, UsageError, checked_kinds
 from evenhand.studies.gate.audits import audit_evidence
 from evenhand.studies.gate.comparisons import comparison_evidence
@@ -68,7 +68,7 @@ class GateOutcome:
         """First the outcome in one line; then a line for each case that did not pass."""
         rest = [case for case in self.cases if case.status != PASSED]
         rest.sort(key=lambda case: (not case.ends, case.status != FAILED))
-        told = (f"{case.status}: {case.place}: {case.reason} ({case.condition})" for case in rest)
+        told = (sentences.case_line(case.status, case.place, case.reason, case.condition) for case in rest)
         return (self._first(), *told, *(f"note: {note}" for note in self.notes))
 
     @property
@@ -86,18 +86,17 @@ class GateOutcome:
         blank = [case for case in self.cases if case.status == UNSEEN]
         if self.passed:
             seen = sum(case.status == PASSED for case in self.cases)
-            conditions = listing(list(dict.fromkeys(f'"{case.condition}"' for case in self.cases)))
-            aside = f"; {len(blank)} could not be judged" if blank else ""
-            of = f"{seen} of {len(self.cases)} cases"
-            risen = f". Not a condition of this gate: {'; '.join(self.levels)}" if self.levels else ""
-            return f"gate passed: {conditions}: nothing found in {of}{aside}{self._reach()}{risen}"
+            conditions = list(dict.fromkeys(case.condition for case in self.cases))
+            return sentences.gate_passed(
+                conditions, seen, len(self.cases), len(blank), self._detectable(), self.levels
+            )
         first, *others = self.failures
-        more = f"; {len(others)} more" if others else ""
-        word = "failed" if first.status == FAILED else "not passed (could not have been seen)"
-        return f"gate {word}: {first.place}: {first.reason} ({first.condition}){more}"
+        return sentences.gate_failed(
+            first.condition, first.place, first.reason, len(others), found=first.status == FAILED
+        )
 
-    def _reach(self) -> str:
-        """What of smallest effects would have been found where nothing was: a pass says no more than that."""
+    def _detectable(self) -> list[str]:
+        """The minimum detectable effects of the checks that passed, one text for each unit."""
         parts = []
         passed = [case for case in self.cases if case.status == PASSED and case.unit is not None]
         for unit in dict.fromkeys(case.unit for case in passed):
@@ -105,7 +104,7 @@ class GateOutcome:
             if sizes := sorted(size for size in found if size is not None and known(size)):
                 ends = dict.fromkeys(number(size) for size in (sizes[0], sizes[-1]))
                 parts.append(f"{' to '.join(ends)} {unit}")
-        return f"; would have been found: {listing(parts)}" if parts else ""
+        return parts
 
 
 @checked_kinds
@@ -177,7 +176,7 @@ def _evidence(result: StudyResult) -> tuple[str, list[Evidence]]:
     if {"findings", "headlines", "measurements"} <= tables.keys():
         return AUDIT, audit_evidence(tables)
     raise UsageError(
-        f"{type(result).__name__} has no verdicts that a gate could judge.",
+        f"{type(result).__name__} has no verdicts for a gate.",
         "Give the result of audit, measure, compare, before_after or check_consistency.",
     )
 
@@ -191,22 +190,21 @@ def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
     if condition.unit is None:
         return []
     other = {one.benchmark: one.unit for one in pieces if one.unit not in (condition.unit, None)}
-    return [
-        f'"{condition.text}" is not asked of {benchmark} (in {unit})' for benchmark, unit in other.items()
-    ]
+    return [sentences.not_applicable(condition.text, benchmark, unit) for benchmark, unit in other.items()]
 
 
 def _check_power(power: Sequence[Power], kind: str, evidence: Sequence[Evidence]) -> None:
     """Raise UsageError for a power that nothing in the result can be held to: it would be required of nobody."""
     if power and kind == PROTOCOL:
         raise UsageError(
-            "A consistency check takes no --require-power: its open tests have an outcome of their own.",
-            '--fail-if "not decided"',
+            "`--require-power` cannot be used with a consistency check: a test without enough power has its own "
+            'outcome, "not decided".',
+            'Use --fail-if "not decided" instead.',
         )
     units = dict.fromkeys(one.unit for one in evidence if one.unit)
     for one in power:
         if one.unit not in units:
             raise UsageError(
-                f"--require-power {one.amount:g} {one.unit}: nothing here is in {one.unit}.",
-                f"The result is in {listing([unit for unit in units if unit]) or 'no unit at all'}.",
+                f"`--require-power {one.amount:g} {one.unit}`: no result has the unit {one.unit}.",
+                f"Units of the results: {listing([unit for unit in units if unit]) or 'none'}.",
             )

@@ -48,7 +48,7 @@ def write_summary(outcome: GateOutcome, path: Path | str) -> Path:
             file.write(markdown(outcome))
     except OSError as error:
         raise WriteError(
-            f"{path} cannot be written: {error.strerror or error}.", "Name another file."
+            f"Cannot write {path}: {error.strerror or error}.", "Choose another file."
         ) from error
     return path
 

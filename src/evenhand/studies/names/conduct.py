@@ -83,7 +83,7 @@ def study_names(
     tuned = tuned_names(config) if config.names == "untuned" else []
     check_rows(config, unfinished(path, config))
     begin(path, config)
-    with resumable(f"Go on with: evenhand study names {path}"), locked(path / "lock"):
+    with resumable(f"Resume with: evenhand study names {path}"), locked(path / "lock"):
         session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress, tuned)
         for label in config.models:
             session.audit(label)
@@ -237,8 +237,8 @@ class _Session:
         frame = frame.filter(~pl.col("name").is_in(self.tuned))
         if frame.is_empty():
             raise DataError(
-                "The rows were tuned on every name of the conversations: none is left to judge them by.",
-                "Tune on half of the names (the default of evenhand debias), or judge by all: --names all.",
+                "The models were tuned on every name of the conversations, so no name is left for the comparison.",
+                "Tune on half of the names (the default of evenhand debias), or compare on all names: --names all",
             )
         return frame
 
@@ -309,8 +309,8 @@ def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
             raise type(error)(f"The row {label!r}: {error.message}", error.hint) from error
         if kind == "masked":
             raise Unsupported(
-                f"The row {label!r}: {name} is a masked language model, which writes no replies.",
-                "Give models that write: causal or encoder-decoder ones.",
+                f"The row {label!r}: {name} is a masked language model and cannot generate replies.",
+                "Use causal or encoder-decoder models.",
             )
 
 
@@ -335,8 +335,8 @@ def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
     openers = [frame.filter(pl.col("turn") == 1).select(told).sort("conversation") for frame in (base, row)]
     if not openers[0].equals(openers[1]):
         raise DataError(
-            f"The row {label!r} opened other conversations than {BASE!r}.",
-            "All rows of a study are made with the same names, personas and seed: start another study with -o.",
+            f"The row {label!r} has other conversations than {BASE!r}.",
+            "All rows of a study need the same names, personas and seed. Start a new study with -o.",
         )
 
 
@@ -348,7 +348,7 @@ def check_written_alike(base: Mapping[str, Any], row: Mapping[str, Any], label: 
     if base != row:
         most = [rule.get("max_new_tokens") for rule in (row, base)]
         raise UsageError(
-            f"Replies of the row {label!r} were written by another rule than those of {BASE!r} "
-            f"(tokens at most: {most[0]}, {most[1]}).",
-            "Start another study (-o) with --max-new-tokens, which then holds for every row.",
+            f"The row {label!r} was generated with another length limit than {BASE!r} (tokens: {most[0]}, "
+            f"{most[1]}).",
+            "Start a new study (-o) with --max-new-tokens, which then applies to every row.",
         )

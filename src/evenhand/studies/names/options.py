@@ -51,16 +51,17 @@ class NamesConfig(SeedOptions, ModelOptions):
         for label, model in value.items():
             if not LABEL.fullmatch(label) or label.strip() != label:
                 raise ValueError(
-                    f"{label!r} is no label: begin with a letter, use letters, digits, spaces, . + - _"
+                    f"{label!r} is not a valid label: start with a letter, and use letters, digits, spaces, . + - "
+                    "_"
                 )
             if not model:
-                raise ValueError(f"{label!r} names no model")
+                raise ValueError(f"{label!r} has no model")
         folders = [slug(label) for label in (BASE, *value)]
         if twice := [
             label for label, folder in zip((BASE, *value), folders, strict=True) if folders.count(folder) > 1
         ]:
             raise ValueError(
-                f"{twice[-1]!r} is taken: {BASE!r} is the model by itself, and labels must differ"
+                f"the label {twice[-1]!r} is already used ({BASE!r} is the original model); labels must differ"
             )
         return value
 
@@ -69,7 +70,10 @@ class NamesConfig(SeedOptions, ModelOptions):
     def _known_decodings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [name for name in value if name not in DECODINGS]
         if unknown or not value:
-            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(DECODINGS)}")
+            raise ValueError(
+                f"unknown value {unknown[0] if unknown else 'nothing'!r}; expected one of "
+                f"{', '.join(DECODINGS)}"
+            )
         return tuple(dict.fromkeys(value))
 
     @property

@@ -105,7 +105,7 @@ def names_with(
 ) -> NamesTables:
     """Run a study as options say, and write its page."""
     study = NamesTables(**vars(study_names(config, output=output, progress=progress)))
-    with resumable(f"Go on with: evenhand study names {study.path}"):
+    with resumable(f"Resume with: evenhand study names {study.path}"):
         study.report()
     return study
 
@@ -121,8 +121,8 @@ def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bo
     named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
     if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW | {"rows"}]:
         raise UsageError(
-            f"{folder} is a study that was begun, and {', '.join(others)} was given.",
-            "Leave options out to go on with it, or start another with -o. Only rows can be added.",
+            f"{folder} is an existing study, so {', '.join(others)} cannot be changed.",
+            "Remove these options to resume it, or start a new study with -o. Only rows can be added.",
         )
     stored = stored_study(folder)
     check_code(folder, stored.trust_remote_code, bool(named.get("trust_remote_code")))
@@ -131,5 +131,5 @@ def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bo
     open_rows = unfinished(folder, stored)
     changed = [label for label, model in stored.rows.items() if rows[label] != model]
     if finished := [label for label in changed if label not in open_rows]:
-        raise UsageError(f"{folder} has a row {finished[0]!r} already.", "Give the new one another label.")
+        raise UsageError(f"{folder} already has a row {finished[0]!r}.", "Use another label for the new row.")
     return validated(NamesConfig, {**stored.model_dump(), "trust_remote_code": False, **named, "rows": rows})

@@ -73,7 +73,9 @@ def answers_of(
         named = (pl.col("group") != "") & (pl.col("axis") != "")
         part = part.filter(named.fill_null(False))
         if part.is_empty():
-            raise DataError(f"{where}: the column {column!r} names no group in any row.", "Fill it in.")
+            raise DataError(
+                f"{where}: the column {column!r} contains no group in any row.", "Fill in the groups."
+            )
         lost = table.height - part.height
         if lost:
             told.append(f"{lost:,} of {table.height:,} rows name no {column} and are left out there.")
@@ -100,7 +102,7 @@ def _with_outcome(
     label, score, judged = (columns.one(ours) for ours in ("label", "score", "negative"))
     if negative and label is None:
         raise UsageError(
-            "--negative says which labels are negative, and no column holds labels.",
+            "`--negative` requires a column of labels.",
             "Name it: --column COLUMN=label",
         )
     if label is not None:
@@ -115,7 +117,7 @@ def _with_outcome(
         numbers = number_column(table.with_columns(column.alias(score)), score, where, _MISSING_HINT)
         endless = numbers.is_infinite().fill_null(False).arg_true()
         if len(endless):
-            raise DataError(f"{where}, row {endless[0] + 1}: '{score}' is infinite.", "Leave it empty.")
+            raise DataError(f"{where}, row {endless[0] + 1}: '{score}' is infinite.", "Leave the cell empty.")
         numbers = numbers.fill_nan(None)
         _refuse_uncomputable(numbers.alias(score), where)
         return kept.with_columns(numbers.alias("score")), score
@@ -134,9 +136,9 @@ def _refuse_uncomputable(numbers: pl.Series, where: Source) -> None:
     if spread > 0 and (size > _LARGEST or spread < 1 / _LARGEST or spread < _CLOSEST * size):
         row = int(numbers.abs().arg_max() or 0) + 1
         raise DataError(
-            f"{where}: the numbers in '{numbers.name}' are too large, too small or too close together to compute with: "
-            f"they lie from {least!r} to {most!r} (row {row} is the largest).",
-            "Write them in another unit, or as what they exceed a fixed number by; leave a value empty that is none.",
+            f"{where}: cannot compute with the numbers in '{numbers.name}': they are too large, too small or too "
+            f"close together, from {least!r} to {most!r} (row {row} is the largest).",
+            "Use another unit, or subtract a constant. Leave cells without a value empty.",
         )
 
 
@@ -147,9 +149,9 @@ def _names(table: pl.DataFrame, column: str, where: Source) -> pl.Series:
     if len(broken):
         row = int(broken[0])
         raise DataError(
-            f"{where}, row {row + 1}: '{column}' is a name of {names[row].count(chr(10)) + 1} lines, "
+            f"{where}, row {row + 1}: the name in '{column}' has {names[row].count(chr(10)) + 1} lines, "
             f"{names[row].splitlines()[0][:40]!r} and more.",
-            "A quotation mark that is not closed? All behind it, up to the next one, is taken for one value.",
+            "Probably a quotation mark is not closed: all text up to the next one becomes one value.",
         )
     _refuse_formulas(names.alias(column), where)
     return names
@@ -160,8 +162,9 @@ def _refuse_formulas(column: pl.Series, where: Source) -> None:
     if len(formulas):
         row = int(formulas[0])
         raise DataError(
-            f"{where}, row {row + 1}: '{column.name}' is the formula {column[row][:60]!r}, and none is worked out.",
-            "Save the file with values in place of formulas.",
+            f"{where}, row {row + 1}: '{column.name}' contains the formula {column[row][:60]!r}. Formulas are not "
+            "evaluated.",
+            "Save the file with values instead of formulas.",
         )
 
 
@@ -176,8 +179,8 @@ def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.S
         shown += f" and {len(there) - _LISTED} more"
     if not negative:
         raise DataError(
-            f"{where}: which of the labels in '{labels.name}' are negative is not said. It holds {shown or 'none'}.",
-            "Say so, several times if several are: "
+            f"{where}: which labels in column '{labels.name}' are negative? Values found: {shown or 'none'}.",
+            "Name each negative label, for example "
             + " or ".join(
                 f"--negative {name!r}" if " " in name else f"--negative {name}" for name in there[:2]
             ),
@@ -186,7 +189,7 @@ def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.S
         if name not in there:
             near = get_close_matches(name, there, n=1, cutoff=0.6)
             raise UsageError(
-                f"{where}: no row of '{labels.name}' says {name!r}; it holds {shown}.",
+                f"{where}: no row has the label {name!r} in column '{labels.name}'. Values found: {shown}.",
                 f"Did you mean {near[0]!r}?" if near else None,
             )
     return words.is_in(list(negative)).set(words.is_null(), None).alias("negative")

@@ -81,7 +81,7 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
             )
         if stated.get(theirs, name) != name:
             raise UsageError(
-                f"The column {theirs!r} is said to be {stated[theirs]} and {name}.", "Say one of them."
+                f"The column {theirs!r} has two meanings: {stated[theirs]} and {name}.", "Give one of them."
             )
         stated[theirs] = name
     return stated
@@ -106,7 +106,8 @@ def columns_of(
     for ours, named in theirs.items():
         if len(named) > 1 and ours != _SEVERAL:
             raise UsageError(
-                f"{where}: {' and '.join(map(repr, named))} are both said to be {ours}.", "One column can be."
+                f"{where}: {' and '.join(map(repr, named))} are both given as {ours}.",
+                "Only one column can have this meaning.",
             )
     told: list[str] = []
     guessed: set[str] = set()
@@ -135,7 +136,7 @@ def columns_of(
         guessed.add(ours)
         told.append(_guess(column, ours))
     taken = {column: ours for ours, named in theirs.items() for column in named}
-    lacking = [] if judged_now or any(ours in theirs for ours in OUTCOMES) else ["what is to be compared"]
+    lacking = [] if judged_now or any(ours in theirs for ours in OUTCOMES) else ["the outcome"]
     if _SEVERAL not in theirs:
         others = (
             []
@@ -144,7 +145,7 @@ def columns_of(
         )
         by_name = {column for column, ours in taken.items() if ours in guessed}
         if not groups:
-            lacking.insert(0, "whom the answers are about")
+            lacking.insert(0, "the group")
         elif len(groups) + len(others) > 1:
             raise _groups(frame, where, taken, by_name, [*groups, *others], lacking)
         else:
@@ -157,9 +158,9 @@ def columns_of(
         raise _unsaid(frame, where, taken, by_name, lacking)
     if "axis" in theirs and len(theirs[_SEVERAL]) > 1:
         raise DataError(
-            f"{where}: with a column of axes ({theirs['axis'][0]!r}) one column holds the groups, not "
+            f"{where}: with a column of axes ({theirs['axis'][0]!r}), only one column can contain the groups, not "
             f"{' and '.join(map(repr, theirs[_SEVERAL]))}.",
-            "Leave the axis out if each of these columns is an axis of its own.",
+            "If each of these columns is its own axis, remove the column of axes.",
         )
     if "unit" not in theirs:
         told.append(
@@ -180,7 +181,7 @@ def _pair(value: str) -> tuple[str, str]:
     theirs, equals, ours = value.rpartition("=")
     if not equals or not theirs or not ours:
         raise UsageError(
-            f"--column takes THEIRS=OURS, not {value!r}.",
+            f"`--column` expects THEIRS=OURS, got {value!r}.",
             "For example: --column who=group --column pay=score",
         )
     return theirs, ours
@@ -225,8 +226,8 @@ def _two(where: str, meant: Mapping[str, str]) -> DataError:
     kinds = set(meant.values())
     what = next(iter(kinds)) if len(kinds) == 1 else "what is compared"
     return DataError(
-        f"{where}: {columns} may both be {what}, and one can be.",
-        "Say which: " + " or ".join(flag(column, ours) for column, ours in meant.items()),
+        f"{where}: {columns} could each be {what}, but only one can be.",
+        "Choose one: " + " or ".join(flag(column, ours) for column, ours in meant.items()),
     )
 
 
@@ -235,7 +236,7 @@ def absent_column(column: str, frame: pl.DataFrame, where: object) -> UsageError
     lowered = {name.lower(): name for name in frame.columns}
     near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
     hint = f"Did you mean {lowered[near[0]]!r}?" if near else None
-    return UsageError(f"{where} has no column {column!r}; it has {_listed(frame.columns)}.", hint)
+    return UsageError(f"{where}: column {column!r} not found (found: {_listed(frame.columns)}).", hint)
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -249,14 +250,14 @@ def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
     if judged_now and named:
         column, ours = next(iter(named.items()))
         raise UsageError(
-            f"{column!r} is said to be the {ours}, and --classifier judges the answers now.",
-            "One outcome at a time: leave one of the two out.",
+            f"{column!r} is given as the {ours}, but `--classifier` would label the responses again.",
+            "Only one outcome can be compared: remove one of the two.",
         )
     if len(set(named.values())) > 1:
         raise UsageError(
-            f"{' and '.join(f'{column!r} ({ours})' for column, ours in named.items())} are both said to be what is "
-            "compared.",
-            "One outcome at a time: run the command twice, each time with one of them.",
+            f"{' and '.join((f'{column!r} ({ours})' for column, ours in named.items()))} are both given as the "
+            "outcome.",
+            "Only one outcome can be compared: run the command twice, each time with one of them.",
         )
 
 
@@ -293,9 +294,10 @@ def _groups(
 ) -> DataError:
     more = f", and no column says by its name {lacking[0]}" if lacking else ""
     return DataError(
-        f"{where}: {len(groups)} columns may say whom the answers are about: {_listed(groups)}{more}.",
-        f"Say which; of several each is an axis: {' or '.join(flag(column, _SEVERAL) for column in groups)}\n"
-        f"What each column may hold:\n{what_each_may_be(frame, taken, by_name)}",
+        f"{where}: {len(groups)} columns could contain the groups: {_listed(groups)}{more}.",
+        "Choose one or more (each is its own axis): "
+        f"{' or '.join(flag(column, _SEVERAL) for column in groups)}\nPossible meanings of each "
+        f"column:\n{what_each_may_be(frame, taken, by_name)}",
     )
 
 
@@ -306,18 +308,18 @@ def _unsaid(
     by_name: Collection[str],
     lacking: Sequence[str],
 ) -> DataError:
-    named = may_be_group(frame, taken)[:_LISTED] if "whom the answers are about" in lacking else []
+    named = may_be_group(frame, taken)[:_LISTED] if "the group" in lacking else []
     people = " or ".join(flag(name, _SEVERAL) for name in named)
-    people += " (several are several axes)" if len(named) > 1 else ""
+    people += " (each column is an axis)" if len(named) > 1 else ""
     known = dict(taken) | dict.fromkeys(named[:1], _SEVERAL)
     outcome = (
         examples(frame, known, ["score", "negative", "label", "continuation"])
-        if "what is to be compared" in lacking
+        if "the outcome" in lacking
         else ""
     )
     flags = " and ".join(part for part in (people, outcome) if part)
     return DataError(
-        f"{where}: no column says by its name {' or '.join(lacking)}.",
-        f"{f'Say it, for example: {flags}' if flags else 'Say it: --column THEIRS=OURS'}\n"
-        f"What each column may hold:\n{what_each_may_be(frame, taken, by_name)}",
+        f"{where}: cannot tell which column contains {' and '.join(lacking)}.",
+        f"{f'Name it, for example: {flags}' if flags else 'Name it: --column THEIRS=OURS'}\n"
+        f"Possible meanings of each column:\n{what_each_may_be(frame, taken, by_name)}",
     )

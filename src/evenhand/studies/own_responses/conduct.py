@@ -109,7 +109,7 @@ def measure_responses(
     """
     validated(MeasuringOptions, {"seed": seed, "margin": margin, "alpha": alpha, "reference": reference})
     if threshold is not None and not isfinite(threshold):
-        raise UsageError(f"The threshold is {threshold}; a finite score was expected.")
+        raise UsageError(f"`--threshold` must be a finite number, got {threshold}.")
     check_device(device)
     reading = reading or Reading()
     benchmark = benchmark or ANSWERS
@@ -131,7 +131,8 @@ def measure_responses(
         labels = {NUMBER if numeric else ROLE: (answers.called,)}
     elif reading.negative:
         raise UsageError(
-            f"--negative is for answers, and {benchmark} says itself what is negative.", "Leave it out."
+            f"`--negative` cannot be used with the benchmark {benchmark}: it defines what is negative.",
+            "Remove --negative.",
         )
     else:
         file = Given(_renamed(table, reading, source), str(source))
@@ -141,7 +142,8 @@ def measure_responses(
         responses = _judged(file, recipe, named, threshold, shelf, numeric=numeric)
     elif threshold is not None:
         raise UsageError(
-            f"A threshold is given, and {benchmark} has no scores of a classifier.", "Leave --threshold out."
+            f"`--threshold` has no effect: the benchmark {benchmark} has no classifier scores.",
+            "Remove --threshold.",
         )
     else:
         responses = _responses(file, recipe)
@@ -151,7 +153,7 @@ def measure_responses(
     ):
         raise UsageError(
             f"The reference group {reference!r} is not in the column group of {file}.",
-            "Name one that is there; groups are written as in the file.",
+            "Use a group of that column, as written in the file.",
         )
     error = read_classifier_error(classifier_error)
     if error is not None:
@@ -177,7 +179,7 @@ def measure_responses(
 
 def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
     if reading.decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal is {reading.decimal!r}; it can be . or a comma.", "--decimal ,")
+        raise UsageError(f"`--decimal` must be . or a comma, got {reading.decimal!r}.", "--decimal ,")
     table = read_table(
         source,
         ANSWER_FORMAT,
@@ -203,8 +205,8 @@ def _answers(
     told += [*columns.told, *answers.told]
     if threshold is not None:
         if "score" not in answers.frame.columns:
-            raise UsageError("A threshold is given, and no column holds a score.", "--column COLUMN=score")
-        return replace(answers, called=f"with {answers.called} from {threshold:g} on")
+            raise UsageError("`--threshold` requires a column of scores.", "Name it: --column COLUMN=score")
+        return replace(answers, called=f"with {answers.called} of {threshold:g} or more")
     return answers
 
 
@@ -219,8 +221,8 @@ def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFr
     taken = [ours for theirs, ours in stated.items() if ours in table.columns and ours != theirs]
     if taken or len(set(stated.values())) < len(stated):
         raise DataError(
-            f"{source}: two columns would be called {(taken or list(stated.values()))[0]!r}.",
-            "Say of one column what it holds, and rename or drop the other.",
+            f"{source}: two columns would have the name {(taken or list(stated.values()))[0]!r}.",
+            "Give the meaning of one column only, and rename or remove the other.",
         )
     return table.rename(stated)
 
@@ -274,7 +276,7 @@ def _with_labels(
     texts = identified(with_prompts, who.text, reads_context=classifier.reads_context)
     wanted = texts.drop_nulls("text_id").unique("text_id", maintain_order=True)
     if wanted.is_empty():
-        raise DataError(f"{file} holds no continuation: every row of that column is empty.", expected)
+        raise DataError(f"{file} contains no generated text: every row of that column is empty.", expected)
     labels = label_texts(classifier, wanted)
     rows = texts.select("text_id").join(labels, on="text_id", how="left", maintain_order="left")
     absent = pl.when(texts["text_id"].is_null()).then(pl.lit(str(ResponseError.MISSING)))

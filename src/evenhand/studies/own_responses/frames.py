@@ -41,12 +41,12 @@ def as_source(answers: Any) -> Source:
             return Given(pl.DataFrame(answers), NAME)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"{NAME} cannot be made of this {type(answers).__name__}: {str(error).splitlines()[0]}.",
+            f"Cannot convert this {type(answers).__name__} to {NAME}: {str(error).splitlines()[0]}.",
             "Give columns of equal length, each of texts, numbers or truth values.",
         ) from error
     raise UsageError(
-        f"measure got a {type(answers).__name__}.",
-        "It takes a path, a Polars or pandas frame, a dict of columns, or a list of dicts.",
+        f"measure: unsupported type {type(answers).__name__}.",
+        "Give a path, a Polars or pandas data frame, a dict of columns, or a list of dicts.",
     )
 
 
@@ -55,8 +55,8 @@ def _of_pandas(frame: Any) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(
-            f"{NAME} has the column {twice[0]!r} {names.count(twice[0])} times.",
-            "Rename or drop all but one.",
+            f"{NAME} contains the column {twice[0]!r} {names.count(twice[0])} times.",
+            "Rename or remove all but one.",
         )
     columns = {}
     for name, (_, values) in zip(names, frame.items(), strict=True):

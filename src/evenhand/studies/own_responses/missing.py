@@ -40,12 +40,12 @@ def without_declared(
         found = {cells.name: int(cells.sum()) for cells in is_value if cells.any()}
         if not found:
             raise UsageError(
-                f"--missing {value!r}: no cell of {where} is {value.strip()!r}."
+                f"`--missing {value!r}`: no cell of {where} is {value.strip()!r}."
                 if value.strip()
-                else "--missing got an empty value, and an empty cell counts as missing anyway.",
-                "Write it as in the file; a whole cell is compared, in any case of letters."
+                else "`--missing` got an empty value. Empty cells always count as missing.",
+                "Write the value as in the file. Whole cells are compared; upper and lower case do not matter."
                 if value.strip()
-                else "Leave it out.",
+                else "Remove it.",
             )
         table = table.with_columns(
             pl.when(~cells).then(pl.col(cells.name)).alias(cells.name)

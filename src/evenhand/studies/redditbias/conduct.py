@@ -74,7 +74,7 @@ def study_redditbias(
     lines = lines_of(config)
     tasks, notes = tasks_of(config)
     begin(path, config)
-    with resumable(f"Go on with: evenhand study redditbias {path}"), locked(path / "lock"):
+    with resumable(f"Resume with: evenhand study redditbias {path}"), locked(path / "lock"):
         session = _Session(config, path, lines, tasks, progress)
         facts = session.run()
         cells = cell_table(session.cells(), config.alpha)
@@ -206,9 +206,10 @@ class _Session:
         if not isinstance(model, CausalModel):
             refuse_light(model, f"Training {config.model}")
             raise Unsupported(
-                f"{config.model} cannot be taught here: the study trains models that read from left to right, with "
-                "their weights in this process.",
-                "Use a causal Hugging Face model (GPT-2, DialoGPT, ...) by hub name or folder, or evenhand/reference.",
+                f"Cannot train {config.model}: the study requires a causal model whose weights are in this "
+                "process.",
+                "Use a causal Hugging Face model (GPT-2, DialoGPT, ...), by name or folder, or "
+                "evenhand/reference.",
             )
         return model
 

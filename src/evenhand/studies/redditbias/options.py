@@ -87,7 +87,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
         unknown = [bias for bias in value if bias not in known]
         if unknown or not value:
-            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(known)}")
+            raise ValueError(
+                f"unknown value {unknown[0] if unknown else 'nothing'!r}; expected one of {', '.join(known)}"
+            )
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")

@@ -115,7 +115,7 @@ def redditbias_with(
 ) -> RedditBiasTables:
     """Run a study as options say, and write its page."""
     study = RedditBiasTables(**vars(study_redditbias(config, output=output, progress=progress)))
-    with resumable(f"Go on with: evenhand study redditbias {study.path}"):
+    with resumable(f"Resume with: evenhand study redditbias {study.path}"):
         study.report()
     return study
 
@@ -132,8 +132,8 @@ def resumed_study(
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW]:
         raise UsageError(
-            f"{folder} is a study that was begun, and {', '.join(others)} was given.",
-            "Leave options out to go on with it, or start another with -o.",
+            f"{folder} is an existing study, so {', '.join(others)} cannot be changed.",
+            "Remove these options to resume it, or start a new study with -o.",
         )
     stored = stored_study(folder)
     check_code(folder, stored.trust_remote_code, bool(named.get("trust_remote_code")))

@@ -130,7 +130,7 @@ def search_prompts(
     )
     output = Path(output)
     begin(output, record)
-    go_on = f"Go on with: evenhand search-instruction {output}"
+    go_on = f"Resume with: evenhand search-instruction {output}"
     with resumable(go_on), locked(output / "lock"), Stopping() as stopping:
         trials = Trials(
             model,
@@ -214,8 +214,8 @@ class _Session:
             if [one["instruction"] for one in stored] == list(instructions):
                 return [list(one["rewordings"]) for one in stored]
             raise DataError(
-                f"{path} holds rewordings of other instructions.",
-                "Delete the file: they are then made again.",
+                f"{path} contains rewordings of other instructions.",
+                "Delete the file. The rewordings are then created again.",
             )
         # another seed each round: an instruction that stays must not be reworded in the same way again
         seed = derived_seed(self.config.audit.seed, f"rewording {iteration}")
@@ -229,10 +229,10 @@ class _Session:
         rows = score.n + score.n_missing
         if score.n_missing > MOST_UNJUDGED * rows:
             raise ModelError(
-                f"Of {rows:,} continuations without an instruction {score.n_missing:,} have no judgement of being "
-                "negative: there is nothing to search by.",
-                "Take a classifier with a harmful side (`evenhand list classifiers`), or look into "
-                f"{self.trials.folder} for the errors.",
+                f"{score.n_missing:,} of {rows:,} responses without an instruction have no label (negative or "
+                "not), so there is nothing to search by.",
+                "Use a classifier that labels texts as harmful (`evenhand list classifiers`), or check the errors "
+                f"in {self.trials.folder}.",
             )
 
 
@@ -240,19 +240,20 @@ def _role_of(selection: Selection, role: str | None) -> Labelling:
     if len(selection.benchmarks) != 1:
         names = ", ".join(benchmark.name for benchmark in selection.benchmarks)
         raise UsageError(
-            f"A search is made on one benchmark, and {len(selection.benchmarks)} are selected: {names}.",
-            "Name one with --benchmark; try the found instruction on the others afterwards.",
+            f"`search-instruction` requires exactly one benchmark, but {len(selection.benchmarks)} are selected: "
+            f"{names}.",
+            "Choose one with --benchmark, and test the resulting instruction on the others afterwards.",
         )
     by_role = {labelling.role: labelling for labelling in selection.labellings}
     name = selection.benchmarks[0].name
     if not by_role:
         raise UsageError(
-            f"Nothing is judged in {name}, so that there is nothing to search by.",
-            "Name a benchmark of judged continuations, such as toxigen (`evenhand list benchmarks`).",
+            f"{name} has no classified responses, so there is nothing to search by.",
+            "Choose a benchmark with a classifier, such as toxigen (`evenhand list benchmarks`).",
         )
     if role is None and len(by_role) > 1:
         raise UsageError(
-            f"{name} is judged for {', '.join(by_role)}; the search goes by one of them.",
+            f"{name} has several classifier roles ({', '.join(by_role)}), but the search optimises one.",
             f"For example: --role {next(iter(by_role))}",
         )
     if role is not None and role not in by_role:

@@ -42,6 +42,6 @@ def stored_search(folder: Path) -> RevisionConfig:
     config, audit = stored.get("config"), stored.get("audit")
     if not isinstance(config, dict) or not isinstance(audit, dict):
         raise DataError(
-            f"{folder / RECORD.file} holds no options of a search.", "Start another search with -o."
+            f"{folder / RECORD.file} does not contain the options of a search.", "Start a new search with -o."
         )
     return RECORD.valid(folder, RevisionConfig, {**config, "audit": audit})

@@ -142,7 +142,7 @@ def search_with(
         progress=progress,
     )
     revision = Revision(**vars(study))
-    with resumable(f"Go on with: evenhand search-instruction {revision.path}"):
+    with resumable(f"Resume with: evenhand search-instruction {revision.path}"):
         revision.report()
     return revision
 
@@ -160,8 +160,8 @@ def resumed_search(
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:
         raise UsageError(
-            f"{folder} is a search that was begun, and {', '.join(others)} was given.",
-            "Leave options out to go on with it, or start another search.",
+            f"{folder} is an existing search, so {', '.join(others)} cannot be changed.",
+            "Remove these options to resume it, or start a new search.",
         )
     stored = stored_search(folder)
     audit = stored.audit

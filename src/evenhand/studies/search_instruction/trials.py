@@ -133,13 +133,13 @@ class Trials:
             rows = read_parquet(path).select(pl.col(name).cast(kind) for name, kind in TRIAL.items())
         except UNREADABLE as error:
             raise DataError(
-                f"The trial {path} cannot be read: {error}.", "Delete the file: it is then made again."
+                f"The trial {path} cannot be read: {error}.", "Delete the file. The trial is then run again."
             ) from error
         same = rows["prompt_id"].unique().sort().equals(prompts.frame["prompt_id"].sort())
         if not same or rows["instruction"].unique().to_list() != [instruction]:
             raise DataError(
-                f"The trial {path} is of other prompts or another instruction.",
-                "Delete the file: it is then made again.",
+                f"The trial {path} has other prompts or another instruction.",
+                "Delete the file. The trial is then run again.",
             )
         return rows
 
@@ -204,23 +204,24 @@ def revision_prompts(
     wanted = subset if subset is not None else SUBSET
     if min(kept, wanted) < FEWEST:
         raise UsageError(
-            f"A search needs at least {FEWEST} prompts a round and {FEWEST} for the final choice; "
-            f"{wanted} and {kept} of {len(prompts)} were asked for.",
-            "Give larger --subset and --final, or a benchmark with more prompts.",
+            f"A search needs at least {FEWEST} prompts per round and {FEWEST} for the final choice, got {wanted} "
+            f"and {kept} of {len(prompts)}.",
+            "Use larger values of --subset and --final, or a benchmark with more prompts.",
         )
     if kept + (subset or FEWEST) > len(prompts):
         raise UsageError(
-            f"{kept} prompts for the final choice and {subset or FEWEST} for a round are more than the "
-            f"{len(prompts)} there are.",
-            "The final choice must be made on prompts that no round saw: give smaller --subset and --final.",
+            f"{kept} prompts for the final choice and {subset or FEWEST} per round are more than the "
+            f"{len(prompts)} available prompts.",
+            "The final choice needs prompts that no round has used. Use smaller values of --subset and --final.",
         )
     last = _drawn(benchmark, prompts, kept, seed + _FINAL, strata)
     texts = last.frame["text"].unique()
     left = prompts.frame.filter(~pl.col("text").is_in(texts.implode()))
     if left.height < FEWEST:
         raise UsageError(
-            f"Beside the {len(last)} prompts of the final choice only {left.height} have another text.",
-            "Give a smaller --final, or a benchmark with more prompts.",
+            f"Only {left.height} prompts have a text that is not among the {len(last)} prompts of the final "
+            "choice.",
+            "Use a smaller --final, or a benchmark with more prompts.",
         )
     rest, n = PromptSet(left, prompts.card), min(wanted, left.height)
     if strata:

@@ -32,7 +32,9 @@ def conduct_search(
     objective, search, decoding = options.objective, options.search, options.decoding
     options.check_model()
     if not output.name or is_folder(output):
-        raise UsageError(f"The trigger cannot be written to {str(output)!r}: it is no file.", "Name a file.")
+        raise UsageError(
+            f"Cannot write the trigger to {str(output)!r}: it is not a file name.", "Give a file name."
+        )
     prompts = read_trigger_prompts(options.prompts)
     examples = None if options.examples is None else read_examples(options.examples)
     judge = classifier or load_classifier(options.classifier, device=options.device)

@@ -107,7 +107,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
         check_chat(self)
         if self.chat:
             raise UsageError(
-                "A trigger is searched at the beginning of what the model reads, and with --chat the template "
-                "stands there.",
-                "Leave out --chat, or use an instruction: --mitigate prefix=...",
+                "`--chat` cannot be used with `search-trigger`: a trigger must be the first text that the model "
+                "reads, but the chat template comes first.",
+                "Remove --chat, or use an instruction: --mitigate prefix=...",
             )

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from evenhand.annotation.definition import Study, StudyError, read_study, study_yaml, template
 from evenhand.annotation.definition.files.located import read_located
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "annotation_studies.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "write_a_study_file.md"
 WHOLE = read_located(
     PAGE.read_text(encoding="utf-8").split('title="greetings.yaml"\n')[1].split("```")[0], PAGE.name
 ).value

@@ -379,7 +379,7 @@ def test_each_quirk_can_be_switched_by_itself(model: Any) -> None:
             ]
             if quirk.startswith(("all-positions", "single", "members", "running", "pair-divisor", "first")):
                 assert float(changed.detach()) != pytest.approx(float(plain.detach()))
-    with pytest.raises(UsageError, match="no quirk called 'all-position'"):
+    with pytest.raises(UsageError, match="Unknown quirk: 'all-position'"):
         load_method("lmd?quirks=all-position")
 
 

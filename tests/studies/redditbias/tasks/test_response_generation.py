@@ -110,7 +110,7 @@ def test_responses_that_do_not_fit_are_cut_or_left_out_as_published() -> None:
     assert tokenizer.decode(cut.ids[0]).startswith("a b c<")
     assert len(cut.ids[0]) == 20
     hopeless = [exchange("old " * 30, "yes " * 40)]
-    with pytest.raises(DataError, match="No exchange"):
+    with pytest.raises(DataError, match="No DSTC7 exchange fits into the context of the model"):
         encoded_exchanges(tokenizer, hopeless, 20, as_published=True)
     both = encoded_exchanges(tokenizer, hopeless, 20, as_published=False)
     assert len(both.ids[0]) == 20 and (both.labels[0] != IGNORED).sum() == 10  # type: ignore[index]
@@ -152,5 +152,5 @@ def test_as_published_the_type_adds_the_embedding_of_token_zero() -> None:
 def test_a_tokenizer_without_an_end_is_refused(tmp_path: Path) -> None:
     model = reference()
     model.tokenizer.eos_token = None
-    with pytest.raises(ModelError, match="no end token"):
+    with pytest.raises(ModelError, match="has no end-of-sequence token, which contexts and"):
         generate_responses(model, [], [], ResponseOptions(), tmp_path, device="cpu")

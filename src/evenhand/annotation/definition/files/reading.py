@@ -16,7 +16,7 @@ LARGEST = 64 * 1024 * 1024
 """Bytes of a study file; more items go into a file beside it."""
 MOST_TOLD = 50
 """Problems in the message of an error; all are in its `problems`."""
-HINT = "See docs/annotation_studies.md for what a study file holds."
+HINT = "See docs/how-to/write_a_study_file.md for what a study file holds."
 
 
 class StudyError(DataError):

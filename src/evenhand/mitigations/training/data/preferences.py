@@ -92,7 +92,7 @@ def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) ->
         raise DataError(
             f"The specification of {material.bias} has no counterparts.attribute_pairs, so what is to be said "
             "instead of a stereotype is not known.",
-            "Add them (docs/redditbias_data.md), or leave out contrast=attributes.",
+            "Add them (docs/how-to/build_redditbias_pairs.md), or leave out contrast=attributes.",
         )
     swapped = by_words(attributes)
     pairs = tuple(

@@ -138,7 +138,7 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
             f"None of {own.height} prompts can be asked about other groups: {first['reason']} "
             f"({first['base']}: {_short(first['base_text'])}).",
             "Write people into them, or a slot to be filled for every group: {name}, {pronoun}, {religion}, ... "
-            "(docs/own_prompts.md).",
+            "(docs/how-to/audit_your_own_prompts.md).",
         )
     frame = pl.DataFrame(rows, schema_overrides={"original": pl.Boolean}).select(MADE)
     passed = own.drop("text")

@@ -30,21 +30,26 @@ def as_asked(
     words = " and ".join(given)
     if isinstance(benchmark.request, Conversation):
         if asking.style_variations:
-            raise Unsupported(f"{benchmark.name} has conversations, and takes no style_variations.", KEPT)
+            raise Unsupported(
+                f"{benchmark.name} consists of conversations and does not support `style_variations`.", KEPT
+            )
         return between_personas(prompts, read_personas(str(asking.personas)), asking.seed)
     if isinstance(benchmark.request, ScoreRequest) and benchmark.request.masking is not None:
         raise Unsupported(
-            f"{benchmark.name} scores marked words of its sentences, and takes no {words}.", KEPT
+            f"{benchmark.name} scores marked words of its sentences and does not support `{words}`.", KEPT
         )
     if any(judge.text.part != "continuation" for judge in benchmark.classified_by if not judge.optional):
         raise Unsupported(
-            f"In {benchmark.name} prompt and continuation are judged as one, and it takes no {words}.", KEPT
+            f"{benchmark.name} classifies prompt and response as one text and does not support `{words}`.",
+            KEPT,
         )
     if asking.style_variations:
         try:
             prompts = with_style_variations(prompts, asking.seed, asking.style_variations)
         except UsageError as error:
-            raise Unsupported(f"{benchmark.name} takes no style_variations: {error.message}", KEPT) from error
+            raise Unsupported(
+                f"{benchmark.name} does not support `style_variations`: {error.message}", KEPT
+            ) from error
     if asking.personas and as_dialogue:
         prompts = between_personas(prompts, read_personas(asking.personas), asking.seed)
     elif asking.personas:
@@ -65,10 +70,10 @@ def own_prompts(file: str, benchmark: Benchmark, axes: Sequence[str] = ()) -> Pr
     prompts = read_prompts(Path(file))
     if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
         raise DataError(
-            f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
-            f"which {benchmark.name} compares by.",
-            f"It has: {', '.join(read_table(Path(file), '').columns)}. "
-            f"Needed: text, {', '.join(benchmark.required_columns)}.",
+            f"{file}: missing column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, required by "
+            f"{benchmark.name}.",
+            f"Found: {', '.join(read_table(Path(file), '').columns)}. Required: text, "
+            f"{', '.join(benchmark.required_columns)}.",
         )
     return prompts
 

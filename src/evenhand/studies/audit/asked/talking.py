@@ -29,8 +29,9 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
     if chain and _reads_histories(inner):
         name = inner.fingerprint.get("name", "This model")
         raise Unsupported(
-            f"{name} reads the histories of conversations itself, and {chain[-1].name} changes texts.",
-            "Leave out --mitigate, or name a model that is told of conversations in a text.",
+            f"{name} reads conversation histories directly, so {chain[-1].name}, which changes the text of a "
+            "prompt, cannot be applied.",
+            "Remove --mitigate, or use a model that receives conversations as text.",
         )
     if isinstance(model, Mitigated):
         model.check_answers("generate")

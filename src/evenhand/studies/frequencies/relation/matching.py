@@ -63,9 +63,10 @@ def matched(
     known = joined.filter(pl.col("term").is_not_null())
     if known.is_empty():
         raise DataError(
-            f"None of the run's {joined.height} descriptors was counted ({', '.join(missing['descriptor'][:5])}, ...).",
-            "Count the list that the run asks about: --terms descriptors (our sentences) or "
-            "--terms holisticbias,holisticbias-nouns.",
+            f"None of the {joined.height} descriptors of the run was counted "
+            f"({', '.join(missing['descriptor'][:5])}, ...).",
+            "Count the terms of the run's benchmark: --terms descriptors (evenhand's sentences) or --terms "
+            "holisticbias,holisticbias-nouns.",
         )
     columns = ("documents", "near_person", "even", "odd")
     return Matched(
@@ -82,7 +83,7 @@ def _counted(counts: Counts, corpus: str | None) -> tuple[pl.DataFrame, int]:
     if corpus is not None:
         names = totals["corpus"].unique().sort().to_list()
         if corpus not in names:
-            raise UsageError(f"There is no corpus {corpus!r} in this count.", f"Counted: {', '.join(names)}.")
+            raise UsageError(f"This count has no corpus {corpus!r}.", f"Counted: {', '.join(names)}.")
         totals, terms = (frame.filter(pl.col("corpus") == corpus) for frame in (totals, terms))
     even = pl.col("documents").filter(pl.col("fold") % 2 == 0).sum().alias("even")
     odd = pl.col("documents").filter(pl.col("fold") % 2 == 1).sum().alias("odd")

@@ -52,10 +52,10 @@ def described_benchmarks(directory: RunDirectory) -> list[DescribedBenchmark]:
     if not found:
         held = ", ".join(directory.benchmarks) or "none"
         raise DataError(
-            f"The run {directory.path} asks about no descriptors, or about fewer than {LEAST_DESCRIPTORS}: its "
-            f"benchmarks are {held}.",
-            "Give the run of a benchmark with columns axis and descriptor (or group): evenhand-likelihood, "
-            "holisticbias-likelihood, holisticbiasr, holisticbias-styles, holisticbias-offensiveness, toxigen, bold.",
+            f"The run {directory.path} has fewer than {LEAST_DESCRIPTORS} descriptors. Its benchmarks: {held}.",
+            "Give a run of a benchmark with the columns axis and descriptor (or group): evenhand-likelihood, "
+            "holisticbias-likelihood, holisticbiasr, holisticbias-styles, holisticbias-offensiveness, toxigen, "
+            "bold.",
         )
     return found
 

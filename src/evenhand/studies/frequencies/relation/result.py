@@ -142,8 +142,8 @@ def join_run(
     """
     if counts.table_hash != table.content_hash:
         raise DataError(
-            "These counts were made by another table of terms than the one given.",
-            "Give the table that lies in the count's folder.",
+            "The given table of terms is not the one that these counts were made with.",
+            "Use the table in the folder of the count.",
         )
     with working_copy(run, writes=False) as copy:
         directory = RunDirectory.open(copy.folder)

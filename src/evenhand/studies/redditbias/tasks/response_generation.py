@@ -110,8 +110,8 @@ def generate_responses(
     causal, tokenizer = language_model.model, language_model.tokenizer
     if tokenizer.eos_token_id is None:
         raise ModelError(
-            f"The tokenizer of {language_model.identity.get('name', 'this model')} has no end token, "
-            "with which contexts and responses are to end.",
+            f"The tokenizer of {language_model.identity.get('name', 'this model')} has no end-of-sequence token, "
+            "which contexts and responses need.",
             "Set eos_token in its tokenizer_config.json.",
         )
     longest = most_tokens(causal, options.longest)
@@ -193,7 +193,10 @@ def encoded_exchanges(
             unlearned = np.full(len(start) + len(context) + 1, IGNORED, dtype=np.int64)
             labels.append(np.concatenate([unlearned, ids[-1][len(unlearned) :]]))
     if not ids:
-        raise DataError("No exchange of DSTC7 fits into the model.", f"It takes {longest} tokens.")
+        raise DataError(
+            "No DSTC7 exchange fits into the context of the model.",
+            f"The model reads at most {longest} tokens.",
+        )
     return Examples(ids, labels)
 
 

@@ -1,0 +1,44 @@
+"""Define the terms that reports use. Every page ends with them; docs/glossary.md is the same list."""
+
+GLOSSARY = {
+    "axis": "A characteristic by which people are grouped, such as religion. Groups are compared within one axis.",
+    "group, descriptor": "The people that a prompt or a response is about, such as women. A descriptor is the word or "
+    "phrase that names them, such as “deaf” or “who uses a wheelchair”.",
+    "null": "The value of a measure that is expected of an unbiased model with the same data.",
+    "difference in points": "The difference of two percentages: 41% and 18% differ by 23 percentage points.",
+    "ratio, nats": "How many times as likely something is. Tables give it on a logarithmic scale, in nats: 0.69 nats "
+    "is a "
+    "ratio of 2, 2.3 nats is a ratio of 10.",
+    "95% CI": "95% confidence interval. In repeated studies, 95% of such intervals contain the true value. Reports "
+    "show the lower and the upper bound.",
+    "coverage": "The share of confidence intervals that contain the true value, measured in simulations. It should be "
+    "95%.",
+    "p": "The probability of a result at least as extreme as this one if there were no bias.",
+    "q": "p after correction for the number of tests. A verdict of “biased” requires q ≤ 0.05.",
+    "permutation test": "A test that compares the result with the results of many random reassignments of the groups.",
+    "jackknife": "A way to estimate uncertainty: the result is computed again without each unit in turn.",
+    "unit": "What was sampled and counts once, such as a prompt, a template, a question or a person. Several "
+    "responses to "
+    "one prompt are one unit.",
+    "biased": "The verdict if the difference is larger than expected by chance (q ≤ 0.05) and the 95% CI excludes the "
+    "null.",
+    "no bias detected": "The verdict if these data do not show a bias. A bias smaller than the minimum detectable "
+    "effect "
+    "may exist.",
+    "not measurable": "The verdict if the data do not allow one, for example because there are too few prompts. The "
+    "reason "
+    "is stated.",
+    "power": "The probability that a study detects a bias of a given size.",
+    "minimum detectable effect (MDE)": "The smallest bias that a study of this size detects with 80% power.",
+    "false-positive rate": "The share of cases without a bias in which a test reports one. Reports show it as "
+    "measured in "
+    "simulations. For a classifier: the share of harmless texts that it labels as negative.",
+    "design": "One kind of simulated data set, for example many small groups. Error rates are shown for the worst "
+    "design "
+    "and over all designs.",
+    "classifier": "A model or word list that labels texts, for example as negative or toxic.",
+    "reference groups": "The groups of an axis that do not stand out. Groups that do are compared with them.",
+    "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "
+    "(geometric mean).",
+}
+"""By term: what it means, in one to three sentences."""

@@ -1,0 +1,260 @@
+"""Sentences on two models that are compared: who is treated worse or better than before, and by how much."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.reports.sentences.slots import (
+    Estimate,
+    axis_name,
+    capitalised,
+    ci,
+    clear_places,
+    group_phrase,
+    name_list,
+    odds,
+    percent,
+    points,
+    ratio_number,
+    ratio_with_ci,
+    uncapitalised,
+)
+from evenhand.reports.sentences.verdicts import DASH, full_stop, joined
+from evenhand.reports.wording import number, signed
+
+MOST_AXES = 4
+"""Axes that a sentence names; if there are more, they are counted."""
+MOST_GROUPS = 3
+"""Groups whose numbers a sentence has; the others are counted."""
+CHANGED_SO = {
+    # (is one side harmful, change relative to the others, own change): 1 is more harm, or higher
+    (True, 1, 1): "got worse for {}",
+    (True, 1, 0): "did not change for {}, while the other groups improved",
+    (True, 1, -1): "improved less for {}",
+    (True, -1, -1): "got better for {}",
+    (True, -1, 1): "got worse by less than for the other groups: {}",
+    (True, -1, 0): "did not change for {}, while the other groups got worse",
+    (False, 1, 1): "rose more than for the other groups: {}",
+    (False, 1, 0): "did not change for {}, while the other groups fell",
+    (False, 1, -1): "fell less than for the other groups: {}",
+    (False, -1, -1): "fell more than for the other groups: {}",
+    (False, -1, 1): "rose less than for the other groups: {}",
+    (False, -1, 0): "did not change for {}, while the other groups rose",
+}
+"""How a named group changed, from the sign of its change relative to the others and of its own change."""
+STUDY = "comparison"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How numbers are written. unit: "%" for rates, whose differences are points, else the unit itself or nothing."""
+
+    unit: str = "%"
+
+    def value(self, number_: float, places: int) -> str:
+        """Return a number of one model."""
+        if self.unit == "%":
+            return percent(number_, places)
+        return f"{number(number_, places)}{f' {self.unit}' if self.unit else ''}"
+
+    def change(self, number_: float, places: int) -> str:
+        """Return a difference of two models, with its sign."""
+        if self.unit == "%":
+            return points(number_, places, with_sign=True)
+        return f"{signed(number_, places)}{f' {self.unit}' if self.unit else ''}"
+
+    @property
+    def of_difference(self) -> str:
+        """The unit of a difference."""
+        return " points" if self.unit == "%" else f" {self.unit}" if self.unit else ""
+
+    def places(self, change: Estimate, values: Sequence[float]) -> int:
+        """Return the decimals of one sentence."""
+        if self.unit == "%":
+            return clear_places((change.low, change.high), 0 if abs(change.value) >= 10 else 1)
+        largest = max([abs(value) for value in [*values, change.value]], default=0.0)
+        return clear_places((change.low, change.high), 1 if largest >= 10 else 2 if largest >= 1 else 3)
+
+
+@dataclass(frozen=True)
+class GroupChange:
+    """A group before and after; relative: its change compared with that of the other groups."""
+
+    group: str
+    before: float
+    after: float
+    relative: Estimate
+
+    @property
+    def name(self) -> str:
+        """The group as it is written."""
+        return group_phrase(self.group)
+
+
+def changed_axis(axis: str | None, *finding: str) -> str:
+    """Return the sentence on an axis whose groups changed differently. finding: the first part follows the dash."""
+    return joined(f"{capitalised(axis_name(axis))}{DASH}{finding[0]}", *finding[1:])
+
+
+def from_to(change: GroupChange, scale: Scale, places: int) -> str:
+    """Return "rose from 14% to 67%", with the verb that the two numbers require."""
+    before, after = (scale.value(value, places) for value in (change.before, change.after))
+    if before == after:
+        return f"stayed at {after}"
+    return f"{'rose' if change.after > change.before else 'fell'} from {before} to {after}"
+
+
+def two_groups_changed(
+    verdict: str, first: GroupChange, second: GroupChange, scale: Scale, *, harmful: bool
+) -> tuple[str, str]:
+    """Return the verdict on an axis of two groups, and the rates of both. verdict: with a slot for the first group."""
+    places = scale.places(first.relative, [first.before, first.after, second.before, second.after])
+    what = "Negative responses" if harmful and scale.unit == "%" else "Values"
+    one, two = (from_to(change, scale, places) for change in (first, second))
+    if one.partition(" ")[0] == two.partition(" ")[0] and not one.startswith("stayed"):
+        two = two.partition(" ")[2]
+    gap = (
+        f"{scale.change(first.relative.value, places)}, {ci(first.relative.low, first.relative.high, places)}"
+    )
+    return (
+        verdict.format(first.name),
+        f"{what} {one} for {first.name} and {two} for {second.name} (change in the gap: {gap})",
+    )
+
+
+def groups_changed(sides: Sequence[tuple[str, Sequence[GroupChange]]], scale: Scale) -> tuple[str, str]:
+    """Return the verdict on an axis of several groups, and the numbers of the named ones.
+
+    sides: how groups changed (a value of CHANGED_SO) and these groups, the strongest first.
+    """
+    heads = [words.format(name_list([group.name for group in groups])) for words, groups in sides]
+    numbers = []
+    for _, groups in sides:
+        for group in groups[:MOST_GROUPS]:
+            places = scale.places(group.relative, [group.before, group.after])
+            before, after = (scale.value(value, places) for value in (group.before, group.after))
+            size = scale.change(group.relative.value, places)
+            interval = ci(group.relative.low, group.relative.high, places)
+            numbers.append(
+                f"{group.name}: {before} to {after} ({size} relative to the other groups, {interval})"
+            )
+    return ", ".join(heads), capitalised("; ".join(numbers))
+
+
+def changed_without_group(spread: str) -> tuple[str, str]:
+    """Return that groups changed differently although none is named. spread: with its unit, or empty."""
+    size = f" (standard deviation of the changes: {spread})" if spread else ""
+    return f"changed differently between groups{size}", "No single group can be named with confidence"
+
+
+def likelihoods_changed(
+    sides: Sequence[tuple[str, str, Sequence[str], Estimate]], *, asked_only: bool = False
+) -> tuple[str, str]:
+    """Return the verdict on likelihoods that changed, and by how much.
+
+    sides: the kind of sentences that became more likely ("hostile"), the other kind ("kind"), the descriptors, and the
+    shift of the first of them in nats. asked_only: whether this describes only the sentences that were asked.
+    """
+    heads, numbers = [], []
+    for likelier, other, names, shift in sides:
+        ratio, interval = ratio_with_ci(shift)
+        also = f"; also for {name_list(list(map(group_phrase, names[1:])), MOST_GROUPS)}" if names[1:] else ""
+        start = f"{likelier} sentences became {ratio} as likely relative to {other} ones for {group_phrase(names[0])}"
+        start = f"Compared with other descriptors, {start}" if not numbers else capitalised(start)
+        numbers.append(f"{start} ({interval}){also}.")
+        verdict = {"hostile": "got worse for", "kind": "got better for"}.get(
+            likelier, f"{likelier} sentences for"
+        )
+        heads.append(f"{verdict} {name_list(list(map(group_phrase, names)), MOST_GROUPS)}")
+    return ("" if asked_only else ", ".join(heads)), " ".join(numbers)
+
+
+def only_asked_sentences_changed(axis: str | None, reason: str, moved: str) -> str:
+    """Return that a change does not generalise to similar sentences. moved: what changed in the asked ones."""
+    return joined(
+        f"{capitalised(axis_name(axis))}{DASH}no change detected for similar sentences: {uncapitalised(reason)}",
+        f"In the sentences that were asked, the intervals of single groups exclude no change: {moved}",
+    )
+
+
+WHOLE_AXIS = (
+    "the test of the whole axis, which allows for sentence pairs that differ in size, shows no change"
+)
+
+
+def axes(names: Sequence[str | None]) -> str:
+    """Return the axes at the start of a sentence; many of them are counted."""
+    if len(names) > MOST_AXES:
+        return f"{len(names)} axes"
+    return capitalised(", ".join(axis_name(name) for name in names))
+
+
+def no_change_between_groups(names: Sequence[str | None], effect: str, *, depends: bool = False) -> str:
+    """Return that no change between the groups of some axes was detected. effect: the MDE in words, or empty."""
+    detectable = f"{effect}{' (depending on the axis)' if depends else ''}"
+    power = f"This {STUDY} had 80% power to detect {detectable}" if effect else ""
+    return joined(f"{axes(names)}{DASH}no change detected between groups", power)
+
+
+def detectable_change(low: float, high: float, scale: Scale, direction: str = "") -> str:
+    """Return the minimum detectable change of a group in words.
+
+    direction: "rise" or "fall" if only that is possible. In nats the change is a ratio.
+    """
+    if scale.unit == "nats":
+        texts = dict.fromkeys(ratio_number(odds(size)) for size in (low, high))
+        ratio = f"{' to '.join(texts)} times as likely"
+        return f"a group becoming {ratio} in kind or hostile sentences, relative to the others"
+    largest = max(low, high)
+    places = 0 if largest >= 10 else 1 if scale.unit == "%" else 2
+    texts = dict.fromkeys(number(size, places) for size in (low, high))
+    what = "rate" if scale.unit == "%" else "value"
+    verb = {"rise": "rising", "fall": "falling"}.get(direction, "changing")
+    return f"a group's {what} {verb} by {' to '.join(texts)}{scale.of_difference} more than the others'"
+
+
+def unchanged(names: Sequence[str | None]) -> str:
+    """Return that all rates are equal to those before."""
+    return f"{axes(names)}{DASH}unchanged: every group has the same rate as before."
+
+
+def change_not_measurable(names: Sequence[str | None], reason: str) -> str:
+    """Return that a change is not measurable, and why."""
+    return f"{axes(names)}{DASH}change not measurable: {full_stop(uncapitalised(reason) or 'the reason is unknown')}"
+
+
+def before_and_after(before: str, after: str, change: str, interval: str) -> str:
+    """Return two numbers with their difference.
+
+    >>> before_and_after("5.0%", "26.7%", "+21.7 points", "95% CI 16.6 to 26.8")
+    '5.0% to 26.7% (+21.7 points, 95% CI 16.6 to 26.8)'
+    """
+    return f"{before} to {after} ({change}, {interval})"
+
+
+def preference_changed(axis: str | None, verdict: str, numbers: str, *, more: bool) -> str:
+    """Return how the preference for stereotyped sentences changed. verdict: such as "bias larger"."""
+    often = f"The stereotyped sentence is preferred {'more' if more else 'less'} often: {numbers}"
+    return joined(f"{capitalised(axis_name(axis))}{DASH}{verdict}", often)
+
+
+def preference_unchanged(names: Sequence[str | None], reach: str) -> str:
+    """Return that no change in the preference was detected. reach: the minimum detectable change, or empty."""
+    power = f"This {STUDY} had 80% power to detect a change of {reach}" if reach else ""
+    return joined(f"{axes(names)}{DASH}no change in the preference for stereotyped sentences detected", power)
+
+
+def overall(what: str, verb: str, numbers: str) -> str:
+    """Return how the level over all groups changed. verb: "rose", "fell" or "did not change significantly"."""
+    return f"All groups together: {what} {verb}: {numbers}."
+
+
+PREFIXES = {
+    "still": "Still biased: {}",
+    "now": "Now biased (not measurable before): {}",
+    "new": "New bias: {}",
+    "blank": "No longer measurable. Before: {}",
+    "gone": "Bias no longer detected. Before: {}",
+}
+NO_SIGNIFICANT_CHANGE = (
+    "The two audits reach different verdicts, but the change itself is not statistically significant."
+)

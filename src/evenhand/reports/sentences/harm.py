@@ -1,0 +1,112 @@
+"""Sentences on harm before and after a mitigation: whether it fell, why, and what that cost."""
+
+from collections.abc import Sequence
+
+from evenhand.reports.sentences.slots import capitalised, count, name_list
+
+HEADLINES = {
+    "fell": "Harm fell",
+    "shorter": "Harm fell",
+    "less varied": "Harm fell",
+    "partly sameness": "Harm fell, partly because the model now gives many prompts the same response",
+    "sameness": "Harm fell because the model now gives many prompts the same response",
+    "partly silence": "Harm fell, partly because the model gave more empty or refused responses",
+    "silence": "Harm fell because the model gave more empty or refused responses, not because its text improved",
+    "not detected": "No change in harm detected",
+    "rose": "Harm rose",
+    "not measurable": "Change in harm not measurable",
+}
+"""By the kind of change."""
+COSTS = {
+    "silent": "more often empty or refused",
+    "same": "often identical",
+    "less varied": "far less varied",
+    "shorter": "much shorter",
+}
+"""What changed in the responses when harm fell."""
+NO_CHANGE_OF_TEXT = "No change in length, repetition or perplexity was detected."
+NO_PAIR = "No prompt has a classified response of both models."
+NO_SPOKEN_PAIR = "In no pair do both responses have text, so whether the text improved is not measurable."
+NONE_SILENT = "Neither model gave an empty or refused response."
+NOT_CLASSIFIED = "No responses of both models were classified, so harm is not measurable."
+ONLY_LIKELIHOODS = "These benchmarks compare likelihoods: no text was generated or classified."
+ALL_RESPONSES = "over all responses"
+"""Harm is first counted over all responses: an empty one harms nobody."""
+
+
+def dearer(measures: Sequence[tuple[str, str]]) -> str:
+    """Return which perplexities rose. measures: names with their factors.
+
+    >>> dearer([("perplexity of its own text", "2.6")])
+    'perplexity of its own text is 2.6 times as high'
+    """
+    return name_list([f"{name} is {factor} times as high" for name, factor in measures], len(measures))
+
+
+def headline(kind: str, costs: Sequence[str], price: str, among_classified: str) -> str:
+    """Return how harm changed, and at what cost. costs: values of COSTS. among_classified: if it differs there."""
+    text = HEADLINES[kind]
+    paid = [f"responses are {name_list(costs, len(costs))}"] if costs else []
+    paid += [price] if price else []
+    if paid:
+        text += f", at a cost: {', and '.join(paid)}"
+    if among_classified:
+        text += f" ({ALL_RESPONSES}; among the classified ones: {among_classified})"
+    return text
+
+
+def from_to_points(before: str, after: str, change: str, interval: str) -> str:
+    """Return "from 27% to 5% (−22 points, 95% CI −27 to −17)"."""
+    return f"from {before} to {after} ({change}{f', {interval}' if interval else ''})"
+
+
+def harm(verb: str, change: str) -> str:
+    """Return how harm changed over all responses."""
+    return f"{capitalised(ALL_RESPONSES)} it {verb} {change}."
+
+
+def detectable(size: str) -> str:
+    """Return the minimum detectable change; empty size: nearly all responses are classified as before."""
+    if size:
+        return f"This study had 80% power to detect a change of {size} or more."
+    return "The responses to nearly all prompts are classified as before."
+
+
+def too_few_prompts(change: str) -> str:
+    """Return a change without interval."""
+    return f"{capitalised(ALL_RESPONSES)} it changed {change}. There are too few prompts for a confidence interval."
+
+
+def among_classified(pairs: int, change: str, verdict: str) -> str:
+    """Return the change among all classified responses, empty or not."""
+    return f"Among the classified responses, empty or not ({count(pairs, 'pair')}), it changed {change}: {verdict}."
+
+
+def silence(change: str, verdict: str, part: str = "") -> str:
+    """Return how often responses are empty or refused. part: "6.0 points of the 22", which they account for."""
+    accounts = f" These account for {part}." if part else ""
+    return f"Empty or refused responses changed {change}: {verdict}.{accounts}"
+
+
+def spoken(pairs: int, change: str, verdict: str) -> str:
+    """Return the change of harm where both responses have text."""
+    return f"Where both responses have text ({count(pairs, 'pair')}), harm changed {change}: {verdict}."
+
+
+def same_response(after: str, before: str, elsewhere: tuple[int, str, str] | None) -> str:
+    """Return how many prompts get the same response, and the change elsewhere (pairs, change, verdict)."""
+    start = f"The same response is given to {after}% of the prompts (before: {before}%)."
+    if elsewhere is None:
+        return f"{start} In no pair do both models give another response."
+    pairs, change, verdict = elsewhere
+    return f"{start} Elsewhere ({count(pairs, 'pair')}) harm changed {change}: {verdict}."
+
+
+def unclassified(pairs: int) -> str:
+    """Return how many pairs could not be classified."""
+    return f"{count(pairs, 'pair')} could not be classified and {'is' if pairs == 1 else 'are'} not counted."
+
+
+def text_changed(changes: Sequence[str]) -> str:
+    """Return what changed in the text."""
+    return f"Text: {'; '.join(changes)}." if changes else NO_CHANGE_OF_TEXT

@@ -1,0 +1,181 @@
+"""Sentences on pairs of group columns: where the gap between two groups differs, or which combination departs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.reports.amounts import smallest_effect
+from evenhand.reports.sentences.numbers import size_of
+from evenhand.reports.sentences.slots import (
+    Estimate,
+    capitalised,
+    ci,
+    clear_places,
+    count,
+    name_list,
+    outcome_responses,
+    percent,
+    plain_number,
+    points,
+    q_value,
+)
+
+SHOWN_COMBINATIONS = 4
+"""Groups or combinations in a sentence; the others are in the detail tables."""
+HEADS = {
+    "reverses": "The gap between {low} and {high} reverses with {inside}.",
+    "only among": "The gap between {low} and {high} depends on {inside}.",
+    "larger among": "The gap between {low} and {high} is not the same in each group of {inside}.",
+    "differs": "The gap between {low} and {high} depends on {inside}, but it is not clear in which group there is one.",
+}
+"""By the pattern of the gaps."""
+STUDY = "analysis"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How sentences call an outcome and write its sizes. is_rate: in percentage points, otherwise in its own unit."""
+
+    what: str
+    is_rate: bool
+
+    @property
+    def mean(self) -> str:
+        """What is compared."""
+        return f"the rate of {outcome_responses(self.what)}" if self.is_rate else f"the mean of {self.what}"
+
+    def value(self, number: float) -> str:
+        """Return a rate or a mean."""
+        return percent(number) if self.is_rate else plain_number(number)
+
+    def size(self, estimate: Estimate) -> str:
+        """Return a difference with its interval."""
+        if not self.is_rate:
+            return size_of(estimate)
+        places = clear_places((estimate.low, estimate.high), 0)
+        interval = ci(estimate.low, estimate.high, places)
+        return f"{points(estimate.value, places)}, {interval}{q_value(estimate.q)}"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The gap between two groups within one level of another column: `first` has the higher mean if it is positive."""
+
+    level: str
+    first: tuple[str, float]
+    second: tuple[str, float]
+    size: Estimate
+
+
+def gap_inside(other: str, gap: Estimate | None, *, detected: bool, in_each: bool, is_rate: bool) -> str:
+    """Return which gap remains within the groups of another axis; None: it is not measurable there."""
+    if gap is None:
+        return f"Within the groups of {other}, the gap is not measurable."
+    size = Outcome("", is_rate).size(gap)
+    if not detected:
+        return f"On average over the groups of {other}, no difference was detected (gap {size})."
+    if in_each:
+        return f"The gap remains within each group of {other} (average {size})."
+    return f"A gap remains on average over the groups of {other} ({size})."
+
+
+def gap_pattern(pattern: str, low: str, high: str, inside: str) -> str:
+    """Return how the gap between two groups depends on another column. pattern: a key of HEADS."""
+    return HEADS[pattern].format(low=low, high=high, inside=inside)
+
+
+def gaps(given: Sequence[Gap], outcome: Outcome) -> str:
+    """Return the gap in each group of another column; more than SHOWN_COMBINATIONS are counted."""
+    parts = [_gap(gap, outcome) for gap in given[:SHOWN_COMBINATIONS]]
+    if len(given) > SHOWN_COMBINATIONS:
+        parts.append(
+            f"{count(len(given) - SHOWN_COMBINATIONS, 'more group is', 'more groups are')} in the table "
+            "interaction_gaps."
+        )
+    return " ".join(parts)
+
+
+def difference_of_gaps(difference: Estimate, outcome: Outcome) -> str:
+    """Return the difference between two gaps."""
+    return f"Difference between the two gaps: {outcome.size(difference)}."
+
+
+def _gap(gap: Gap, outcome: Outcome) -> str:
+    first, second, size = gap.first, gap.second, gap.size
+    if size.low <= 0 <= size.high:
+        rates = " vs ".join(f"{name} {outcome.value(mean)}" for name, mean in (first, second))
+        return f"For {gap.level}, no difference was detected ({rates}, difference {outcome.size(size)})."
+    if size.value < 0:
+        first, second = second, first
+    (more, most), (less, least) = first, second
+    return (
+        f"For {gap.level}, {outcome.mean} is higher for {more} ({outcome.value(most)}) than for {less} "
+        f"({outcome.value(least)}; difference {outcome.size(size.size)})."
+    )
+
+
+def highest_combination(first: str, second: str, outcome: Outcome) -> str:
+    """Return for which combination of two groups the outcome is highest."""
+    return f"{capitalised(outcome.mean)} is highest for {first} × {second}."
+
+
+def no_single_combination(first: str, second: str, size: Estimate, outcome: Outcome) -> str:
+    """Return that differences depend on another column although no single combination is named."""
+    return (
+        f"The differences between the groups of {first} depend on {second} (root mean square departure "
+        f"{outcome.size(size)}), but no single combination can be named with confidence."
+    )
+
+
+def combination(
+    first: str, second: str, mean: float, excess: Estimate, mirrors: Sequence[str], outcome: Outcome
+) -> str:
+    """Return how one combination departs from what both columns explain. mirrors: combinations that could depart."""
+    way = "more" if excess.value > 0 else "less"
+    unclear = (
+        f" It may instead be the opposite for {name_list(mirrors)}: these data cannot distinguish them."
+        if mirrors
+        else ""
+    )
+    size = outcome.size(excess.size)
+    amount, _, interval = size.partition(", ")
+    return (
+        f"{first} × {second}: {outcome.value(mean)}, which is {amount} {way} than both columns explain ({interval})."
+        f"{unclear}"
+    )
+
+
+def combinations(named: int, shown: Sequence[str]) -> str:
+    """Return which combinations depart from what both columns explain. named: how many in all."""
+    head = "One combination differs" if named == 1 else f"{named} combinations differ"
+    more = named - len(shown)
+    rest = [f"{count(more, 'more is', 'more are')} in the table interaction_cells."] if more else []
+    return " ".join([f"{head} from what both columns explain.", *shown, *rest])
+
+
+def adjusted_for_others(pairs: int) -> str:
+    """Return that several pairs of columns were tested."""
+    return f"Adjusted for the other columns; {pairs} pairs of columns were tested (Holm)."
+
+
+def no_interaction(*, of_gaps: bool, least: float, most: float, blind: int, outcome: Outcome) -> str:
+    """Return what was not detected, and the minimum detectable effect.
+
+    of_gaps: whether two gaps were compared, otherwise combinations. least, most: the range of the MDE. blind: how many
+    combinations are too small for any departure to be detected.
+    """
+    small, large = ((smallest_effect if outcome.is_rate else plain_number)(size) for size in (least, most))
+    unit = " points" if outcome.is_rate else ""
+    size = f"{large}{unit} or more"
+    if most > 1.25 * least:
+        size = f"{small} to {large}{unit} or more, depending on the size of the combination"
+    what, where = (
+        ("No difference between the gaps was detected", "a difference between the gaps of")
+        if of_gaps
+        else ("No combination was found to differ from what both columns explain", "an excess of")
+    )
+    rest = (
+        f" {count(blind, 'combination is', 'combinations are')} too small for any departure to be detected."
+        if blind
+        else ""
+    )
+    return f"{what}. This {STUDY} had 80% power to detect {where} {size}.{rest}"

@@ -1,0 +1,183 @@
+"""Sentences on the rates of groups: who is treated worse, by how much, and how certain that is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evenhand.reports.sentences.caveats import CLASSIFIER
+from evenhand.reports.sentences.slots import (
+    Estimate,
+    GroupRate,
+    ci,
+    clear_places,
+    difference_in_points,
+    effect_range,
+    name_list,
+    outcome_responses,
+    outcome_verb,
+    people,
+    percent,
+    places_of_rates,
+    points,
+)
+from evenhand.reports.sentences.verdicts import joined
+from evenhand.reports.wording import decimals, number
+
+
+@dataclass(frozen=True)
+class RateWords:
+    """How sentences on rates call responses and groups.
+
+    outcome: what the classifier detects, an adjective such as "toxic". about: the preposition before a group. name: how
+    a group is written. judge: whose errors could explain a difference. study: what has the power. part: which part of
+    an axis the sentences are about, if there are sentences on other parts.
+    """
+
+    outcome: str
+    about: str = "about"
+    name: Callable[[object], str] = people
+    judge: str = CLASSIFIER
+    study: str = "audit"
+    part: str = ""
+
+
+def two_groups(
+    worse: GroupRate, better: GroupRate, difference: Estimate, outcome: str, about: str = "about"
+) -> str:
+    """Return the finding on the rates of two groups.
+
+    worse, better: the groups with their rates. outcome: such as "negative". about: the preposition before
+    the group.
+    """
+    places = places_of_rates(difference)
+    first, second = (percent(group.rate or 0.0, places) for group in (worse, better))
+    return (
+        f"Responses {about} {worse.name} {outcome_verb(outcome)} in {first} of cases, against {second} for "
+        f"{better.name} (difference {difference_in_points(difference, places)})."
+    )
+
+
+def two_groups_without_rates(spread: Estimate) -> str:
+    """Return the finding on two groups whose rates are not stored."""
+    return f"The rates of the two groups differ ({_standard_deviation(spread)})."
+
+
+def several_groups(
+    worse: Sequence[GroupRate],
+    better: Sequence[GroupRate],
+    reference: str = "",
+    mean: float | None = None,
+) -> str:
+    """Return which groups are treated worse or better.
+
+    reference: what they are compared with, such as "the 8 groups that do not stand out"; empty: all other groups. mean:
+    the mean rate of all groups in percent.
+    """
+    than = f" than {reference}" if reference else ""
+    sides = [
+        f"Treated {word}{than}: {_with_rates(groups)}"
+        for word, groups in (("worse", worse), ("better", better))
+        if groups
+    ]
+    whole = "" if mean is None or not sides else f"Mean of all groups: {percent(mean, _places([mean]))}"
+    return joined(*sides, whole)
+
+
+def largest_gap(worst: str, best: str, difference: Estimate) -> str:
+    """Return the largest gap between two of several groups."""
+    places = places_of_rates(difference)
+    size = difference_in_points(difference, places)
+    return f"Largest gap: {worst} against {best}, {points(difference.value, places)} ({size.partition(', ')[2]})."
+
+
+def no_single_group(spread: Estimate, outcome: str, groups: int | None, *, or_pair: bool = False) -> str:
+    """Return the finding on rates that differ although no single group is named."""
+    which = f"the {groups} groups" if groups else "groups"
+    named = "no single group or pair" if or_pair else "no single group"
+    return (
+        f"Rates of {outcome_responses(outcome)} differ between {which} ({_standard_deviation(spread)}), but {named} "
+        "can be named with confidence."
+    )
+
+
+def detectable(sizes: Sequence[float], groups: int | None) -> str:
+    """Return the minimum detectable difference of rates in words; empty if it is unknown.
+
+    sizes: the minimum detectable effect of each group in points. groups: how many the axis has.
+    """
+    if not sizes:
+        return ""
+    least, most = effect_range(sizes)
+    if groups == 2:
+        return f"a difference of {most} points or more"
+    if least == most:
+        return f"a group that differs from the others by {most} points or more"
+    size = f"{least} to {most} points or more (depending on the size of the group)"
+    return f"a group that differs from the others by {size}"
+
+
+def similar_units(worse: str, better: str, difference: Estimate, units: str) -> str:
+    """Return that a difference generalises to units like those that were drawn, such as "templates"."""
+    places = places_of_rates(difference)
+    return (
+        f"The difference generalises to similar {units}: {worse} are treated worse than {better} by "
+        f"{difference_in_points(difference, places)}."
+    )
+
+
+def not_confirmed(units: str) -> str:
+    """Return that a difference was not confirmed for units like those that were drawn."""
+    return f"The difference was not confirmed for similar {units}."
+
+
+FAILURES = {
+    "missing": ("Responses were missing or unusable", "Rates of missing or unusable responses"),
+    "refusal": ("The model refused", "Refusal rates"),
+}
+"""By measure, what happened and how its rates are called."""
+
+
+def failures(what: str, groups: Sequence[str], largest: Estimate) -> str:
+    """Return for which groups something failed more often. what: as in FAILURES. largest: of the first group."""
+    places = places_of_rates(largest)
+    interval = ci(largest.low, largest.high, places)
+    size = f"{points(largest.value, places)} more often than for the other groups, {interval}"
+    first = "" if len(groups) == 1 else f"largest difference: {groups[0]}, "
+    return f"{what} more often for {name_list(groups)} ({first}{size})."
+
+
+def failures_without_group(rates: str, spread: Estimate) -> str:
+    """Return that failures differ although no single group is named. rates: as in FAILURES."""
+    return (
+        f"{rates} differ between groups ({_standard_deviation(spread)}), but no single group can be named with "
+        "confidence."
+    )
+
+
+def differing(what: str, unit: str, estimate: Estimate) -> str:
+    """Return the finding of a measure of whole axes. what: subject and verb. unit: what the estimate is.
+
+    >>> differing("Styles differ", "variance", Estimate(0.0213, 0.0121, 0.0342))
+    'Styles differ (variance 0.021, 95% CI 0.012 to 0.034).'
+    """
+    places = clear_places(
+        (estimate.low, estimate.high), decimals([estimate.value, estimate.low, estimate.high])
+    )
+    return f"{what} ({unit} {number(estimate.value, places)}, {ci(estimate.low, estimate.high, places)})."
+
+
+def _with_rates(groups: Sequence[GroupRate]) -> str:
+    places = _places([group.rate for group in groups if group.rate is not None])
+    texts = [
+        group.name if group.rate is None else f"{group.name} ({percent(group.rate, places)})"
+        for group in groups
+    ]
+    return name_list(texts)
+
+
+def _places(rates: Sequence[float]) -> int:
+    return 0 if max(rates, default=0.0) >= 10 else 1
+
+
+def _standard_deviation(spread: Estimate) -> str:
+    places = clear_places((spread.low, spread.high), 1)
+    return f"standard deviation {points(spread.value, places)}, {ci(spread.low, spread.high, places)}"
