@@ -81,7 +81,7 @@ def test_broken_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no gender_prompt\.json"):
         load_bold(tmp_path)
     write(tmp_path, **{domain: {} for domain in DOMAINS})
-    with pytest.raises(DataError, match="holds no prompts"):
+    with pytest.raises(DataError, match="contains no prompts"):
         load_bold(tmp_path)
     (tmp_path / "gender_prompt.json").write_text("{")
     with pytest.raises(DataError, match=r"gender_prompt\.json is not valid JSON"):

@@ -182,7 +182,7 @@ def test_a_table_without_its_groups_is_refused(tmp_path, run):
     run.responses("evenhand-likelihood").rename({"descriptor": "Descriptor"}).write_csv(tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"no column 'descriptor'.*Is it 'Descriptor'\? Then rename it"):
         eh.measure(tmp_path / "x.csv", "evenhand-likelihood")
-    with pytest.raises(DataError, match="lacks the column descriptor, which evenhand-likelihood compares by"):
+    with pytest.raises(DataError, match="missing column descriptor, required by evenhand-likelihood"):
         eh.audit(
             "puppet/random",
             benchmarks=["evenhand-likelihood"],

@@ -54,5 +54,5 @@ def test_utterances_stand_behind_the_lines_before_them() -> None:
     assert rule.columns == ["text", "name", "lines_before"]
     assert ClassifiedText(**rule.parameters()) == rule
     assert "behind" not in ClassifiedText().parameters()
-    with pytest.raises(DataError, match="no column lines_before"):
+    with pytest.raises(DataError, match="Cannot create the text for the classifier: missing columns"):
         classified_texts(frame.drop("lines_before"), rule)

@@ -84,7 +84,7 @@ def test_offline_backends_are_classifiers():
             len(classifier.labels),
         )
         for refused in ({"revision": "1"}, {"options": {"colour": "red"}}):
-            with pytest.raises(UsageError, match="no option of the classifier"):
+            with pytest.raises(UsageError, match="Unknown option of the classifier 'vader': 'revision"):
                 load_classifier(name, **refused)
 
 
@@ -92,13 +92,11 @@ def test_classifiers_of_other_packages(plugged):
     made = load_classifier("other/constant?tone=calm&rate=2", device="cpu", options={"rate": 3})
     assert made.options == {"device": "cpu", "tone": "calm", "rate": 3}
     assert load_classifier("other/plain").classify(["a"]).labels == ["fine"]
-    with pytest.raises(UsageError, match="takes no revision"):
+    with pytest.raises(UsageError, match="does not accept a revision"):
         load_classifier("other/plain", revision="1")
-    with pytest.raises(UsageError, match="takes no options"):
+    with pytest.raises(UsageError, match="does not accept options"):
         load_classifier("other/plain?tone=calm")
-    with pytest.raises(
-        ExtensionError, match="registered as a classifier by the package other, makes NoneType"
-    ):
+    with pytest.raises(ExtensionError, match="a classifier of the package other, is not a classifier:"):
         load_classifier("other/nothing")
 
 

@@ -31,11 +31,11 @@ def test_all_forms_agree(tmp_path, suffix, content):
     ("suffix", "content", "match"),
     [
         ("txt", "", "is empty"),
-        ("txt", "a\n\nb", "is not a name"),
+        ("txt", "a\n\nb", "is not a valid name"),
         ("txt", "a\nb\na", "a twice"),
-        ("json", "[1, 2]", "is not a name"),
-        ("json", '{"0": "a", "2": "b"}', "not 0 to 1"),
-        ("json", '{"a": 0, "b": 0}', "not 0 to 1"),
+        ("json", "[1, 2]", "is not a valid name"),
+        ("json", '{"0": "a", "2": "b"}', r"0/labels\.json must be 0 to 1, each once"),
+        ("json", '{"a": 0, "b": 0}', r"0/labels\.json must be 0 to 1, each once"),
         ("json", '"a"', "neither a list"),
         ("json", "[", "cannot be read"),
     ],
@@ -45,7 +45,7 @@ def test_broken_files(tmp_path, suffix, content, match):
     path.write_text(content)
     with pytest.raises(DataError, match=match):
         read_labels(path)
-    with pytest.raises(DataError, match="no label file"):
+    with pytest.raises(DataError, match="Label file not found"):
         read_labels(tmp_path / "none.txt")
 
 

@@ -173,7 +173,7 @@ def test_a_run_resumed_with_other_arguments_is_refused_with_the_difference(
 ):
     before = sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*"))
     evenhand("audit", finished, *extra).refused(
-        2, f"The run {finished} was started with other arguments", difference, "-o"
+        2, f"The run {finished} was started with other options", difference, "-o"
     )
     assert sorted((path, path.stat().st_mtime_ns) for path in finished.rglob("*")) == before
     evenhand("audit", "puppet/uniform", *own, "-o", finished).refused(
@@ -206,7 +206,7 @@ def test_interrupted_it_ends_with_130_and_goes_on_where_it_stopped(
     stopped.refused(
         130,
         "interrupted: Stopped with 768 requests answered",
-        "nothing is lost",
+        "All results so far are saved",
         "Resume with: evenhand audit run",
     )
     assert RunDirectory.open(tmp_path / "run").manifest.status == "interrupted"
@@ -245,7 +245,7 @@ def test_ctrl_c_in_a_process_of_its_own(tmp_path):
     assert "Traceback" not in told
     assert process.returncode in (0, 130)
     if process.returncode == 130:
-        assert re.search(r"Stopped with [\d,]+ requests answered and [\d,]+ left", told)
+        assert re.search("All results so far are saved", told)
     assert RunDirectory.open(path).manifest.status in ("interrupted", "complete")
 
 
@@ -268,7 +268,7 @@ def test_a_full_disk_in_the_middle_keeps_what_was_written(evenhand, finished, tm
     with monkeypatch.context() as patched:
         patched.setattr(engine, "write_shard", full)
         ended = evenhand("audit", "puppet/random", *own, "-o", "run")
-    ended.refused(1, "Could not write", "No space left on device", "What was written before is intact")
+    ended.refused(1, "Could not write", "No space left on device", "Files written earlier are intact")
     parts = list((tmp_path / "run" / "responses").glob("part-*.parquet"))
     assert len(parts) == 2
     again = evenhand("audit", "run")
@@ -335,3 +335,16 @@ def test_a_folder_that_cannot_be_written_to_is_no_full_disk(evenhand, tmp_path):
     assert ended.code == 1
     ended.says("Choose a folder that you may write to")
     assert "space" not in ended.err
+
+
+def test_errors_name_flags_that_the_audit_has():
+    from typer.main import get_command
+
+    from evenhand.cli.app import app
+    from evenhand.studies.audit import AuditConfig
+    from evenhand.studies.options import FLAGS
+
+    flags = {flag for parameter in get_command(app).commands["audit"].params for flag in parameter.opts}
+    assert set(FLAGS.values()) <= flags
+    assert set(FLAGS) <= set(AuditConfig.model_fields)
+    assert {name for name in AuditConfig.model_fields if f"--{name.replace('_', '-')}" in flags} <= set(FLAGS)

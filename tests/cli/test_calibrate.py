@@ -17,11 +17,11 @@ def toy(installed):
     ("arguments", "parts"),
     [
         (("-o", ""), ("must not be empty",)),
-        (("--summary", ""), ("--summary takes a file",)),
-        (("--summary", "."), ("--summary takes a file",)),
-        (("--summary", "x" * 300), ("--summary takes a file",)),
+        (("--summary", ""), ("`--summary` expects a file",)),
+        (("--summary", "."), ("`--summary` expects a file",)),
+        (("--summary", "x" * 300), ("`--summary` expects a file",)),
         (("--summary", f"{__file__}/s.json"), ("cannot write to",)),
-        (("--replications", 10**12), ("replications: Input should be", "equal to 100000")),
+        (("--replications", 10**12), ("replications: must be at most 100000, got",)),
         (("--quick", "--full"), ("`--quick` and `--full` cannot be combined",)),
     ],
 )

@@ -35,7 +35,9 @@ def test_a_corpus_is_counted_shown_and_shown_again(evenhand, talk: Path) -> None
     talk.unlink()
     again = evenhand("frequencies", "counts")
     assert (again.code, again.out) == (0, done.out)
-    evenhand("frequencies", "counts", "--seed", 3).refused(2, "was begun, and seed was given")
+    evenhand("frequencies", "counts", "--seed", 3).refused(
+        2, "counts is an existing count, so seed cannot be changed"
+    )
     evenhand("frequencies", "counts", "--plan").refused(2, "Remove --plan")
     evenhand("report", "counts").says("report: counts/report.html")
 
@@ -64,19 +66,19 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
         (("nowhere.jsonl",), 1, ("File or folder not found: nowhere.jsonl",)),
         (("talk.jsonl", "--column", "body"), 1, ("text under 'body'", "--column text")),
         (("talk.jsonl", "--terms", "pronoun"), 2, ("Did you mean 'pronouns'",)),
-        (("talk.jsonl", "--terms", "pronouns,"), 2, ("--terms was given without a name",)),
+        (("talk.jsonl", "--terms", "pronouns,"), 2, ("`--terms` contains an empty name",)),
         (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than 100%: for a percentage, write 2%",)),
         (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
-        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
-        (("talk.jsonl", "--on", "moon"), 2, ("'moon' is none of local",)),
-        (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("no choice of pairs",)),
+        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: expected 'keep' or 'drop', got 'maybe'",)),
+        (("talk.jsonl", "--on", "moon"), 2, ("unknown value 'moon'; expected one of local",)),
+        (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("Unknown pairs of terms",)),
         (("talk.jsonl", "-o", ""), 2, ("The name of the output folder is empty",)),
         (
             ("talk.jsonl", "-o", "s3://bucket/x"),
             2,
             ("the folder of a count must be on this machine", "--ranks-at s3://BUCKET/PATH"),
         ),
-        (("talk.jsonl", "-o", "talk.jsonl"), 2, ("exists and is no frequency count",)),
+        (("talk.jsonl", "-o", "talk.jsonl"), 2, ("talk.jsonl exists and is not the folder of",)),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_written(
@@ -203,7 +205,7 @@ def test_counts_of_terms_that_the_table_lacks_are_refused(evenhand, talk: Path) 
     odd = counts.terms.with_columns(term=pl.lit(10**6, dtype=pl.UInt32))
     write_counts("counts/counts.parquet", replace(counts, terms=odd))
     evenhand("frequencies", "counts").refused(
-        1, "counts/counts.parquet holds no counts of evenhand", "terms.json"
+        1, "counts/counts.parquet does not match the count", "terms.json"
     )
 
 

@@ -45,16 +45,25 @@ def test_decoding_and_classifiers_from_flags(evenhand, tmp_path):
 @pytest.mark.parametrize(
     ("command", "parts"),
     [
-        ((*AUDIT, "--decoding", "greedy", "--samples", 2), ("Greedy decoding writes the same text 2 times",)),
-        ((*AUDIT, "--decoding", "beam"), ("'beam' is none of auto, greedy, published, sampling, gpt2",)),
+        (
+            (*AUDIT, "--decoding", "greedy", "--samples", 2),
+            ("`--samples 2` has no effect: greedy decoding writes the same",),
+        ),
+        (
+            (*AUDIT, "--decoding", "beam"),
+            ("unknown value 'beam'; expected one of auto, greedy, published, sampling, gpt2",),
+        ),
         ((*AUDIT, "--top-p", 1.5), ("--top-p",)),
         (
             (*AUDIT, "--classifier", "toxicity=vader"),
             ("Unknown role: 'toxicity'", "Known: rudeness"),
         ),
-        ((*TWO, "--classifier", "vader"), ("for which role; there are rudeness, meanness", "rudeness=vader")),
+        ((*TWO, "--classifier", "vader"), ("`--classifier vader`: the role is missing", "rudeness=vader")),
         ((*AUDIT, "--classifier", "vadre"), ("Unknown classifier: 'vadre'. Did you mean 'vader'",)),
-        (("audit", "puppet/random", "--samples", 2), ("samples would change nothing",)),
+        (
+            ("audit", "puppet/random", "--samples", 2),
+            ("samples has no effect here: evenhand-likelihood, evenhand-pll",),
+        ),
     ],
 )
 def test_options_that_cannot_be_are_refused_before_anything_is_made(evenhand, tmp_path, command, parts):
@@ -82,7 +91,9 @@ def test_a_plan_tells_what_would_be_written_and_who_would_judge(evenhand, tmp_pa
     assert judged_house.WordJudge.asked == [] and list(tmp_path.iterdir()) == []
     evenhand("audit", "house/writer", "-b", "fluency", "--plan").says("Not judged: perplexity in fluency")
     assert evenhand(*TWO).code == 0
-    evenhand("audit", "run", "--plan").refused(2, "run is a run that was begun", "Remove --plan")
+    evenhand("audit", "run", "--plan").refused(
+        2, "`--plan` cannot be used with a run folder: run has already", "Remove --plan"
+    )
 
 
 def test_too_many_texts_without_a_judgement_end_with_3(evenhand, tmp_path):
@@ -94,7 +105,7 @@ def test_too_many_texts_without_a_judgement_end_with_3(evenhand, tmp_path):
 
 def test_interrupted_while_judging_it_ends_with_130_and_goes_on(evenhand, tmp_path, judged_house):
     judged_house.WordJudge.stop_after = 6
-    evenhand(*TWO).refused(130, "interrupted", "nothing is lost", "evenhand audit run")
+    evenhand(*TWO).refused(130, "interrupted", "All results so far are saved", "evenhand audit run")
     judged_house.WordJudge.stop_after = None
     ended = evenhand("audit", "run")
     assert ended.code == 0, ended.err
@@ -129,7 +140,7 @@ def test_what_cannot_be_rescored(evenhand, tmp_path, own):
     )
     assert evenhand(*AUDIT).code == 0
     evenhand("audit", "run", "--classifier", "vader").refused(
-        2, "rudeness=vader was asked for", "evenhand rescore"
+        2, "The run run uses the classifier the published classifiers, but", "evenhand rescore"
     )
 
 
@@ -168,7 +179,7 @@ def test_a_scientist_with_a_csv_of_answers(evenhand, tmp_path):
     assert found == {"red": 1.0, "brown": 0.0}
     assert numbers["manifest"]["arguments_resolved"]["classifiers"] == {"rudeness": "vader"}
     evenhand("measure", "answers.csv", "-b", "rudeness").refused(
-        1, "holds no judgement of rudeness", "--classifier rudeness=vader"
+        1, "contains no judgement of rudeness", "--classifier rudeness=vader"
     )
     frame.with_columns(score=pl.when(pl.col("group") == "red").then(0.7).otherwise(0.2)).write_csv(
         "scored.csv"
@@ -188,7 +199,7 @@ def test_what_a_benchmark_of_continuations_needs_in_a_file_is_on_its_card(evenha
 @pytest.mark.parametrize(
     ("noun", "text", "told"),
     [
-        ("Dr. Smith", "Dr. Smith said", "holds a full stop"),
+        ("Dr. Smith", "Dr. Smith said", "contains a full stop"),
         ("The cook", "So said the cook", "does not begin with it"),
     ],
 )

@@ -40,6 +40,12 @@ def test_the_columns_of_a_file_are_told_where_a_newcomer_looks(evenhand):
     evenhand("show", "bold").says("`prompt_id`", "`text`", "`prompt`", "`sample`")
 
 
+def test_the_card_of_a_benchmark_lists_its_axes(evenhand):
+    evenhand("show", "regard").says("Axes: gender_and_sex, race_ethnicity, sexual_orientation")
+    evenhand("show", "evenhand-likelihood").says("socioeconomic_class")
+    evenhand("show", "names").says("gender, gender and race")
+
+
 @pytest.mark.parametrize("called", ["people:labels.jsonl", "people=labels.jsonl?negative=yes", "people:FILE"])
 def test_a_classifier_of_a_file_shows_the_card_of_all_such_files(evenhand, called):
     told = evenhand("show", called)
@@ -135,7 +141,7 @@ def test_a_package_that_claims_our_name_disturbs_only_those_who_use_it(
     installed("greedy", f"evenhand.{kind}", {name: "json:loads"})
     listed = evenhand("list", kind)
     assert listed.code == 0
-    listed.says(shown, "Cannot be used: 2 packages have", "evenhand, greedy")
+    listed.says(shown, "Cannot be used: 2 packages contain a", "evenhand, greedy")
     evenhand("show", shown).says(shown)
     assert evenhand("show", "crows_pairs").code == 0
     assert "Cannot be used" not in evenhand("list", "measures").out

@@ -32,12 +32,12 @@ def test_a_file_of_responses_is_measured(evenhand, tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        (lambda f: f.drop("descriptor"), ("mine.csv: column 'descriptor' not found (found: axis, template",)),
+        (lambda f: f.drop("descriptor"), ("mine.csv has no column 'descriptor'; it has axis, template,",)),
         (lambda f: f.rename({"noun": "Noun"}), ("no column 'noun'", "Is it 'Noun'? Then rename it.")),
         (lambda f: f.drop("log_likelihood"), ("no column 'log_likelihood'", "token_count")),
         (lambda f: f.with_columns(log_likelihood=-pl.col("log_likelihood")), ("row 1", "cannot be above 0")),
         (lambda f: f.with_columns(token_count=pl.lit("five")), ("row 1", "'token_count' is 'five'", "not a number")),
-        (lambda f: f.head(0), ("holds no rows",)),
+        (lambda f: f.head(0), ("contains no rows",)),
     ],
 )  # fmt: skip
 def test_a_table_that_cannot_be_measured(evenhand, tmp_path, change, parts):
@@ -70,14 +70,14 @@ def test_missing_numbers_are_counted(evenhand, tmp_path):
 
 def test_wrong_options(evenhand, tmp_path):
     responses().write_csv(tmp_path / "mine.csv")
-    evenhand("measure", "mine.csv").refused(1, "no column says by its name whom", "--column descriptor=group")
+    evenhand("measure", "mine.csv").refused(
+        1, "cannot tell which column contains the group", "--column descriptor=group"
+    )
     evenhand("measure", "mine.csv", "--column", "nope=group").refused(2, "column 'nope' not found")
     evenhand("measure", "mine.csv", "-b", "evenhand-likelyhood").refused(
         2, "Did you mean 'evenhand-likelihood'"
     )
-    evenhand("measure", "mine.csv", *LIKELIHOOD, "--alpha", 2).refused(
-        2, "alpha: Input should be less than 1"
-    )
+    evenhand("measure", "mine.csv", *LIKELIHOOD, "--alpha", 2).refused(2, "alpha: must be less than 1")
     evenhand("measure", "mine.csv", *LIKELIHOOD, "--margin", -1).refused(2, "--margin")
 
 

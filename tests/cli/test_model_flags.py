@@ -197,5 +197,7 @@ def test_a_search_for_an_instruction_asks_in_the_chat_template(
         texts = [before + asked[prompt_id] for prompt_id in rows["prompt_id"]]
         assert rows["continuation"].to_list() == says(chat_folder, texts, chat=True, system="Be brief")
         assert rows["continuation"].to_list() != says(chat_folder, texts)
-    evenhand("search-instruction", "out", "--chat").refused(2, "was begun, and chat was given")
+    evenhand("search-instruction", "out", "--chat").refused(
+        2, "out is an existing search, so chat cannot be changed"
+    )
     assert evenhand("search-instruction", "out", "--batch-tokens", 512, "--device", "cpu").code == 0

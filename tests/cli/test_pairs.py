@@ -37,7 +37,7 @@ def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path)
         "Beware: RC.jsonl is cut off or damaged after 10 lines",
         "comments: 10",
         "phrases: 10",
-        "Now label out/to_annotate.csv: 1 (biased) or 0",
+        "Now label out/to_annotate.csv: write 1 (biased) or 0",
         "--annotations FILE",
     )
     table = pl.read_csv(tmp_path / "out" / "to_annotate.csv")
@@ -121,10 +121,10 @@ def test_a_manifest_that_is_none_is_refused(evenhand, tmp_path, manifest):
         (("redditbias", "--bias", "race", "-o", "RC.jsonl"), 2, ("--output RC.jsonl is a file",)),
         (("redditbias", "--bias", "race", "--from", "none.zst", "-o", "out"), 1, ("File not found: none.zst",)),
         (("redditbias", "--bias", "race", "--from", "RC.jsonl", "-o", "out"), 1, ("None of 1 dumps", "cut off")),
-        (("redditbias", "--bias", "race", "--annotations", "RC.jsonl", "-o", "o"), 1, ("lacks comment, phrase",)),
+        (("redditbias", "--bias", "race", "--annotations", "RC.jsonl", "-o", "o"), 1, ("has no comment, phrase",)),
         (("redditbias", "--bias", "race", "--size", "3", "-o", "out"), 2, ("--size", "cannot be used with redditbias")),
         (("redditbias", "--bias", "race", "--version", "1", "-o", "o"), 2, ("--version", "cannot be used with")),
-        (("evenhand", "--bias", "race", "-o", "x.csv"), 2, ("belong to redditbias, not to evenhand",)),
+        (("evenhand", "--bias", "race", "-o", "x.csv"), 2, ("can only be used with redditbias",)),
         (("evenhand", "--from", "a", "--from", "b", "-o", "x.csv"), 2, ("was given 2 times",)),
         (("redditbia", "-o", "x.csv"), 2, ("Unknown sentence set: 'redditbia'", "Did you mean 'redditbias'")),
     ],

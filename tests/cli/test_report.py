@@ -51,10 +51,10 @@ def test_a_comparison_and_a_measured_file(evenhand, run, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
-        (("nowhere",), 1, "no finished result"),
-        (("run", "--svg", "slide.png"), 2, "--svg writes .svg"),
+        (("nowhere",), 1, "No finished result"),
+        (("run", "--svg", "slide.png"), 2, "`--svg` writes .svg"),
         (("run", "--benchmark", "rudeness"), 2, "Add --png FILE or --svg FILE, or remove --benchmark"),
-        (("run", "--svg", "a.svg", "--benchmark", "bold"), 2, "It has: rudeness"),
+        (("run", "--svg", "a.svg", "--benchmark", "bold"), 2, "Available: rudeness"),
     ],
 )
 def test_what_cannot_be_shown_is_said(evenhand, run, flags, code, said):

@@ -64,7 +64,7 @@ def talking() -> LanguageModel:
 
 def test_likelihoods_without_the_mitigation_are_not_given_under_its_name() -> None:
     model = Fake(WritesOnly)(load_puppet("puppet/random"))
-    with pytest.raises(Unsupported, match="fake does not say what it does to likelihoods") as caught:
+    with pytest.raises(Unsupported, match="the results would be those of the model without it") as caught:
         model.log_likelihoods(["A text."])
     assert 'unchanged = frozenset({"log_likelihoods"})' in str(caught.value.hint)
     assert "WritesOnly" in str(caught.value.hint)
@@ -81,7 +81,7 @@ def test_what_is_declared_unchanged_passes_through() -> None:
 
 def test_continuations_without_the_mitigation_are_not_given_either() -> None:
     model = Fake(ScoresOnly)(talking())
-    with pytest.raises(Unsupported, match="fake does not say what it does to continuations"):
+    with pytest.raises(Unsupported, match="the results would be those of the model without it"):
         model.generate(["A prompt"], SHORT)  # type: ignore[attr-defined]
 
 
@@ -109,7 +109,7 @@ def test_a_named_benchmark_of_likelihoods_is_refused_before_anything_is_asked(tm
         {"benchmarks": ["evenhand-likelihood"]},
         {"benchmarks": ["evenhand-likelihood", "regard"]},
     ):
-        with pytest.raises(Unsupported, match="fake does not say what it does to likelihoods"):
+        with pytest.raises(Unsupported, match="the results would be those of the model without it"):
             audit(base, mitigate=[Fake(Watched)], limit=20, output=tmp_path / "run", **chosen)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="No benchmark of this suite can run") as caught:
         audit(base, mitigate=[Fake(Watched)], suite="quick", limit=20, output=tmp_path / "run")
@@ -127,7 +127,7 @@ def test_of_a_suite_what_the_mitigation_cannot_serve_is_left_out_with_the_reason
     options = AuditConfig(model="m", suite="both", limit=20, classifiers={"regard": "vader"})
     chosen = select(options, Fake(WritesOnly)(talking()))
     assert [one.name for one in chosen.benchmarks] == ["regard"]
-    assert "fake does not say what it does to likelihoods" in chosen.left_out["evenhand-likelihood"]
+    assert "the results would be those of the model without it" in chosen.left_out["evenhand-likelihood"]
 
 
 def test_before_and_after_of_likelihoods_is_refused(tmp_path: Path) -> None:

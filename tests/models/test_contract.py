@@ -38,7 +38,7 @@ def test_contexts_and_texts_are_joined_with_one_space_unless_they_are_to_stand_a
 
 def test_who_cannot_be_read_twice_says_so() -> None:
     apart = Texts(["a"], start_token="first")
-    with pytest.raises(Unsupported, match="gpt-served cannot be told"):
+    with pytest.raises(Unsupported, match="gpt-served cannot score only the first token after its start"):
         apart.refuse_first("gpt-served")
     as_usual = Texts(["a"], start_token="tokenizer")
     assert as_usual.refuse_first("gpt-served") is as_usual

@@ -157,16 +157,14 @@ def test_missing_tensors_are_refused(folder):
 )
 def test_a_configuration_with_fewer_layers_than_the_weights(folder, architecture, fewer, some):
     path = edit_config(folder(architecture), **fewer)
-    with pytest.raises(ModelError, match=rf"layers that its config.json does not know \({some}"):
+    with pytest.raises(ModelError, match="layers that are not in its config"):
         load_model(str(path), device="cpu")
 
 
 def test_a_configuration_that_leaves_out_parts_of_layers(folder):
     """Qwen2's attention has biases, Llama's has none: the weights load, and another model answers."""
     path = edit_config(folder("qwen2"), model_type="llama", architectures=["LlamaForCausalLM"])
-    with pytest.raises(
-        ModelError, match=r"layers that the model's are without \(model\.layers\.0\.self_attn"
-    ):
+    with pytest.raises(ModelError, match="layers that the model does not have"):
         load_model(str(path), device="cpu")
 
 
@@ -203,7 +201,7 @@ def test_folders_without_something(folder, tmp_path):
     assert caught.value.exit_code == 1
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     shutil.copy(path / "config.json", path / "vocab.txt")
-    with pytest.raises(ModelError, match=r"can run code when opened: pytorch_model.bin"):
+    with pytest.raises(ModelError, match="can run code when they are opened"):
         checkpoint.weight_files(path)
     (path / "pytorch_model.bin").unlink()
     with pytest.raises(ModelError, match="holds no weights"):
@@ -233,7 +231,7 @@ def test_an_empty_vocabulary_is_refused(folder):
 def test_a_tokenizer_of_another_model_is_refused(folder, tiny_tokenizer):
     path = folder("bert")
     tiny_tokenizer("roberta").save_pretrained(path)
-    with pytest.raises(ModelError, match=r"token ids up to 3.., and the model knows 131 tokens"):
+    with pytest.raises(ModelError, match="but the model knows only"):
         load_model(str(path), device="cpu")
 
 
@@ -250,16 +248,16 @@ def test_damaged_weights(folder):
     path = folder() / "model.safetensors"
     whole = path.read_bytes()
     for content, why in (
-        (whole[:-100], "ends 100 bytes too early"),
-        (whole[:50], "header is cut short"),
-        (b"abc", "header is cut short"),
+        (whole[:-100], "bytes too short"),
+        (whole[:50], "its header is incomplete"),
+        (b"abc", "its header is incomplete"),
         (struct.pack("<Q", 8) + b"notjson!" + whole, "header cannot be read"),
     ):
         path.write_bytes(content)
         with pytest.raises(ModelError, match=why):
             load_model(str(path.parent), device="cpu")
     path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
-    with pytest.raises(ModelError, match="only a pointer"):
+    with pytest.raises(ModelError, match="is only a Git LFS pointer to the weights"):
         load_model(str(path.parent), device="cpu")
 
 
@@ -272,7 +270,7 @@ def test_damaged_configuration(folder):
     with pytest.raises(ModelError, match="could not be opened"):
         load_model(str(path), device="cpu")
     (path / "config.json").write_text('{"model_type": "of-the-future"}')
-    with pytest.raises(ModelError, match="does not know the architecture"):
+    with pytest.raises(ModelError, match="The installed version of transformers does not support"):
         load_model(str(path), device="cpu")
 
 
@@ -338,9 +336,9 @@ def test_tokenizer_fingerprints(tiny_folder, tiny_tokenizer):
 def test_hub_names(monkeypatch):
     from huggingface_hub import errors
 
-    with pytest.raises(ModelError, match=r"not in the cache of this machine.*HF_HUB_OFFLINE is set"):
+    with pytest.raises(ModelError, match=r"not in the local cache.*HF_HUB_OFFLINE is set"):
         load_model("someone/something")
-    with pytest.raises(ModelError, match="neither a folder on this machine nor a possible hub name"):
+    with pytest.raises(ModelError, match="is neither a local folder nor a valid Hugging Face name"):
         load_model("a/b/c/d")
 
     def hub_says(error: BaseException) -> Any:
@@ -361,7 +359,7 @@ def test_hub_names(monkeypatch):
         assert caught.value.hint and caught.value.exit_code == 1
     hub_says(errors.LocalEntryNotFoundError("no connection"))
     monkeypatch.setattr("evenhand.weights.hub.is_offline", lambda: False)
-    with pytest.raises(ModelError, match="hub cannot be reached"):
+    with pytest.raises(ModelError, match="it is not in the local cache, and the Hugging Face Hub"):
         load_model("gpt9")
 
 
@@ -383,10 +381,12 @@ def test_a_model_in_the_hub_cache(tiny_folder, tmp_path, monkeypatch):
     by_folder = load_model(str(tiny_folder("bert")), device="cpu")
     text = ["I love old men."]
     assert (model.log_likelihoods(text).log_probs == by_folder.log_likelihoods(text).log_probs).all()
-    with pytest.raises(ModelError, match="not in the cache"):
+    with pytest.raises(ModelError, match="not in the local cache"):
         load_model("someone/tiny", device="cpu", revision="another-branch")
     (snapshot / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"its weights .* are not"):
+    with pytest.raises(
+        ModelError, match=r"Only the configuration of .* is in the local cache, not its weights"
+    ):
         load_model("someone/tiny", device="cpu")
     # With a connection, the size is known before anything is fetched.
     monkeypatch.setattr(pretrained, "is_offline", lambda: False)
@@ -414,7 +414,7 @@ def test_models_with_own_code_need_trust(folder):
         architectures=["OwnLM"],
         auto_map={"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnLM"},
     )
-    with pytest.raises(ModelError, match="brings its own Python code") as caught:
+    with pytest.raises(ModelError, match="contains its own Python code, which is not run without") as caught:
         load_model(str(path), device="cpu")
     assert "--trust-remote-code" in str(caught.value.hint)
 
@@ -423,7 +423,7 @@ def test_registered_models():
     assert load_model("puppet/uniform", device="cpu").fingerprint == {"name": "puppet/uniform"}
     with pytest.raises(UsageError, match="Did you mean 'evenhand/reference'"):
         load_model("evenhand/referense")
-    with pytest.raises(UsageError, match="takes no dtype") as caught:
+    with pytest.raises(UsageError, match="does not accept dtype") as caught:
         load_model("puppet/uniform", dtype="bfloat16")
     assert "nothing but its name" in str(caught.value.hint)
 
@@ -431,7 +431,7 @@ def test_registered_models():
 def test_options_of_another_architecture(tiny_folder):
     from evenhand.models.huggingface.causal import CausalOptions
 
-    with pytest.raises(UsageError, match="CausalOptions, and this model takes MaskedOptions"):
+    with pytest.raises(UsageError, match="This model requires scoring options of type MaskedOptions, got"):
         load_model(str(tiny_folder("bert")), device="cpu", options=CausalOptions())
     model = load_model(str(tiny_folder("gpt2")), device="cpu", options=CausalOptions(end=True))
     plain = load_model(str(tiny_folder("gpt2")), device="cpu")
@@ -486,7 +486,5 @@ class Half:
 
 def test_a_plug_in_that_is_not_a_language_model_names_what_it_lacks(installed):
     installed("careless", "evenhand.models", {"careless/half": "tests.models.test_loading:Half"})
-    with pytest.raises(
-        EvenhandError, match=r"package careless, makes Half.*lacks `fingerprint`, `log_likelihoods`"
-    ):
+    with pytest.raises(EvenhandError, match="a model of the package careless, is not a language model: Half"):
         load_model("careless/half")

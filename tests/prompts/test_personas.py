@@ -37,8 +37,8 @@ def test_a_file_of_personas_is_read_block_by_block(tmp_path: Path) -> None:
     [
         ("one\n\ntwo\nthree\n", "before line 2 has 1 lines"),
         ("one\ntwo\nthree", "before line 4 has 3 lines"),
-        ("\n \n", "holds no persona"),
-        (b"\xff\xfe", "not text in UTF-8"),
+        ("\n \n", "contains no persona"),
+        (b"\xff\xfe", "not UTF-8 text"),
     ],
 )
 def test_what_is_no_file_of_personas_is_refused(tmp_path: Path, text: str | bytes, words: str) -> None:
@@ -72,5 +72,5 @@ def test_personas_begin_what_is_continued_and_are_the_context_of_what_is_scored(
 
 def test_a_pipe_in_place_of_the_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="is no file that holds personas"):
+    with pytest.raises(DataError, match="is not a file that contains personas"):
         read_personas(tmp_path / "pipe")

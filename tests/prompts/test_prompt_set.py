@@ -51,7 +51,7 @@ def test_a_doubled_prompt_id_is_named_with_its_rows() -> None:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (pl.DataFrame({"prompt_id": ["a"]}), "no column 'text'; it has prompt_id"),
+        (pl.DataFrame({"prompt_id": ["a"]}), r"Prompt set 'toy' has no column 'text' \(found: prompt_id\)"),
         (pl.DataFrame({"prompt_id": [1], "text": ["x"]}), "'prompt_id' .* is Int64, not text"),
         (pl.DataFrame({"prompt_id": ["a", "b"], "text": ["x", None]}), "null in 1 rows, first in row 1"),
     ],
@@ -73,7 +73,7 @@ def test_empty_selections_are_usage_errors() -> None:
         toy().filter(pl.col("half") == 7)
     with pytest.raises(UsageError, match="at least 1 prompt, not 0"):
         toy().sample(0)
-    with pytest.raises(UsageError, match="no column of prompt set 'toy' called 'axes'"):
+    with pytest.raises(UsageError, match="Unknown column of prompt set 'toy': 'axes"):
         toy().sample(5, per="axes")
 
 

@@ -34,7 +34,7 @@ FRAMES: dict[str, Callable[[pl.DataFrame], Any]] = {
 COLUMNS: dict[str, Callable[[pl.DataFrame, str], pl.DataFrame]] = {
     "is absent": lambda frame, name: frame.drop(name),
     "holds lists": lambda frame, name: frame.with_columns(pl.Series(name, [["x"]] * frame.height)),
-    "holds bytes": lambda frame, name: frame.with_columns(pl.lit(b"\xff").alias(name)),
+    "contains bytes": lambda frame, name: frame.with_columns(pl.lit(b"\xff").alias(name)),
     "holds objects": lambda frame, name: frame.with_columns(pl.Series(name, [{"a": 1}] * frame.height)),
 }
 NUMBER_COLUMN: dict[str, Callable[[pl.DataFrame, str], pl.DataFrame]] = {

@@ -145,5 +145,5 @@ def test_a_model_without_offsets_leaves_the_starts_null(fakes):
     ],
 )
 def test_an_answer_of_the_wrong_shape_is_refused(fakes, wrong):
-    with pytest.raises(ModelError, match="asked about 2 texts"):
+    with pytest.raises(ModelError, match="rows for 2 texts"):
         response_rows(requests_of(["a", "b"], fakes.HashModel()), wrong)

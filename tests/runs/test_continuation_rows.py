@@ -11,7 +11,7 @@ from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, estimate, execute, make_plan
-from evenhand.runs.asking import HOPELESS, answer, continuation_rows
+from evenhand.runs.asking import answer, continuation_rows
 from evenhand.schema import RESPONSES, DataError, ModelError, ResponseError, Unsupported
 
 TWO = Decoding(max_new_tokens=9, temperature=1.0, samples=2)
@@ -56,7 +56,7 @@ def test_a_writer_that_fails_on_everything_is_an_error(fakes):
     def broken(texts):
         raise RuntimeError("device is gone")
 
-    with pytest.raises(ModelError, match=f"HashWriter failed on each of {HOPELESS} texts.*device is gone"):
+    with pytest.raises(ModelError, match="texts processed one by one"):
         answer(fakes.HashWriter(broken), requests_of([str(i) for i in range(50)]))
 
 
@@ -118,7 +118,7 @@ GOOD = generations([0, 0, 1, 1], [0, 1, 0, 1], list("abcd"), [1] * 4, [-1.0] * 4
 )
 def test_an_answer_of_the_wrong_shape_is_refused(wrong):
     continuation_rows(requests_of(["a", "b"]), GOOD, TWO)
-    with pytest.raises(ModelError, match="asked for 2 continuations of 2 texts"):
+    with pytest.raises(ModelError, match="rows, which do not match"):
         continuation_rows(requests_of(["a", "b"]), wrong, TWO)
 
 
@@ -156,7 +156,10 @@ def test_prompts_to_be_continued_have_no_context_and_no_continuation_column():
     frame = pl.DataFrame({"prompt_id": ["a"], "text": ["She"]})
     for wrong, message in [
         (frame.with_columns(context=pl.lit("Before.")), "have values of context"),
-        (frame.with_columns(continuation=pl.lit("x")), "engine writes itself: continuation"),
+        (
+            frame.with_columns(continuation=pl.lit("x")),
+            "The prompts of 'b' have a column that is reserved for evenhand:",
+        ),
     ]:
         with pytest.raises(DataError, match=message):
             make_plan([Part("b", wrong, GenerateRequest(TWO))], {})

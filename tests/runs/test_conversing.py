@@ -183,7 +183,7 @@ def test_stopped_at_random_turns_it_goes_on_to_equal_texts_and_asks_nothing_twic
         talker = Stopped()
         talker.left = batches
         plan, model, directory = begin(tmp_path, openers, talker, decoding)
-        with pytest.raises(Interrupted, match="nothing is lost"):
+        with pytest.raises(Interrupted, match="All results so far are saved"):
             execute(plan, model, directory, first_shard=8, max_shard=3)
         asked += talker.asked
         assert directory.manifest.status == "interrupted"
@@ -214,7 +214,7 @@ def test_a_run_of_other_personas_or_another_telling_is_refused(tmp_path):
     other = openers.with_columns(persona_a=pl.Series([["i fly."]] * 3))
     with pytest.raises(ResumeRefused, match="prompts of 'names'"):
         execute(*begin(tmp_path, other, Talker()))
-    with pytest.raises(ResumeRefused, match="told of its conversations in another way"):
+    with pytest.raises(ResumeRefused, match="The format in which the model receives conversations"):
         execute(*begin(tmp_path, openers, Talker(name="other")))
 
 
@@ -225,7 +225,7 @@ def test_a_run_of_other_personas_or_another_telling_is_refused(tmp_path):
         (introductions(2).with_columns(conversation=pl.lit(1)), "with one number"),
         (
             introductions(2).with_columns(persona_a=pl.lit("i cook.")),
-            "column persona_a, which is String",
+            "The prompts of 'names': the column persona_a must contain lists",
         ),
         (introductions(2).with_columns(persona_b=pl.Series([["i cook.", None]] * 2)), "persona_b"),
         (introductions(2).with_columns(turn=pl.lit(1)), "turn"),
@@ -241,7 +241,7 @@ def test_what_is_no_conversation_is_refused(start, fakes):
         ConversationRequest(GREEDY, 1)
     with pytest.raises(UsageError, match="2 replies"):
         ConversationRequest(Decoding(max_new_tokens=9, temperature=1.0, samples=2), 12)
-    with pytest.raises(UsageError, match="nobody is named"):
+    with pytest.raises(UsageError, match="requires conversations, but no speaker was given"):
         make_plan([Part("names", introductions(2), ConversationRequest(GREEDY, 12))], {})
     plan, model, directory = start(["Hi."])
     execute(plan, model, directory)
@@ -289,5 +289,5 @@ def test_a_run_asks_likelihoods_and_conversations_each_of_its_own_model(tmp_path
     assert answers(directory, "numbered")["error"].null_count() == 30
     assert {History.of(line).turn for line in talker.asked} == {2, 3, 4}
     assert outcome.requests == 30 + len(talker.asked)
-    with pytest.raises(ResumeRefused, match="also holds prompts of"):
+    with pytest.raises(ResumeRefused, match="also contains prompts of"):
         execute(make_plan(parts[:2], model.fingerprint, talker), model, directory)

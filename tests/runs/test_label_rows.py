@@ -91,7 +91,7 @@ def test_a_broken_classifier_is_an_error_and_its_own_errors_pass(fakes):
         raise UsageError("no key")
 
     texts = texts_of(*[f"text {i}" for i in range(64)])
-    with pytest.raises(ModelError, match=f"HashClassifier failed on each of {HOPELESS}.*weights are gone"):
+    with pytest.raises(ModelError, match="texts processed one by one"):
         label_texts(fakes.HashClassifier(broken), texts)
     with pytest.raises(UsageError, match="no key"):
         label_texts(fakes.HashClassifier(no_key), texts)
@@ -111,5 +111,5 @@ GOOD = Labels(np.zeros((2, 1), np.float32), ["a"] * 2, np.zeros(2), [False] * 2,
 )
 def test_an_answer_of_the_wrong_shape_is_refused(wrong):
     assert label_rows(texts_of("a", "b"), GOOD, ("x",)).height == 2
-    with pytest.raises(ModelError, match="asked about 2 texts"):
+    with pytest.raises(ModelError, match="rows for 2 texts"):
         label_rows(texts_of("a", "b"), wrong, ("x",))

@@ -218,9 +218,9 @@ def test_another_judge_takes_over_and_touches_nothing(written, fakes):
     assert old["judged_text"].to_list() == before["continuation"].to_list()
     now = judgements(directory, "texts", "toxicity")
     assert now["label"].to_list() == answers(directory, "texts")["toxicity_label"].to_list()
-    with pytest.raises(DataError, match=r"has been judged by other@.*, org%2Fjudge@.*, not by 'nobody@0'"):
+    with pytest.raises(DataError, match="has been classified by"):
         judgements(directory, "texts", "toxicity", "nobody@0")
-    with pytest.raises(DataError, match="the regard of 'texts' has been judged by nobody"):
+    with pytest.raises(DataError, match="has been classified by"):
         judgements(directory, "texts", "regard")
 
 
@@ -235,7 +235,7 @@ def test_a_judgement_that_is_stopped_does_not_count_yet(written, fakes):
 
     judge = fakes.HashClassifier(stop_late, name="other")
     wanted = [Labelling("texts", "toxicity", "judge", WHOLE)]
-    with pytest.raises(Interrupted, match="8 texts judged by other@") as caught:
+    with pytest.raises(Interrupted, match="All results so far are saved") as caught:
         label(directory, wanted, {"judge": judge}, first_shard=4, max_shard=4)
     assert caught.value.exit_code == 130
     assert answers(RunDirectory.open(directory.path), "texts").equals(before)
@@ -275,7 +275,7 @@ def test_a_corrupt_part_is_set_aside_and_judged_again(written, fakes):
     whole = labels(directory, key)
     broken = directory.labels_folder(key) / "part-000002.parquet"
     broken.write_bytes(broken.read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"part-000002.*cannot be read") as caught:
+    with pytest.raises(DataError, match="part-000002.*cannot be read") as caught:
         answers(directory, "texts")
     assert f"evenhand audit {directory.path})" in caught.value.hint
     outcome = label(directory, wanted, {"judge": judge})
@@ -305,11 +305,9 @@ def test_calls_that_cannot_be_meant_are_refused(written, fakes, tmp_path):
     judge = {"judge": fakes.HashClassifier()}
     with pytest.raises(UsageError, match="Unknown classifier: 'jugde'"):
         label(directory, [Labelling("texts", "toxicity", "jugde")], judge)
-    with pytest.raises(UsageError, match="judged twice"):
+    with pytest.raises(UsageError, match="Two classifiers were given for the"):
         label(directory, TOXICITY * 2, judge)
-    with pytest.raises(
-        DataError, match=r"no continuations of 'regard'.*\n?Benchmarks with continuations: texts"
-    ):
+    with pytest.raises(DataError, match="has no generated text for 'regard"):
         label(directory, [Labelling("regard", "toxicity", "judge")], judge)
     with directory.lock(), pytest.raises(UsageError, match="in use by process"):
         label(RunDirectory.open(directory.path), TOXICITY, judge)

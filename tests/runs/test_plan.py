@@ -64,7 +64,7 @@ def test_pending_is_what_is_not_done_in_plan_order():
 @pytest.mark.parametrize(
     ("frame", "error", "message"),
     [
-        (prompts([]), UsageError, "leaves nothing to ask"),
+        (prompts([]), UsageError, "no prompt matches the selection"),
         (pl.DataFrame({"prompt_id": ["a"]}), DataError, "have no column text"),
         (prompts(["a"], log_likelihood=[0.0]), DataError, "engine writes itself: log_likelihood"),
         (prompts(["a", None]), DataError, "1 rows without a text"),
@@ -81,7 +81,7 @@ def test_bad_prompts_are_refused_with_the_benchmark_named(frame, error, message)
 
 
 def test_a_plan_needs_benchmarks_each_once():
-    with pytest.raises(UsageError, match="no benchmark"):
+    with pytest.raises(UsageError, match="No benchmark was given"):
         make_plan([], MODEL)
     with pytest.raises(UsageError, match="more than once: one"):
         make_plan([Part("one", prompts(["a"]))] * 2, MODEL)

@@ -135,7 +135,7 @@ def test_a_service_that_goes_down_stops_the_run_which_goes_on_later(loopback, st
 
     with loopback.LoopbackServer(until_sixty) as server:
         plan, model, directory = start(TEXTS, model_of(server), request_)
-        with pytest.raises(EvenhandError, match=r"gives no usable answer \(it is down.*harmless") as caught:
+        with pytest.raises(EvenhandError, match=r"gives no usable response \(it is down.*harmless") as caught:
             execute(plan, model, directory, first_shard=4096)
         assert "kept" in caught.value.hint and caught.value.exit_code == 1
         # Each of four that were on their way when it went down may be answered late, and begin a row of eight anew.
@@ -239,7 +239,7 @@ def test_what_was_settled_before_an_abort_is_not_asked_again(loopback, start, re
 
     with loopback.LoopbackServer(until_sixty) as server:
         plan, model, directory = start(TEXTS, model_of(server, concurrency=1), request_)
-        with pytest.raises(EvenhandError, match="refuses the key"):
+        with pytest.raises(EvenhandError, match="rejects the API key"):
             execute(plan, model, directory, first_shard=4096)
         assert directory.manifest.status == "failed"
         kept = directory.responses()
@@ -258,7 +258,7 @@ def test_a_key_that_is_taken_away_with_403_ends_the_run(loopback, start):
 
     with loopback.LoopbackServer(locked) as server:
         plan, model, directory = start(TEXTS, model_of(server), WRITE)
-        with pytest.raises(EvenhandError, match="refuses the key"):
+        with pytest.raises(EvenhandError, match="rejects the API key"):
             execute(plan, model, directory, first_shard=4096)
         assert len(server.asked) < 25 and directory.responses().is_empty()
 
@@ -299,7 +299,7 @@ def test_texts_that_a_judge_refuses_are_error_rows(loopback, judging):
         assert judging(server, retry_errors=True).errors == {}
 
 
-@pytest.mark.parametrize(("status", "said"), [(400, "refuses every request"), (404, "answers status 404")])
+@pytest.mark.parametrize(("status", "said"), [(400, "rejects every request"), (404, "answers status 404")])
 def test_a_judge_that_takes_nothing_stops_early(loopback, judging, status, said):
     with loopback.LoopbackServer(lambda asked: (status, {"error": "no such model"})) as server:
         with pytest.raises(ModelError, match=said):
@@ -318,7 +318,7 @@ def test_what_a_judge_refused_before_an_abort_is_not_asked_again(loopback, judgi
         return (400, FLAGGED) if judged(asked) in refused else completed(asked)
 
     with loopback.LoopbackServer(until_sixty) as server:
-        with pytest.raises(EvenhandError, match="refuses the key"):
+        with pytest.raises(EvenhandError, match="rejects the API key"):
             judging(server)
         before = {judged(one) for one in server.asked[:60]} & refused
         assert before

@@ -179,7 +179,7 @@ def test_interrupted_is_exit_code_130_and_handlers_are_put_back(start, fakes):
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     plan, model, directory = start([f"text {i}" for i in range(10, 40)], fakes.HashModel(stop_at))
-    with pytest.raises(Interrupted, match="10 requests answered and 20 left") as caught:
+    with pytest.raises(Interrupted, match="All results so far are saved") as caught:
         execute(plan, model, directory, first_shard=10, max_shard=10)
     assert caught.value.exit_code == 130
     assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
@@ -196,7 +196,7 @@ def test_a_shard_being_written_when_the_signal_comes_is_completed(start, fakes, 
         return write(*arguments)
 
     monkeypatch.setattr(engine, "write_shard", write_and_stop)
-    with pytest.raises(Interrupted, match="10 requests answered"):
+    with pytest.raises(Interrupted, match="Stopped with 10 requests done and 20 remaining"):
         execute(plan, model, directory, first_shard=10, max_shard=10)
     assert directory.responses().height == 10
 

@@ -57,7 +57,7 @@ def test_the_inner_says_more_and_the_outer_how_to_go_on():
     with pytest.raises(Interrupted) as told, resumable("Outer."), resumable("Inner.", "Stopped at 3."):
         signal.raise_signal(signal.SIGINT)
     assert (told.value.message, told.value.hint, told.value.exit_code) == ("Stopped at 3.", "Outer.", 130)
-    with pytest.raises(Interrupted, match="nothing is lost"), resumable("Again."):
+    with pytest.raises(Interrupted, match="All results so far are saved"), resumable("Again."):
         raise KeyboardInterrupt
 
 

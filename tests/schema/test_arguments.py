@@ -55,16 +55,16 @@ def test_what_annotations_allow_passes(arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"n": 1.5}, "draw got n=1.5; a whole number was expected"),
+        ({"n": 1.5}, "draw: invalid n=1.5; expected a whole number"),
         ({"n": True}, "n=True"),
-        ({"share": float("nan")}, "share=nan; a number"),
+        ({"share": float("nan")}, "share=nan; expected a number"),
         ({"share": "half"}, "share='half'"),
-        ({"alpha": 1}, "lies between 0 and 1"),
+        ({"alpha": 1}, "It must be between 0 and 1"),
         ({"margin": -0.1}, "0 or more"),
         ({"margin": float("inf")}, "0 or more"),
         ({"seed": 2**63}, "from 0 to 2"),
         ({"seed": -1}, "from 0 to 2"),
-        ({"name": 5}, "a text or None was expected"),
+        ({"name": 5}, "expected a text or None"),
         ({"name": "\ud800"}, "half a character"),
         ({"names": "abc"}, "several texts"),
         ({"names": ["a", 5]}, "several texts"),
@@ -88,7 +88,7 @@ def test_what_they_do_not_is_named(arguments: dict[str, Any], told: str) -> None
     [
         (pandas.DataFrame({"a": [1]}), "pl.from_pandas(frame)"),
         (pl.LazyFrame({"a": [1]}), "frame.collect()"),
-        ({"a": [1]}, "was given dict"),
+        ({"a": [1]}, r"read: frame must be a polars DataFrame, got dict.\nGive"),
     ],
 )
 def test_a_table_that_is_none_of_polars_is_told_how_to_become_one(frame: Any, told: str) -> None:
@@ -110,7 +110,7 @@ def test_fields_of_a_dataclass() -> None:
             check_fields(self, "text")
 
     assert Pair("x", card=5).card == 5  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="Pair got text=5"):
+    with pytest.raises(UsageError, match="Pair: invalid text=5; expected a text"):
         Pair(5)  # type: ignore[arg-type]
 
 

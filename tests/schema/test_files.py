@@ -271,7 +271,7 @@ DEEP = "[" * 100_000
 def test_json_nested_too_deeply_is_damaged_json(tmp_path):
     path = tmp_path / "deep.json"
     path.write_text(DEEP)
-    with pytest.raises(DataError, match=r"deep\.json cannot be read: Nested too deeply"):
+    with pytest.raises(DataError, match=r"cannot be read: nested too deeply: line 1 column 1 \(char 0\)\."):
         read_json(path, "Mend it.")
 
 

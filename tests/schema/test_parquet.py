@@ -62,7 +62,7 @@ def test_what_is_no_parquet_is_an_error(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(UNREADABLE):
         read_parquet(tmp_path / "nowhere.parquet")
     os.mkfifo(tmp_path / "pipe.parquet")
-    with pytest.raises(OSError, match="not a plain file"):
+    with pytest.raises(OSError, match="it is not a regular file"):
         read_parquet(tmp_path / "pipe.parquet")
 
 

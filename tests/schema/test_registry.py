@@ -63,7 +63,7 @@ def test_without_card_there_is_no_entry(things, installed, module):
 @pytest.mark.parametrize(
     ("where", "told"),
     [
-        ("module_of_things:NUMBER", "is int; a Thing was expected"),
+        ("module_of_things:NUMBER", "is of type int, but a Thing is expected"),
         ("module_of_things:GONE", "cannot be loaded from 'module_of_things:GONE': AttributeError"),
         ("no_such_module_at_all:X", "cannot be loaded .* ModuleNotFoundError: No module named"),
     ],
@@ -90,14 +90,14 @@ def test_a_name_that_two_packages_claim_is_refused_with_both(things, installed):
     installed("second", GROUP, {"theirs": "module_of_things:OURS"})
     assert things.names() == ["ours", "theirs"]
     with pytest.raises(
-        ExtensionError, match=r"2 packages have a thing called 'theirs': (first, second|second, first)"
+        ExtensionError, match=r"contain a thing named 'theirs': (first, second|second, first)"
     ):
         things.load("theirs")
 
 
 def test_a_name_of_ours_cannot_be_taken(things, installed):
     installed("greedy", GROUP, {"ours": "module_of_things:THEIRS"})
-    with pytest.raises(ExtensionError, match="called 'ours': evenhand, greedy"):
+    with pytest.raises(ExtensionError, match=r"2 packages contain a thing named 'ours': evenhand, greedy\."):
         things.load("ours")
 
 
@@ -148,5 +148,7 @@ def test_an_object_that_fails_as_it_is_asked(module, installed):
     with pytest.raises(ExtensionError, match="'prickly' of the package prickly has no card"):
         anything.load("prickly")
     picky = Registry("thing", GROUP, accepts=lambda thing: bool(thing.ready))
-    with pytest.raises(ExtensionError, match="'prickly' of the package prickly is Prickly"):
+    with pytest.raises(
+        ExtensionError, match="The thing 'prickly' of the package prickly is of type Prickly,"
+    ):
         picky.load("prickly")

@@ -151,7 +151,7 @@ def test_a_refused_key_ends_everything_and_is_not_shown(loopback, status, caplog
             server, headers={"Authorization": f"Bearer {key}"}, key_variable="EXAMPLE_KEY", concurrency=2
         ) as service,
     ):
-        with pytest.raises(EvenhandError, match="refuses the key") as caught:
+        with pytest.raises(EvenhandError, match="rejects the API key") as caught:
             service.post_all("/", [{"value": i} for i in range(500)])
         assert server.asked[0].headers["authorization"] == f"Bearer {key}"
         assert len(server.asked) <= 2
@@ -164,7 +164,9 @@ def test_a_service_that_is_not_there_raises():
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with (
         ServiceClient(address, attempts=2, pause=0.001) as service,
-        pytest.raises(EvenhandError, match="cannot be reached"),
+        pytest.raises(
+            EvenhandError, match=r"ConnectError: \[Errno 111\] Connection refused\. Check the URL and"
+        ),
     ):
         service.post_all("/", [{}] * 5)
 

@@ -67,7 +67,7 @@ def test_a_tls_handshake_without_answer_is_a_hang(loopback):
     with (
         loopback.RawServer(good, only=b"") as server,
         ServiceClient(server.url.replace("http:", "https:"), attempts=1, timeout=0.2) as service,
-        pytest.raises(EvenhandError, match=r"cannot be reached: no answer within 0\.2 s"),
+        pytest.raises(EvenhandError, match=r"no answer within 0\.2 s\. Check the URL and that the server is"),
     ):
         service.post("/", {})
 
@@ -354,7 +354,7 @@ def test_a_certificate_that_is_not_trusted_ends_the_work_at_once(loopback, own_c
     with loopback.RawServer(good, tls=tls) as server:
         with (
             client(server) as service,
-            pytest.raises(EvenhandError, match="certificate that is not trusted here: ") as caught,
+            pytest.raises(EvenhandError, match="the certificate is not trusted") as caught,
         ):
             service.post("/", {})
         assert "SSL_CERT_FILE" in caught.value.hint
@@ -369,7 +369,7 @@ def test_a_file_of_certificates_that_is_not_there(monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/own.pem")
     with (
         ServiceClient("https://localhost:1") as service,
-        pytest.raises(UsageError, match="certificates to trust"),
+        pytest.raises(UsageError, match="The trusted certificates cannot be read"),
     ):
         service.post("/", {})
 
@@ -378,7 +378,9 @@ def test_tls_spoken_to_what_does_not_speak_it(loopback):
     with (
         loopback.RawServer(good, only=b"HTTP/1.1 400 Bad\r\n\r\n") as server,
         ServiceClient(server.url.replace("http:", "https:"), attempts=2, pause=0.001, timeout=5) as service,
-        pytest.raises(EvenhandError, match=r"cannot be reached: ConnectError: .*SSL"),
+        pytest.raises(
+            EvenhandError, match=r"ConnectError: \[SSL: WRONG_VERSION_NUMBER\] wrong version number"
+        ),
     ):
         service.post("/", {})
 
@@ -497,6 +499,6 @@ def test_proxies_that_cannot_be(monkeypatch, proxy):
     monkeypatch.setenv("ALL_PROXY", proxy)
     with (
         ServiceClient("http://model.example/v1") as service,
-        pytest.raises(UsageError, match=r"proxy that the environment names for model\.example"),
+        pytest.raises(UsageError, match=r"The proxy for model\.example that is set in the environment"),
     ):
         service.post("/", {})

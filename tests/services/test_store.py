@@ -93,7 +93,7 @@ def test_processes_and_threads_write_side_by_side(path):
 def test_a_file_that_is_no_store_is_not_touched(path):
     path.parent.mkdir()
     path.write_text("This is no database. " * 100)
-    with AnswerStore(path) as store, pytest.raises(DataError, match="not an intact store"):
+    with AnswerStore(path) as store, pytest.raises(DataError, match="is not an intact response store"):
         store.get(["a"])
     assert path.read_text().startswith("This is no database.")
 
@@ -145,7 +145,10 @@ def test_the_database_of_something_else_is_not_touched(tmp_path):
             other.execute(f"CREATE TABLE {name} ({columns})")
         other.close()
         before = path.read_bytes()
-        with AnswerStore(path) as store, pytest.raises(DataError, match="something else"):
+        with (
+            AnswerStore(path) as store,
+            pytest.raises(DataError, match="is a database of another program, not a response store"),
+        ):
             store.put("k", {"v": 1})
         assert path.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(name)) == [path.name]

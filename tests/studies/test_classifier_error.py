@@ -51,7 +51,7 @@ def test_errors_about_nobody_here_are_refused(tmp_path: Path) -> None:
     assert table is not None and read_classifier_error(None) is None
     bold = load_benchmark("bold")
     frame = pl.DataFrame({"group": ["x"]})
-    with pytest.raises(UsageError, match="speaks of a, c"):
+    with pytest.raises(UsageError, match="The table of classifier errors contains a, c, but no benchmark"):
         check_error_groups(table, {"bold": frame}, [bold])
     with pytest.raises(UsageError, match="no benchmark uses a classifier"):
         check_error_groups(table, {}, [load_benchmark("evenhand-likelihood")])

@@ -83,8 +83,8 @@ def test_a_damaged_record_is_named(
     (tmp_path / name).write_bytes(b'{"version": 1, "x": "\xff"}')
     with pytest.raises(DataError, match=name):
         read(tmp_path)
-    written(tmp_path, record, "already contains all judgements, but several files")
-    with pytest.raises(DataError, match=f"{name} holds no {record.part}"):
+    written(tmp_path, record, "all of them")
+    with pytest.raises(DataError, match=f"{name} does not contain the {record.part}"):
         read(tmp_path)
 
 
@@ -109,7 +109,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(
 
     (tmp_path / "thesis.txt").write_text("x")
     for folder in (tmp_path, tmp_path / "thesis.txt"):
-        with pytest.raises(UsageError, match=f"exists and is no {record.called}"):
+        with pytest.raises(UsageError, match="exists and is not the folder of"):
             begin(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     for i, folder in enumerate((tmp_path / "new" / "deep", tmp_path / "empty", tmp_path / "killed")):
@@ -144,7 +144,7 @@ def test_it_goes_on_only_with_the_same(
 
 def test_the_article_goes_with_the_noun(tmp_path):
     (tmp_path / "s.json").write_text('{"version": 1}')
-    with pytest.raises(DataError, match="no options of an instruction search"):
+    with pytest.raises(DataError, match="does not contain the options of an instruction search"):
         StudyRecord("s.json", "instruction search", "options").stored(tmp_path)
     with pytest.raises(DataError, match="no options of a survey"):
         StudyRecord("s.json", "survey", "options").stored(tmp_path)
@@ -156,7 +156,7 @@ def test_a_study_whose_folders_lead_out_of_it_is_not_gone_on_with(tmp_path: Path
     outside.mkdir()
     record.begin(study, {"options": {"seed": 0}}, lambda stored: (stored, {"seed": 0}))
     (study / "before").symlink_to(outside)
-    with pytest.raises(DataError, match="before leads out of"):
+    with pytest.raises(DataError, match="is a link that leads out of"):
         record.stored(study)
     (study / "before").unlink()
     (study / "levels").mkdir()

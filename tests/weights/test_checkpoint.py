@@ -70,7 +70,7 @@ def test_stored_runs_are_found_by_the_same_fingerprints(folder, name):
     if name in OF_MODELS:
         assert folder_fingerprint(made) == OF_MODELS[name]
     else:
-        with pytest.raises(ModelError, match=r"can run code when opened|holds no weights"):
+        with pytest.raises(ModelError, match="can run code when they are opened"):
             folder_fingerprint(made)
 
 
@@ -87,7 +87,7 @@ def test_safetensors_are_preferred_and_pickles_need_leave(folder):
     assert [path.name for path in weight_files(made, pickles=True)] == ["a.bin", "b.bin"]
     folder("pickled")
     assert [path.name for path in weight_files(made, pickles=True)] == [PICKLED[0]]
-    with pytest.raises(ModelError, match="can run code when opened") as refused:
+    with pytest.raises(ModelError, match="can run code when they are opened") as refused:
         weight_files(made)
     assert "save_pretrained" in str(refused.value.hint)
     for name, files in (("many", ["a.safetensors", "b.safetensors"]), ("one", [ONE_FILE])):
@@ -99,16 +99,16 @@ def test_safetensors_are_preferred_and_pickles_need_leave(folder):
 def test_an_index_whose_parts_are_missing(folder):
     made = folder("pickles")
     (made / "a.bin").unlink()
-    with pytest.raises(ModelError, match=r"names 2 weight files, and 1 of them are missing: a\.bin"):
+    with pytest.raises(ModelError, match="of them are missing"):
         weight_files(made, pickles=True)
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [("[]", "no JSON object"), ('"x"', "no JSON object"), ("null", "no JSON object"),
-     ('{"weight_map": ["a"]}', "no index"), ('{"weight_map": {"a": 1}}', "no index"),
-     ('{"weight_map": {"a": ["b"]}}', "no index"), ('{"weight_map": null}', "no index"),
-     ('{"weight_map": {"a": "x\\u0000"}}', "no index"),
+    [("[]", "it is not a JSON object"), ('"x"', "it is not a JSON object"), ("null", "it is not a JSON object"),
+     ('{"weight_map": ["a"]}', "is not a valid index"), ('{"weight_map": {"a": 1}}', r"/model\.safetensors\.index\.json is not a valid index of weights: its"),
+     ('{"weight_map": {"a": ["b"]}}', "is not a valid index"), ('{"weight_map": null}', r"/model\.safetensors\.index\.json is not a valid index of weights: its"),
+     ('{"weight_map": {"a": "x\\u0000"}}', "is not a valid index"),
      ('{"weight_map": {"a": "../b.safetensors"}}', "outside of its folder"),
      ('{"weight_map": {"a": "/etc/passwd"}}', "outside of its folder")],
 )  # fmt: skip
@@ -120,11 +120,11 @@ def test_an_index_that_is_none(tmp_path, content, told):
 
 @pytest.mark.parametrize("kind", ["model", "classifier"])
 def test_messages_name_what_was_asked_for(tmp_path, kind):
-    with pytest.raises(ModelError, match=f"There is no {kind} folder"):
+    with pytest.raises(ModelError, match=f"{kind} folder not found"):
         find_checkpoint(str(tmp_path / "nowhere"), kind=kind)
-    with pytest.raises(ModelError, match=f"no Hugging Face {kind} folder") as refused:
+    with pytest.raises(ModelError, match="no config.json, so it is not a Hugging Face") as refused:
         load_config(str(tmp_path), kind=kind, advice="Copy it here.")
-    assert refused.value.hint == "Found there: nothing. Copy it here."
+    assert refused.value.hint == "Found: nothing. Copy it here."
 
 
 class Slow:
@@ -141,11 +141,11 @@ class Slow:
 
 
 def test_tokenizers_without_a_backend():
-    with pytest.raises(ModelError, match=r"\(Slow\) cannot say which characters"):
+    with pytest.raises(ModelError, match=r"The tokenizer of x \(Slow\) does not report which characters a"):
         check_tokenizer(Slow(), "x")
     check_tokenizer(Slow(), "x", offsets=False)
     check_token_ids(Slow(), 3, "x")
-    with pytest.raises(ModelError, match="token ids up to 2, and the model knows 2 tokens"):
+    with pytest.raises(ModelError, match="but the model knows only"):
         check_token_ids(Slow(), 2, "x")
     words = '[["?", 0], ["a", 1], ["added", 9], ["b", 2]]'
     assert (
@@ -165,14 +165,12 @@ def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folde
     made = folder("one")
     fingerprint = folder_fingerprint(made)
     (made / "other.safetensors").write_bytes(b"others")
-    with pytest.raises(
-        ModelError, match=r"names other weights: transformers_weights is 'other\.safetensors'"
-    ):
+    with pytest.raises(ModelError, match="refers to other weights"):
         find_checkpoint(str(made), config=SimpleNamespace(transformers_weights="other.safetensors"))
     (made / "adapter_config.json").write_text("{}")
     (made / "adapter_model.safetensors").write_bytes(b"change")
     assert folder_fingerprint(made) == fingerprint
-    with pytest.raises(ModelError, match="holds a full model and an adapter") as caught:
+    with pytest.raises(ModelError, match="contains a full model and an adapter") as caught:
         find_checkpoint(str(made), config=SimpleNamespace())
     assert "merge_and_unload" in caught.value.hint
 

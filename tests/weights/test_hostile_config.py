@@ -127,9 +127,7 @@ def test_a_huge_size_is_refused_before_anything_is_allocated(
     hostile: Callable[..., Path], settings: dict[str, Any]
 ) -> None:
     folder, began = hostile(**settings), time.monotonic()
-    with pytest.raises(
-        ModelError, match=r"The config\.json of the model '.*' sets .* at most .* is accepted"
-    ):
+    with pytest.raises(ModelError, match="is allowed"):
         load_config(str(folder))
     assert time.monotonic() - began < 5
 

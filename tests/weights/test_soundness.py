@@ -15,7 +15,9 @@ def test_one_value_that_is_no_number_is_found_wherever_it_is(value, dtype):
     check_finite("m", model, lambda key: "file")
     with torch.no_grad():
         model[0].weight[17, 3] = value
-    with pytest.raises(ModelError, match=r"'m' hold 1 value that is no number .* 0\.weight") as caught:
+    with pytest.raises(
+        ModelError, match=r"The weights of 'm' contain 1 value that is not a number \(NaN or"
+    ) as caught:
         check_finite("m", model, lambda key: f"file of {key}")
     assert "again" in caught.value.hint and "file of 0.weight" in caught.value.hint
     assert ("--dtype" in caught.value.hint) == (dtype is torch.float16)

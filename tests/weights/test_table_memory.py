@@ -19,7 +19,5 @@ def test_a_table_is_read_only_where_it_fits(tmp_path, monkeypatch, kind, read):
         monkeypatch.setattr("evenhand.weights.table_memory.processor_memory", lambda free=free: free)
         assert read(path).height == 100
     monkeypatch.setattr("evenhand.weights.table_memory.processor_memory", lambda: needed - 1)
-    with pytest.raises(
-        DataError, match=r"has 0\.0 GiB; reading it takes about .* of memory, and .* are free"
-    ):
+    with pytest.raises(DataError, match="reading it needs about"):
         read(path)

@@ -14,6 +14,8 @@ from evenhand.runs import ConversationRequest, GenerateRequest, Request, ScoreRe
 from evenhand.schema import Card, Measurement, UsageError
 from evenhand.stats import Harmful
 
+EffectUnit = Literal["points", "nats", "units"]
+"""Percentage points of rates; nats of likelihoods; an outcome's own unit, such as that of a score."""
 SelfChatDecoding = Literal["published", "greedy", "sampling"]
 """published: 10 beams, 20 tokens at least, no 3-gram twice; greedy; sampling: drawn as the model's family was."""
 
@@ -163,6 +165,12 @@ class Benchmark:
     """Before anything is run: axis, n, minimum_detectable, unit."""
     n_axes: int | None = None
     """Axes it defines; None where that depends on the table, whose axes are counted then."""
+    axes: tuple[str, ...] = ()
+    """Names of the axes of its own prompts, for `evenhand show`; empty if they depend on the user's data, or if no
+    groups are compared."""
+    effect_units: frozenset[EffectUnit] | None = None
+    """Units of the effects that `--fail-if` and `--require-power` can ask about; None if they are known only after the
+    analysis."""
     headlines: Callable[[pl.DataFrame, Mapping[str, pl.DataFrame]], list[Headline]] | None = None
     """From findings and detail tables: a sentence for each axis that was judged."""
     datasets: tuple[str, ...] = ()

@@ -57,8 +57,9 @@ class ClassifiedText:
         if hidden:
             if not text.startswith(hidden):
                 raise DataError(
-                    f"The text {text[:60]!r} does not begin with {hidden!r}, which is to be hidden.",
-                    f"The column {self.masked!r} must hold the words the prompt begins with.",
+                    f"The text {text[:60]!r} does not begin with {hidden!r}, which must be hidden from the "
+                    "classifier.",
+                    f"The column {self.masked!r} must contain the words at the beginning of the prompt.",
                 )
             return self.mask + text[len(hidden) :]
         return text
@@ -96,8 +97,12 @@ def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> 
         stop = text.startswith(words)
         raise DataError(
             f"{benchmark}, prompt {rows[0] + 1}: {rule.masked} is {words!r}, "
-            + ("which holds a full stop." if stop else f"and the text {text[:60]!r} does not begin with it."),
-            f"The judge is shown {rule.mask} in its place"
+            + (
+                "which contains a full stop."
+                if stop
+                else f"and the text {text[:60]!r} does not begin with it."
+            ),
+            f"The classifier sees {rule.mask} in its place"
             + (
                 ", and the first sentence only: write it without full stops."
                 if stop
@@ -113,7 +118,7 @@ def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | No
     it lacks one.
     """
     if lacking := [name for name in (*rule.columns, "continuation") if name not in frame.columns]:
-        raise DataError(f"What is judged cannot be made: no column {', '.join(lacking)}.")
+        raise DataError(f"Cannot create the text for the classifier: missing columns {', '.join(lacking)}.")
     hidden = _column(frame, rule.masked)
     rows = zip(frame["text"], frame["continuation"], hidden, strict=True)
     texts = [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]

@@ -46,7 +46,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
     toxicity, insult, ... Raises DataError for a file that is missing, empty, unreadable or of another kind.
     """
     if not is_file(path):
-        raise DataError(f"There is no score file {path}.", FORMAT)
+        raise DataError(f"Score file not found: {path}.", FORMAT)
     check_table_fits(path)
     kind = path.suffix.lower()
     try:
@@ -60,12 +60,12 @@ def read_score_file(path: Path) -> pl.DataFrame:
             content = parse_json(path.read_text(encoding="utf-8"))
             frame = _frame(content.get("scores", []) if isinstance(content, dict) else content)
         else:
-            raise DataError(f"{path}: files ending in {kind!r} cannot be read.", FORMAT)
+            raise DataError(f"{path}: unsupported file type {kind!r}.", FORMAT)
     except (pl.exceptions.PolarsError, UnicodeError, json.JSONDecodeError, TypeError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise DataError(f"The score file {path} cannot be read: {first}.", FORMAT) from error
     if frame.is_empty():
-        raise DataError(f"The score file {path} holds no rows.", FORMAT)
+        raise DataError(f"The score file {path} contains no rows.", FORMAT)
     return frame
 
 
@@ -74,7 +74,7 @@ def numbers(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
     values = frame[column]
     if values.dtype != pl.String:
         if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
-            raise DataError(f"{path}: the column {column!r} holds {values.dtype}, not numbers.", FORMAT)
+            raise DataError(f"{path}: the column {column!r} contains {values.dtype}, not numbers.", FORMAT)
         return values.cast(pl.Float64)
     words = values.str.strip_chars()
     missing = words.str.to_lowercase().is_in(MISSING_WORDS)
@@ -102,7 +102,7 @@ def _frame(rows: Iterable[Any]) -> pl.DataFrame:
     flat: list[dict[str, Any]] = []
     for row in rows:
         if not isinstance(row, dict):
-            raise DataError(f"Expected an object per row, found {str(row)[:40]!r}.", FORMAT)
+            raise DataError(f"expected one object per row, got {str(row)[:40]!r}.", FORMAT)
         parts = [row[part] for part in PARTS if isinstance(row.get(part), dict)]
         flat += parts or [row]
     names = dict.fromkeys(
@@ -114,18 +114,19 @@ def _frame(rows: Iterable[Any]) -> pl.DataFrame:
 
 CARD = Card(
     name="scores:FILE",
-    summary="Scores from a file: Perspective's of RealToxicityPrompts, another tool's, people's, an old run's.",
-    construct="Whatever made the scores.",
-    harm="What it calls harmful: a score of at least `threshold`, or a label in `negative`.",
+    summary="Existing scores from a file: Perspective's scores of RealToxicityPrompts, another tool's, people's, "
+    "or an old run's.",
+    construct="What the scores measure.",
+    harm="Harmful: a score of at least `threshold`, or a label in `negative`.",
     critique=(
-        "Only texts that stand in the file, letter for letter, are judged; the others are counted as missing. A text "
-        "that stands there with two different scores is an error row: nothing says which one holds."
+        "Only texts that are in the file, letter for letter, are classified; the others count as missing. A text "
+        "with two different scores gives an error row, because neither score can be preferred."
     ),
-    licence="That of the file.",
+    licence="The licence of the file.",
     details=(
-        "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold or "
-        "negative labels there is no verdict. Further options: text (the column of the judged text), strip=true "
-        "(white space around a text does not count)."
+        "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold "
+        "or negative labels there is no verdict. Further options: text (column of the classified text), "
+        "strip=true (ignore white space around a text)."
     ),
 )
 SCORE_COLUMNS = ("score", "toxicity")
@@ -156,7 +157,9 @@ def _load(
     frame = read_score_file(path)
     text = text or next((name for name in TEXT_COLUMNS if name in frame.columns), None)
     if text is None:
-        raise DataError(f"{path} has no column {', '.join(TEXT_COLUMNS)}; say text=COLUMN.", FORMAT)
+        raise DataError(
+            f"{path}: missing column {', '.join(TEXT_COLUMNS)}. Name the text column: text=COLUMN", FORMAT
+        )
     if columns is None:
         columns = tuple(name for name in SCORE_COLUMNS if name in frame.columns)[:1]
     if label is None and "label" in frame.columns:
@@ -165,9 +168,13 @@ def _load(
         if name not in frame.columns:
             raise unknown_name(f"column in {path.name}", name, frame.columns)
     if not columns and not label:
-        raise DataError(f"{path} has neither a score nor a label; say column=COLUMN or label=COLUMN.", FORMAT)
+        raise DataError(
+            f"{path} has no score column and no label column. Name one: column=COLUMN or label=COLUMN", FORMAT
+        )
     if threshold is not None and not columns:
-        raise UsageError(f"A threshold was given, and {path.name} has no scores.", "Say column=COLUMN.")
+        raise UsageError(
+            f"`threshold` requires scores, but {path.name} has none.", "Name the score column: column=COLUMN"
+        )
     return ExistingScores(frame, path, text, columns, label, threshold, negative, strip)
 
 

@@ -1,4 +1,4 @@
-"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
+"""Load a classifier by name: a preset, an offline classifier, a service, stored scores, a folder or a hub name."""
 
 from collections import ChainMap
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from evenhand.schema import (
 )
 
 SCORES, PEOPLE = "scores:", "people:"
-"""What stands in front of a file of existing scores, and of an export of people's answers."""
+"""Prefixes of a file of existing scores, and of an export of human judgements."""
 BACKENDS = {
     "vader": "evenhand.classifiers.vader",
     "evenhand/lexicon-toxicity": "evenhand.classifiers.lexicon",
@@ -34,9 +34,9 @@ BACKENDS = {
     "moderation": "evenhand.classifiers.services.moderation",
     "llm-judge": "evenhand.classifiers.services.llm_judge",
 }
-"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
+"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when they are needed."""
 FROM_FILES = {SCORES: "evenhand.classifiers.existing_scores", PEOPLE: "evenhand.classifiers.people"}
-"""Modules of classifiers that have no name but that of a file, by what stands in front of it."""
+"""Modules of classifiers that are named by a file, by prefix."""
 
 
 CLASSIFIERS: Registry[Any] = Registry(
@@ -46,7 +46,7 @@ CLASSIFIERS: Registry[Any] = Registry(
     "a function that returns a Classifier",
     lambda entry: callable(entry) or isinstance(entry, Preset | ModuleType),
 )
-"""A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
+"""A `Preset`, a module of `BACKENDS`, or an entry of another package: a function or class that makes a classifier."""
 
 MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 
@@ -105,20 +105,48 @@ def load_classifier(
     revision: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """Load any classifier by name.
+    """Load a classifier by name.
 
-    name: a preset ("toxigen", "regard", "detoxify", "style", "offensiveness"), an offline one ("vader",
-    "evenhand/lexicon-toxicity", "evenhand/gendered-words"), a service ("perspective", "moderation", "llm-judge"),
-    "scores:FILE", "people:FILE" (an export of `evenhand annotate`), the folder or hub name of a text-classification
-    model, or one that another package registers; with options behind it as `NAME?key=value&key=value`. device: "auto",
-    "cpu", "cuda", "cuda:1", "mps"; for those that compute here.
-    revision: branch, tag or commit on the hub. options: the same as behind the "?", as Python values; they win.
-    Hugging Face classifiers take: model (a folder or hub name in the place of a preset's), labels (a label file),
-    negative (names or numbers of harmful labels, with commas), threshold (a probability, or "argmax"),
-    multi_label, maximum_tokens, dtype, batch_tokens, revision.
-    Files and keys are looked for at once, weights are loaded at the first `classify`. Raises UsageError for an
-    unknown name or option, ModelError or DataError for what cannot be found or read.
+    Parameters
+    ----------
+    name : str
+        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a name
+        that another package registers.
+    device : str, default "auto"
+        "auto", "cpu", "cuda", "cuda:1" or "mps", for classifiers that compute on this machine.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    options : mapping of str, optional
+        Options as Python values. They replace those in `name`.
 
+    Returns
+    -------
+    Classifier
+        The classifier. Files and API keys are checked at once; weights are loaded at the first `classify`.
+
+    Raises
+    ------
+    UsageError
+        The name or an option is unknown.
+    ModelError, DataError
+        A model or a file cannot be found or read.
+
+    Notes
+    -----
+    Names:
+
+    - presets: "toxigen", "regard", "detoxify", "style", "offensiveness";
+    - offline: "vader", "evenhand/lexicon-toxicity", "evenhand/gendered-words";
+    - services: "perspective", "moderation", "llm-judge";
+    - files: "scores:FILE" (existing scores), "people:FILE" (an export of `evenhand annotate`);
+    - text-classification models: a folder or a hub name.
+
+    Options of Hugging Face classifiers: model (a folder or hub name that replaces that of the preset), labels
+    (a label file), negative (names or numbers of harmful labels, separated by commas), threshold (a
+    probability, or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
+
+    Examples
+    --------
     >>> load_classifier("toxygen")
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: Unknown classifier: 'toxygen'. Did you mean 'toxigen'...
@@ -138,7 +166,11 @@ def load_classifier(
     is_path = is_file(Path(bare)) or is_folder(Path(bare)) or bare.startswith((".", "/", "~"))
     if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
         error = unknown_name("classifier", bare, classifier_names())
-        raise UsageError(error.message, f"{error.hint} Or a folder (./{bare}), or a hub name (OWNER/{bare}).")
+        raise UsageError(
+            error.message,
+            f"{error.hint} You can also give a local folder (./{bare}) or a Hugging Face name "
+            f"(OWNER/{bare}).",
+        )
     return _text_classification(bare, None, all_options, device, revision)
 
 
@@ -160,11 +192,11 @@ def _registered(
 ) -> Classifier:
     takes = options_of(make)
     if revision is not None and "revision" not in takes:
-        raise UsageError(f"The classifier {name!r} takes no revision.", "Leave it out.")
+        raise UsageError(f"The classifier {name!r} does not accept a revision.", "Remove it.")
     offered = {"name": name, "device": device, "revision": revision}
     parameters = {option: parameter for option, parameter in takes.items() if option not in offered}
     if options and not parameters:
-        raise UsageError(f"The classifier {name!r} takes no options.", f"Write {name} alone.")
+        raise UsageError(f"The classifier {name!r} does not accept options.", f"Use {name} without options.")
     if "options" in parameters:  # whatever it is given, as it stands
         values: dict[str, Any] = {"options": options}
     else:
@@ -173,9 +205,9 @@ def _registered(
     if not isinstance(made, Classifier):
         lacking = [member for member in MEMBERS if not hasattr(made, member)]
         raise ExtensionError(
-            f"{name!r}, registered as a classifier by the package {CLASSIFIERS.package(name)}, makes "
-            f"{type(made).__name__}, which is not a classifier: {type(made).__name__} lacks "
-            f"{', '.join(f'`{member}`' for member in lacking)}.",
-            f"Add what is missing. evenhand.classifiers.Classifier describes each member: {', '.join(MEMBERS)}.",
+            f"{name!r}, a classifier of the package {CLASSIFIERS.package(name)}, is not a classifier: "
+            f"{type(made).__name__} has no {', '.join(f'`{member}`' for member in lacking)}.",
+            "Add the missing members. evenhand.classifiers.Classifier describes each of them: "
+            f"{', '.join(MEMBERS)}.",
         )
     return made

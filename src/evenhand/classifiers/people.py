@@ -32,24 +32,26 @@ Counting = Literal["majority", "any", "share"]
 
 CARD = Card(
     name="people:FILE",
-    summary="Votes of people, as `evenhand annotate export` writes them; --classifier people=FILE.",
-    construct="What the study's question asks.",
-    harm="An answer named in `negative`; of ratings in numbers a mean of at least `threshold`.",
+    summary="Human judgements, as `evenhand annotate export` writes them; --classifier people=FILE.",
+    construct="What the study's question is about.",
+    harm="Harmful: an answer named in `negative`, or for numeric ratings a mean of at least `threshold`.",
     critique=(
-        "Only texts that people judged, letter for letter (white space around them apart) and, where the judge is told "
-        "what stood before, behind the same words; the others are counted as missing. Three votes decide little: of "
-        "texts on which 70 % of all people would agree, a majority of three gets 78 % right. A tie is an error row, "
-        "and texts on which people differ are not the average text. The votes are those of whoever took part; others "
-        "may see harm where they did not. People saw the text as written: where a classifier is shown XYZ for whom it "
-        "is about, votes on texts that differ in this alone are taken together."
+        "Only texts that people judged are classified; others count as missing. Texts must match letter for "
+        "letter (white space around them is ignored). For a classifier that reads context, the preceding words "
+        "must match too. Three votes decide little: for texts on which 70% of all people agree, a majority of "
+        "three is right in 78%. A tie gives an error row, and texts on which people disagree are not average "
+        "texts. The votes are those of the participants; others may see harm where they did not. People saw the "
+        "text as written. If a classifier sees XYZ instead of the person, votes on texts that differ only in "
+        "this are pooled."
     ),
-    licence="That of the file.",
+    licence="The licence of the file.",
     details=(
-        "people:FILE?question=toxicity&negative=yes, or of numbers ?question=offence&threshold=5. The label is the "
-        "option with most votes, scores are the shares of the options, the score is the share of negative votes (of "
-        "numbers the mean). votes=majority (default): the verdict is that of the label; votes=any: one negative vote "
-        "is enough; votes=share&threshold=0.3: at least that share of them. Further options: least (votes that a text "
-        "needs, 1 by default). Rows that the study's rules exclude, onboarding, gold and repetitions do not count."
+        "people:FILE?question=toxicity&negative=yes, or for numbers ?question=offence&threshold=5. The label is "
+        "the option with most votes, the scores are the shares of the options, and the score is the share of "
+        "negative votes (for numbers the mean). votes=majority (default): the verdict is that of the label. "
+        "votes=any: one negative vote is enough. votes=share&threshold=0.3: at least that share of votes. "
+        "Further options: least (minimum number of votes per text, default 1). Rows that the study's rules "
+        "exclude, onboarding, gold questions and repetitions do not count."
     ),
 )
 
@@ -95,13 +97,14 @@ def _load(
     )
     if counted.is_empty():
         raise DataError(
-            f"{path} holds no vote on a single text that counts.",
-            "A study of texts has them: evenhand annotate --from RUN --template labels",
+            f"{path} contains no judgement of a single text that counts.",
+            "Run a study of texts to collect them: evenhand annotate --from RUN --template labels",
         )
     questions = counted["question"].unique(maintain_order=True).to_list()
     if question is None and len(questions) > 1:
         raise UsageError(
-            f"{path.name} has several questions: {', '.join(questions)}.", f"Say question={questions[0]}."
+            f"{path.name} has several questions: {', '.join(questions)}.",
+            f"Choose one: question={questions[0]}",
         )
     question = question or questions[0]
     if question not in questions:
@@ -113,18 +116,22 @@ def _load(
     known = _options(header, question) or sorted(set(counted["answer"]))
     if numeric and (negative or votes != "majority"):
         raise UsageError(
-            f"{question} is answered by numbers, of which the mean counts.", "Say threshold=NUMBER."
+            f"{question} has numeric answers, and their mean is used.",
+            "Set the minimum of a harmful text: threshold=NUMBER",
         )
     for name in negative:
         if name not in known:
             raise unknown_name(f"answer to {question}", name, known)
     if votes != "majority" and not negative:
-        raise UsageError(f"votes={votes} needs to know which answers are harmful.", "Say negative=ANSWER.")
+        raise UsageError(f"votes={votes} requires the harmful answers.", "Name each: negative=ANSWER")
     if not numeric and (threshold is None) == (votes == "share"):
-        raise UsageError("votes=share and threshold belong together.", "Say votes=share&threshold=0.5.")
+        raise UsageError(
+            "votes=share requires a threshold, and the reverse.", "Use votes=share&threshold=0.5."
+        )
     if votes == "share" and not 0 < (threshold or 0) <= 1:
         raise UsageError(
-            f"The threshold is {threshold}, and a share is above 0 and at most 1.", "Say threshold=0.5."
+            f"The threshold of a share must be above 0 and at most 1, got {threshold}.",
+            "For example: threshold=0.5",
         )
     return PeopleVotes(
         path, counted, question, () if numeric else tuple(known), negative, votes, threshold, least

@@ -52,11 +52,11 @@ class Reading:
             if name not in self.labels:
                 raise unknown_name("label", name, self.labels)
         if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise UsageError(f"The threshold is {self.threshold:g}; a probability from 0 to 1 was expected.")
+            raise UsageError(f"The threshold must be a probability from 0 to 1, got {self.threshold:g}.")
         if self.multi_label and self.negative and self.threshold is None:
             raise UsageError(
-                "Several labels may hold at once, so the likeliest decides nothing.",
-                "Give a threshold, e.g. 0.5.",
+                "A multi-label classifier requires a threshold: several labels can apply at once.",
+                "For example: threshold=0.5",
             )
 
 
@@ -85,9 +85,10 @@ class TextClassification:
         outputs = int(checkpoint.config.num_labels)
         if len(reading.labels) != outputs:
             raise UsageError(
-                f"{checkpoint.name!r} has {outputs} outputs, and {len(reading.labels)} labels were expected "
+                f"{checkpoint.name!r} has {outputs} outputs, but {len(reading.labels)} labels were given "
                 f"({', '.join(reading.labels[:4])}{', ...' * (len(reading.labels) > 4)}).",
-                "Give the model these labels belong to, or a label file with one name per output: ?labels=FILE.",
+                "Use the model that these labels belong to, or a label file with one name per output: "
+                "?labels=FILE",
             )
         self.labels = reading.labels
         self.reading = reading

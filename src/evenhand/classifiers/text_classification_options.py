@@ -73,7 +73,8 @@ def read_options(
     if model is None:
         assert preset is not None
         raise UsageError(
-            f"The classifier {name!r} is published in no form that can be loaded, so it needs weights of yours.",
+            f"The weights of the classifier {name!r} are not published in a form that can be loaded. Give your own "
+            "weights.",
             preset.card.details,
         )
     file_labels = None if typed.labels is None else read_labels(typed.labels)
@@ -112,13 +113,13 @@ def _text_classifier(name: str, revision: str | None, advice: str) -> Checkpoint
     saved_from = list(getattr(config, "architectures", None) or [])
     if saved_from and not any(kind.endswith("ForSequenceClassification") for kind in saved_from):
         raise ModelError(
-            f"{name!r} is no text classifier: its config.json says {', '.join(saved_from)}.",
-            "Give a model that was saved with a classification head (...ForSequenceClassification).",
+            f"{name!r} is not a text classifier: its config.json contains {', '.join(saved_from)}.",
+            "Use a model that was saved with a classification head (...ForSequenceClassification).",
         )
     if getattr(config, "problem_type", None) == "regression":
         raise ModelError(
             f"{name!r} predicts a number without a scale (problem_type regression), not classes.",
-            "Score the texts yourself and give them as scores:FILE?threshold=...",
+            "Score the texts yourself, and use the scores: scores:FILE?threshold=...",
         )
     if (known := getattr(config, "vocab_size", None)) is not None:
         check_token_ids(checkpoint.tokenizer, known, name)
@@ -145,17 +146,18 @@ def _labels(checkpoint: Checkpoint, preset: Preset | None) -> tuple[str, ...]:
         # names like LABEL_0 say nothing; a preset's own name in another place says that the order is another
         if label.lower() in preset.labels and preset.labels[position] != label.lower():
             raise UsageError(
-                f"Output {position} of {checkpoint.name!r} is called {label!r}; {preset.card.name!r} expects "
-                f"{preset.labels[position]!r} there.",
-                "This is another model. Give it by itself, without the preset, with negative=NAME.",
+                f"Output {position} of {checkpoint.name!r} is named {label!r}, but {preset.card.name!r} expects "
+                f"{preset.labels[position]!r}.",
+                "This is another model. Use it without the preset, with negative=NAME.",
             )
     return preset.labels
 
 
 def _wrong_count(name: str, checkpoint: Checkpoint, expected: int | None) -> UsageError:
     return UsageError(
-        f"{checkpoint.name!r} has {checkpoint.config.num_labels} outputs; the classifier {name!r} expects {expected}.",
-        "This is another model. Give it by itself, without the preset, with negative=NAME.",
+        f"{checkpoint.name!r} has {checkpoint.config.num_labels} outputs, but the classifier {name!r} expects "
+        f"{expected}.",
+        "This is another model. Use it without the preset, with negative=NAME.",
     )
 
 
@@ -195,7 +197,7 @@ def read_labels(path: Path | str) -> tuple[str, ...]:
     """
     path = Path(path).expanduser()
     if not is_file(path):
-        raise DataError(f"There is no label file {path}.", FORMAT)
+        raise DataError(f"Label file not found: {path}.", FORMAT)
     try:
         content = path.read_text(encoding="utf-8-sig")
         parsed = parse_json(content) if path.suffix.lower() == ".json" else content.rstrip().splitlines()
@@ -206,10 +208,10 @@ def read_labels(path: Path | str) -> tuple[str, ...]:
         raise DataError(f"The label file {path} is empty.", FORMAT)
     for position, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
-            raise DataError(f"{path}, label {position}: {name!r} is not a name.", FORMAT)
+            raise DataError(f"{path}, label {position}: {name!r} is not a valid name.", FORMAT)
     stripped = tuple(name.strip() for name in names)
     if twice := sorted({name for name in stripped if stripped.count(name) > 1}):
-        raise DataError(f"The label file {path} names {', '.join(twice[:3])} twice.", FORMAT)
+        raise DataError(f"The label file {path} contains {', '.join(twice[:3])} twice.", FORMAT)
     return stripped
 
 
@@ -217,12 +219,12 @@ def _in_order(parsed: Any, path: Path) -> list[Any]:
     if isinstance(parsed, list):
         return parsed
     if not isinstance(parsed, dict):
-        raise DataError(f"The label file {path} holds neither a list nor a mapping.", FORMAT)
+        raise DataError(f"The label file {path} contains neither a list nor a mapping.", FORMAT)
     by_number = all(isinstance(value, str) for value in parsed.values())
     numbers = [str(n) for n in (parsed if by_number else parsed.values())]
     names = list(parsed.values() if by_number else parsed)
     if sorted(numbers) != sorted(str(n) for n in range(len(names))):
         raise DataError(
-            f"The numbers in the label file {path} are not 0 to {len(names) - 1}, each once.", FORMAT
+            f"The numbers in the label file {path} must be 0 to {len(names) - 1}, each once.", FORMAT
         )
     return [name for _, name in sorted(zip(numbers, names, strict=True), key=lambda pair: int(pair[0]))]

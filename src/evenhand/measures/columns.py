@@ -1,4 +1,4 @@
-"""What measures need of a table: its columns, perplexities, outcomes of judged responses, and their clusters."""
+"""Prepare tables for measures: required columns, perplexities, outcomes of classified responses, and clusters."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -25,11 +25,11 @@ NUMBERS = frozenset(
         ),
     }
 )
-"""Columns that hold numbers, in every measure that reads them."""
+"""Columns that contain numbers, in every measure that reads them."""
 LISTS = ("token_ids", "token_log_likelihoods")
-"""How columns begin that hold a list of numbers in each row."""
+"""Prefixes of columns that contain a list of numbers in each row."""
 UNLIKE = frozenset({"annotations"})
-"""Columns whose readers say themselves what is wrong with them."""
+"""Columns whose readers report errors themselves."""
 
 
 def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
@@ -44,10 +44,24 @@ def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
 def require_columns(
     frame: pl.DataFrame, columns: Sequence[str], measure: str, *, of_any_kind: bool = False
 ) -> None:
-    """Raise a DataError that names the columns `measure` needs and `frame` lacks, or that hold something else.
+    """Check that a frame has the columns that a measure needs, with the right kinds of values.
 
-    Columns of numbers (NUMBERS) hold numbers, those of tokens lists, all others names or texts. of_any_kind: whether
-    that is left to the caller.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table.
+    columns : sequence of str
+        Required columns.
+    measure : str
+        Name of the measure, for the error message.
+    of_any_kind : bool, default False
+        Do not check the kinds of values: numbers in columns of NUMBERS, lists in columns of tokens, names or
+        texts in all others.
+
+    Raises
+    ------
+    DataError
+        A column is missing or contains values of another kind. The message names the columns.
     """
     if not isinstance(frame, pl.DataFrame):
         raise DataError(
@@ -91,7 +105,7 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
         fits, expected = not (kind.is_nested() or kind in (pl.Binary, pl.Object)), "a name or a text"
     if not fits:
         raise DataError(
-            f"{measure} needs {expected} in each row of the column {name}, which holds {kind}.",
+            f"{measure} needs {expected} in each row of the column {name}, which contains {kind}.",
             f"Convert it first: pl.col({name!r}).cast(...); mark what is missing as null.",
         )
 
@@ -114,7 +128,7 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
         if worst is not None and worst <= 0:
             raise DataError(
                 f"{measure} found a perplexity of {worst}; a perplexity is positive.",
-                "If the column holds logarithms, name it log_perplexity; mark failed rows as null or NaN.",
+                "If the column contains logarithms, name it log_perplexity; mark failed rows as null or NaN.",
             )
         value = pl.col("perplexity").cast(pl.Float64).log()
     elif "log_likelihood" in names and "token_count" in names:
@@ -185,7 +199,7 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
             raise DataError(f"{measure} found rows without {name}.", "Fill or drop these rows.")
     if not (frame.schema["negative"].is_numeric() or frame.schema["negative"] in (pl.Boolean, pl.Null)):
         raise DataError(
-            f"{measure} needs 1 (negative) or 0 in the column negative, which holds {frame.schema['negative']}.",
+            f"{measure} needs 1 (negative) or 0 in the column negative, which contains {frame.schema['negative']}.",
             'Compare the label first: pl.col("label") == "negative".',
         )
     axis = pl.col("axis").cast(pl.String) if "axis" in frame.columns else pl.lit(None, pl.String)

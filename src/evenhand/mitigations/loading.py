@@ -1,4 +1,4 @@
-"""From the words behind `--mitigate` to mitigations, and from a model to the end of their chain."""
+"""Load mitigations from the values of `--mitigate`, and apply a chain of them to a model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ MITIGATIONS = {
     "finetuned": "evenhand.mitigations.training.finetuned_model:Finetuned",
     "adapter": "evenhand.mitigations.training.adapter:Adapter",
 }
-"""By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
+"""Makers by name. Their first argument is the value after "=", and the others are the options after "?"."""
 
 MAKERS: Registry[Callable[..., Any]] = Registry(
     "mitigation",
@@ -41,18 +41,33 @@ MAKERS: Registry[Callable[..., Any]] = Registry(
 )
 
 NOT_OPTIONS = ("name", "card", "levels")
-"""What a mitigation says of itself; nobody may name it otherwise."""
+"""Attributes of a mitigation that a user cannot set."""
 
 MEMBERS = ("name", "card", "specification", "specified", "parameters", "__call__")
 
 
 @checked
 def load_mitigation(words: str) -> Mitigation:
-    """The mitigation that a user names.
+    """Load a mitigation by name.
 
-    words: `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`; a package adds names under the entry-point
-    group "evenhand.mitigations". Raises UsageError for unknown names and options, and what the mitigation raises.
+    Parameters
+    ----------
+    words : str
+        `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`. Packages add names under the entry-point group
+        "evenhand.mitigations".
 
+    Returns
+    -------
+    Mitigation
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        A name or an option is unknown. The mitigation may raise other errors.
+
+    Examples
+    --------
     >>> load_mitigation("prefix=Be respectful.").parameters()
     {'text': 'Be respectful.', 'delimiter': '\\n', 'draws': 'by the prompt without what stands in front'}
     >>> load_mitigation("instructive-debiasing?wording=code").name
@@ -69,10 +84,14 @@ def load_mitigation(words: str) -> Mitigation:
     arguments = typed_options(name, options, takes)
     needed = [option for option, parameter in takes.items() if parameter.default is parameter.empty]
     if needed and value is None and needed[0] not in options:
-        raise UsageError(f"{name} needs its {needed[0]}.", f'For example: --mitigate {name}="..."')
+        raise UsageError(
+            f"The mitigation {name} requires a {needed[0]}.", f'For example: --mitigate {name}="..."'
+        )
     if value is not None:
         if not takes:
-            raise UsageError(f"{name} takes no value.", f"Write --mitigate {name} alone.")
+            raise UsageError(
+                f"The mitigation {name} does not accept a value.", f"Use --mitigate {name} without a value."
+            )
         first = next(iter(takes))
         arguments = {first: typed(name, first, value, takes[first])}
     try:
@@ -92,16 +111,33 @@ def load_mitigation(words: str) -> Mitigation:
     else:
         return made
     raise ExtensionError(
-        f"{name!r}, registered as a mitigation by the package {MAKERS.package(name)}, makes {kind}, {wrong}.",
+        f"{name!r}, a mitigation of the package {MAKERS.package(name)}, is not valid: it makes {kind}, {wrong}.",
         f"evenhand.mitigations.Mitigation describes each member: {', '.join(MEMBERS)}.",
     )
 
 
 @checked
 def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mitigation]) -> LanguageModel:
-    """The model behind all mitigations, the first named applied first.
+    """Return a model with a chain of mitigations; the first one is applied first.
 
-    Raises UsageError for unknown names, Unsupported where the backend cannot do what a mitigation needs.
+    Parameters
+    ----------
+    model : LanguageModel
+        The model.
+    chain : str, Mitigation or sequence of them
+        Mitigations, or their names as in `load_mitigation`.
+
+    Returns
+    -------
+    LanguageModel
+        The mitigated model.
+
+    Raises
+    ------
+    UsageError
+        A name is unknown.
+    Unsupported
+        The model's backend cannot do what a mitigation needs.
     """
     for link in as_chain(chain):
         model = (load_mitigation(link) if isinstance(link, str) else link)(model)
@@ -109,19 +145,41 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
 
 
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
-    """A chain as a list, one link being a chain as well; raises UsageError for anything that is no mitigation."""
+    """Return mitigations as a list; a single mitigation becomes a list of one.
+
+    Parameters
+    ----------
+    chain : str, Mitigation or sequence of them
+        Mitigations or their names.
+
+    Returns
+    -------
+    list of str or Mitigation
+        The chain.
+
+    Raises
+    ------
+    UsageError
+        An element is not a mitigation.
+    """
     links = [chain] if isinstance(chain, str | Mitigation) else list(chain)
     for link in links:
         if not isinstance(link, str | Mitigation):
             raise UsageError(
-                f"{link!r} is no mitigation.",
-                "Give names, as behind --mitigate, or objects such as evenhand.mitigations.Prefix(...).",
+                f"{link!r} is not a mitigation.",
+                "Give names, as for --mitigate, or objects such as evenhand.mitigations.Prefix(...).",
             )
     return links
 
 
 def mitigation_cards() -> dict[str, Card]:
-    """Cards of all mitigations by the words that name them."""
+    """Return the cards of all mitigations, by name.
+
+    Returns
+    -------
+    dict of str to Card
+        Cards.
+    """
     from evenhand.mitigations.prompting import INSTRUCTIONS
 
     words = ["instructive-debiasing", *(f"instruction={name}" for name in INSTRUCTIONS)]

@@ -59,12 +59,12 @@ class Texts:
         for name, values in (("texts", self.texts), ("contexts", self.contexts), ("spans", self.spans)):
             if isinstance(values, str):
                 raise UsageError(
-                    f"{name}={values!r} is one string; a list of them was expected.", "Put it in brackets."
+                    f"{name} must be a list of strings, got one string: {values!r}.", "Put it in brackets."
                 )
             if values is not None and len(values) != len(self.texts):
                 raise UsageError(
-                    f"{len(self.texts)} texts are to be scored and {len(values)} {name} go with them.",
-                    "Give one for each text, None where it has none.",
+                    f"{len(self.texts)} texts must be scored, but {len(values)} {name} were given.",
+                    "Give one for each text, or None for a text without one.",
                 )
 
     @classmethod
@@ -132,8 +132,8 @@ class Texts:
         """
         if self.start_token == "first":
             raise Unsupported(
-                f"{name} cannot be told to read only the first token behind its start token.",
-                "Ask without start_token, or load the weights with Hugging Face as a causal model.",
+                f"{name} cannot score only the first token after its start token.",
+                "Score without start_token, or load the weights from Hugging Face as a causal model.",
             )
         return self
 
@@ -331,6 +331,6 @@ def text_generator(model: LanguageModel) -> TextGenerator:
         return cast(TextGenerator, model)
     reason = "fills in single masks" if model.architecture == "masked" else "only scores texts"
     raise Unsupported(
-        f"{model.fingerprint.get('name', 'This model')} {reason} and cannot write continuations.",
-        "Use a causal or encoder-decoder model, or a benchmark that asks for likelihoods.",
+        f"{model.fingerprint.get('name', 'This model')} {reason} and cannot generate text.",
+        "Use a causal or encoder-decoder model, or a benchmark of likelihoods.",
     )

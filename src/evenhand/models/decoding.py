@@ -63,71 +63,72 @@ class Decoding:
         _at_least("samples", self.samples, 1)
         _at_least("seed", self.seed, 0)
         if self.seed > MOST_SEED:
-            raise UsageError(f"seed is {self.seed}; a whole number up to 2**63 - 1 was expected.")
+            raise UsageError(f"seed must be a whole number from 0 to 2**63 - 1, got {self.seed}.")
         for name in ("top_k", "no_repeat_ngram_size"):
             if (value := getattr(self, name)) is not None:
                 _at_least(name, value, 1)
         if self.samples > 65535:
-            raise UsageError(f"samples is {self.samples}; at most 65535 are numbered.", "Use several seeds.")
+            raise UsageError(f"samples must be at most 65535, got {self.samples}.", "Use several seeds.")
         if self.min_new_tokens > self.max_new_tokens:
             raise UsageError(
-                f"--min-new-tokens ({self.min_new_tokens}) exceeds --max-new-tokens ({self.max_new_tokens}).",
-                "Raise max_new_tokens.",
+                f"`--min-new-tokens` ({self.min_new_tokens}) is larger than `--max-new-tokens` "
+                f"({self.max_new_tokens}).",
+                "Use a larger --max-new-tokens.",
             )
         if self.temperature is not None and not 0 < self.temperature < float("inf"):
             raise UsageError(
-                f"temperature is {self.temperature}; it must be a positive number.",
-                "For the likeliest token every time give temperature=None, not 0.",
+                f"temperature must be greater than 0, got {self.temperature}.",
+                "For deterministic output use temperature=None.",
             )
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise UsageError(f"top_p is {self.top_p}; it must be above 0 and at most 1.", "Turn off: None.")
+            raise UsageError(
+                f"top_p must be above 0 and at most 1, got {self.top_p}.",
+                "To turn this filter off, use None.",
+            )
         if isinstance(self.stop, str) or not all(self.stop):
             raise UsageError(
-                f"stop is {self.stop!r}; a tuple of strings that are not empty was expected.",
-                'For one string write stop=("...",).',
+                f"stop must be a tuple of non-empty strings, got {self.stop!r}.",
+                'For one string use stop=("...",).',
             )
         if self.no_repeat_ngram_in not in get_args(WhereNgrams):
             raise unknown_name("place for no_repeat_ngram_in", self.no_repeat_ngram_in, get_args(WhereNgrams))
         if self.no_repeat_ngram_in != "text" and self.no_repeat_ngram_size is None:
             raise UsageError(
-                f"no_repeat_ngram_in={self.no_repeat_ngram_in!r} without no_repeat_ngram_size would do nothing.",
-                "Give no_repeat_ngram_size=3, for one.",
+                f"no_repeat_ngram_in={self.no_repeat_ngram_in!r} has no effect without no_repeat_ngram_size.",
+                "For example: no_repeat_ngram_size=3",
             )
         self._check_beams()
         if self.is_greedy:
             idle = [name for name in ("top_k", "top_p") if getattr(self, name) is not None]
             if idle:
                 raise UsageError(
-                    f"{' and '.join(idle)} without a temperature would do nothing: greedy decoding draws "
-                    "no tokens.",
-                    "Give temperature=1.0 to draw from the model's own distribution.",
+                    f"{' and '.join(idle)} has no effect without a temperature: greedy decoding does not sample.",
+                    "Use temperature=1.0 to sample from the model's own distribution.",
                 )
             if self.samples > 1:
                 raise UsageError(
-                    f"{'Beam search' if self.searches else 'Greedy decoding'} writes the same text "
-                    f"{self.samples} times.",
-                    "Give samples=1, or a temperature.",
+                    f"samples={self.samples} has no effect: "
+                    f"{'beam search' if self.searches else 'greedy decoding'} writes the same text each time.",
+                    "Use samples=1, or a temperature.",
                 )
 
     def _check_beams(self) -> None:
         if self.num_beams is not None:
             _at_least("num_beams", self.num_beams, 1)
         if not isinstance(self.early_stopping, bool) and self.early_stopping != "never":
-            raise UsageError(
-                f'early_stopping is {self.early_stopping!r}; True, False or "never" was expected.'
-            )
+            raise UsageError(f'early_stopping must be True, False or "never", got {self.early_stopping!r}.')
         if not abs(self.length_penalty) < float("inf"):
-            raise UsageError(f"length_penalty is {self.length_penalty}; a finite number was expected.")
+            raise UsageError(f"length_penalty must be a finite number, got {self.length_penalty}.")
         if self.searches and self.temperature is not None:
             raise UsageError(
-                f"num_beams={self.num_beams} searches for the likeliest text, and temperature="
-                f"{self.temperature} draws tokens by chance.",
-                "Give one of the two: beams without a temperature, or samples without beams.",
+                f"num_beams={self.num_beams} and temperature={self.temperature} cannot be combined: beam search "
+                "does not sample.",
+                "Use one of them: beams without a temperature, or samples without beams.",
             )
         if not self.searches and (self.length_penalty != 1.0 or self.early_stopping is not False):
             raise UsageError(
-                "length_penalty and early_stopping compare beams and would do nothing without them.",
-                "Give num_beams=10, for one.",
+                "length_penalty and early_stopping have no effect without beam search.",
+                "For example: num_beams=10",
             )
 
     @property
@@ -182,4 +183,4 @@ def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed:
 
 def _at_least(name: str, value: int, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{name} is {value!r}; a whole number of at least {least} was expected.")
+        raise UsageError(f"{name} must be a whole number of at least {least}, got {value!r}.")

@@ -1,4 +1,4 @@
-"""Loading a language model by name: registered, address of a served one, `vllm:` name, folder, or hub name."""
+"""Load a language model by name: a registered name, the URL of a server, a `vllm:` name, a folder, or a hub name."""
 
 import inspect
 from collections.abc import Callable
@@ -36,10 +36,9 @@ MODELS: Registry[Callable[..., LanguageModel]] = Registry(
     "a function that returns a LanguageModel",
     needs_card=False,  # a model is described by itself, when it is loaded
 )
-"""Models that need no folder and no hub, ours among them: pyproject.toml names them, so that nothing here knows
-them."""
+"""Models that need neither a folder nor the hub. pyproject.toml registers ours, so this module knows none of them."""
 VLLM = "vllm:"
-"""In front of a name: write and score with vLLM."""
+"""Prefix of a model that generates and scores with vLLM."""
 Options = TypeVar("Options")
 
 
@@ -61,20 +60,44 @@ def load_model(
     options: Any = None,
     batch_tokens: int | None = None,
 ) -> LanguageModel:
-    """Load any language model by name.
+    """Load a language model by name.
 
-    name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub
-    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.served.model),
-    or "vllm:" in front of a folder or hub name.
-    device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
-    accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
-    commit on the hub. architecture: "causal", "masked" or "encoder-decoder" where the configuration leaves
-    it open or is wrong. trust_remote_code: run Python code that comes with the model. options: the scoring
-    conventions of the architecture (`CausalOptions`, `MaskedOptions`, `EncoderDecoderOptions`). batch_tokens:
-    tokens a batch, over what `options` say; changes no number.
-    Raises UsageError for an unknown registered name or option, ModelError for everything that can be wrong
-    with a model, before its weights are read wherever that is possible.
+    Parameters
+    ----------
+    name : str
+        A registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub name
+        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see evenhand.models.served.model).
+        Put "vllm:" in front of a folder or hub name to use vLLM.
+    device : str, default "auto"
+        "auto", "cpu", "cuda", "cuda:1" or "mps".
+    dtype : str, default "auto"
+        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored in
+        16 bits and run on an accelerator.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    architecture : {"causal", "masked", "encoder-decoder"}, optional
+        Needed if the configuration of the model does not state it or is wrong.
+    trust_remote_code : bool, default False
+        Run Python code that comes with the model.
+    options : optional
+        Scoring conventions of the architecture: `CausalOptions`, `MaskedOptions` or `EncoderDecoderOptions`.
+    batch_tokens : int, optional
+        Tokens per batch. Replaces the value in `options`; does not affect results.
 
+    Returns
+    -------
+    LanguageModel
+        The model.
+
+    Raises
+    ------
+    UsageError
+        A registered name or an option is unknown.
+    ModelError
+        The model cannot be used. Where possible, this is detected before the weights are read.
+
+    Examples
+    --------
     >>> load_model("evenhand/no-such-model")
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: Unknown model: 'evenhand/no-such-model'...
@@ -82,7 +105,7 @@ def load_model(
     if not name.strip():
         raise UsageError(
             "The name of the model is empty.",
-            "Give a hub name, a folder, or a name of `evenhand list models`.",
+            "Give a Hugging Face name, a folder, or a name of `evenhand list models`.",
         )
     if architecture is not None and architecture not in get_args(Architecture):
         raise unknown_name("architecture", architecture, get_args(Architecture))
@@ -92,7 +115,7 @@ def load_model(
         from evenhand.models.served import load_http_model
 
         if architecture not in (None, "causal"):
-            raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
+            raise UsageError(f"A served model is always causal; it cannot be {architecture}.")
         return _call_registered(name, load_http_model, arguments)
     if name.startswith(VLLM):
         from evenhand.models.vllm import load_vllm
@@ -163,10 +186,31 @@ def as_language_model(
     options: Any = None,
     batch_tokens: int | None = None,
 ) -> LanguageModel:
-    """Put a Hugging Face model that is already in memory behind the LanguageModel contract.
+    """Wrap a Hugging Face model that is already in memory as a LanguageModel.
 
-    identity: whatever makes its numbers reusable (name, weights hash or training run, dtype); it enters the
-    fingerprint. Raises UsageError if `options` belong to another architecture.
+    Parameters
+    ----------
+    model, tokenizer
+        Model and tokenizer of the transformers package.
+    architecture : {"causal", "masked", "encoder-decoder"}
+        Architecture of the model.
+    identity : dict
+        What identifies the model's results (name, hash of the weights or training run, dtype). It is part of
+        the fingerprint, which decides whether stored results can be reused.
+    options : optional
+        Scoring conventions of the architecture, as in `load_model`.
+    batch_tokens : int, optional
+        Tokens per batch. Does not affect results.
+
+    Returns
+    -------
+    LanguageModel
+        The wrapped model.
+
+    Raises
+    ------
+    UsageError
+        `options` belong to another architecture.
     """
     if architecture == "causal":
         from evenhand.models.huggingface import CausalModel, CausalOptions
@@ -223,15 +267,15 @@ def architecture_of(config: Any, name: str) -> Architecture:
     what = ", ".join(saved_from) or f"model type {config.model_type!r}"
     hint = "Give the name of a causal, masked or encoder-decoder language model (such as 'gpt2')."
     if kinds:
-        hint += f" If it holds language-model weights all the same, pass architecture={kinds[0]!r}."
-    raise ModelError(f"{name!r} is not a text language model: its config.json says {what}.", hint)
+        hint += f" If it does contain language-model weights, pass architecture={kinds[0]!r}."
+    raise ModelError(f"{name!r} is not a text language model: its config.json contains {what}.", hint)
 
 
 def _checked(options: Any, kind: type[Options], batch_tokens: int | None) -> Options:
     if options is not None and not isinstance(options, kind):
         raise UsageError(
-            f"These scoring options are {type(options).__name__}, and this model takes {kind.__name__}.",
-            f"Make them with evenhand.models.{kind.__name__}(...), or leave them out.",
+            f"This model requires scoring options of type {kind.__name__}, got {type(options).__name__}.",
+            f"Create them with evenhand.models.{kind.__name__}(...), or remove them.",
         )
     result: Any = kind() if options is None else options
     return cast(Options, result if batch_tokens is None else replace(result, batch_tokens=batch_tokens))
@@ -250,8 +294,8 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
     refused = [key for key in refused if (key, given[key]) not in (("device", "cpu"), ("dtype", "float32"))]
     if refused:
         raise UsageError(
-            f"The model {name!r} takes no {' and no '.join(refused)}.",
-            f"It takes: {', '.join(key for key in takes if key != 'name') or 'nothing but its name'}.",
+            f"The model {name!r} does not accept {' or '.join(refused)}.",
+            f"It accepts: {', '.join(key for key in takes if key != 'name') or 'only its name'}.",
         )
     accepted = {key: value for key, value in given.items() if key in takes}
     try:
@@ -263,8 +307,8 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
     if lacking := missing_members(made, LanguageModel):
         kind = type(made).__name__
         raise ExtensionError(
-            f"{name!r}, registered as a model by the package {MODELS.package(name)}, makes {kind}, which is not a "
-            f"language model: {kind} lacks {', '.join(f'`{member}`' for member in lacking)}.",
-            "Add what is missing. evenhand.models.LanguageModel describes each member.",
+            f"{name!r}, a model of the package {MODELS.package(name)}, is not a language model: {kind} has no "
+            f"{', '.join(f'`{member}`' for member in lacking)}.",
+            "Add the missing members. evenhand.models.LanguageModel describes each of them.",
         )
     return made

@@ -98,8 +98,8 @@ class Puppet:
         write = self.continuation
         if write is None and self.failure is None:
             raise Unsupported(
-                f"{self.name} was not told what to write.",
-                "Make a puppet that writes with puppets.writes(...).",
+                f"{self.name} has no texts to generate.",
+                "Create a scripted model that generates text with puppets.writes(...).",
             )
         rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
         if write is None or self.failure is not None:

@@ -67,9 +67,9 @@ def load_vllm(
         import vllm
     except ImportError as error:
         raise ModelError(
-            f"{name!r} asks for vLLM, which is not installed: {error}",
-            'Install it on a machine with an accelerator: pip install "evenhand[vllm]". Without it, give the '
-            f"model's name alone ({name.removeprefix(PREFIX)!r}).",
+            f"{name!r} requires vLLM, which is not installed: {error}",
+            'Install it on a machine with an accelerator: pip install "evenhand[vllm]". To run without vLLM, use '
+            f"the model name alone ({name.removeprefix(PREFIX)!r}).",
         ) from error
     options, source = options or VllmOptions(), name.removeprefix(PREFIX)
     try:
@@ -85,8 +85,8 @@ def load_vllm(
         )
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         raise ModelError(
-            f"vLLM {vllm.__version__} could not start {source!r}: {str(error).strip() or type(error).__name__}",
-            f"vLLM 0.10 or newer is expected. Check the model with load_model({source!r}).",
+            f"vLLM {vllm.__version__} could not load {source!r}: {str(error).strip() or type(error).__name__}",
+            f"vLLM 0.10 or newer is required. To test the model without vLLM: load_model({source!r})",
         ) from error
     return VllmModel(engine, source, revision, options)
 
@@ -108,7 +108,7 @@ class VllmModel:
             check_chat_template(self.tokenizer)
         elif self.options.system is not None:
             raise UsageError(
-                "A system message was given without chat=True, and would not be said.", "Give both."
+                "A system message requires chat=True.", "Use both, or remove the system message."
             )
         self.config = engine.llm_engine.model_config
         self.longest = int(self.config.max_model_len)
@@ -244,8 +244,8 @@ def _check(decoding: Decoding) -> None:
     )
     if unknown:
         raise Unsupported(
-            f"vLLM's engine knows no {' and no '.join(unknown)}.",
-            'Load the model without "vllm:" in front of its name.',
+            f"vLLM does not support {' and '.join(unknown)}.",
+            'Load the model without "vllm:" before its name.',
         )
 
 
@@ -267,7 +267,8 @@ def _sampling(decoding: Decoding, prompt: str) -> Any:
         )
     except ValueError as error:
         raise Unsupported(
-            f"vLLM refuses this decoding: {error}", 'Load the model without "vllm:" in front of its name.'
+            f"vLLM does not accept these decoding settings: {error}",
+            'Load the model without "vllm:" before its name.',
         ) from error
 
 

@@ -26,7 +26,7 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
     """
     path = Path(file).expanduser()
     if path.exists() and not is_file(path):
-        raise DataError(f"{path} is no file that holds personas.", FORMAT)
+        raise DataError(f"{path} is not a file that contains personas.", FORMAT)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
@@ -35,7 +35,7 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"The file of personas {path} is not text in UTF-8: {error.reason} at byte {error.start}.", FORMAT
+            f"The file of personas {path} is not UTF-8 text: {error.reason} at byte {error.start}.", FORMAT
         ) from error
     personas: list[list[str]] = [[]]
     for number, line in enumerate([*lines, ""], start=1):
@@ -49,7 +49,7 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
                 )
             personas.append([])
     if not personas[0]:
-        raise DataError(f"{path} holds no persona.", FORMAT)
+        raise DataError(f"{path} contains no persona.", FORMAT)
     return tuple("\n".join(persona) for persona in personas[:-1])
 
 
@@ -70,7 +70,7 @@ def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *,
     if "context" in frame.columns and frame["context"].null_count() < frame.height:
         raise DataError(
             f"The prompts of {prompts.card.name} have contexts of their own, and personas cannot stand in front too.",
-            "Leave the personas out, or write them into the column context.",
+            "Remove the personas, or write them into the column context.",
         )
     place = (uniforms(frame["prompt_id"], seed, "persona") * len(personas)).astype("int64")
     frame = frame.with_columns(persona=pl.Series(personas)[place])

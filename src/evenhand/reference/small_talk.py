@@ -94,7 +94,7 @@ class SmallTalk:
     def place(self, history: History) -> Place:
         """Where a history stands. Raises DataError for one without an opener."""
         if not history.utterances:
-            raise DataError("A World that converses replies; the first utterance is to be given.")
+            raise DataError("A World that converses replies; the first utterance must be given.")
         last = history.utterances[-1]
         if history.turn == 2:
             return Place(self._first(self.person(last)), None)

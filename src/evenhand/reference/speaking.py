@@ -117,5 +117,5 @@ def refuse_searches(decoding: Decoding) -> None:
     if idle:
         raise Unsupported(
             f"A World says what its distribution says and knows no {' and no '.join(idle)}.",
-            "Leave it out, or use a trained model.",
+            "Remove it, or use a trained model.",
         )

@@ -112,9 +112,7 @@ class Joint:
         of_phrase = np.array([index[p.axis, p.descriptor] for p in phrases])
         weights = np.array([p.weight for p in phrases])
         if weights.min() <= 0 or min(f.weight for f in frames) <= 0:
-            raise UsageError(
-                "Every phrase and frame needs a weight above 0.", "Leave out what must not occur."
-            )
+            raise UsageError("Every phrase and frame needs a weight above 0.", "Remove what must not occur.")
         totals = np.bincount(of_phrase, weights)
         nominal = np.where([p.bare for p in phrases], 0.0, weights)
         nominal_totals = np.bincount(of_phrase, nominal)

@@ -209,9 +209,9 @@ def ask_in_halves(
                 alone.append(failed(part, _code(error, code), _message(error)))
                 if not answered and len(alone) == HOPELESS:
                     raise ModelError(
-                        f"{type(asked).__name__} failed on each of {HOPELESS} texts asked one by one; "
-                        f"the last said {_message(error)}.",
-                        "Nothing was recorded for these texts: mend it and resume the run.",
+                        f"{type(asked).__name__} failed for each of {HOPELESS} texts processed one by one. Last "
+                        f"error: {_message(error)}.",
+                        "Nothing was stored for these texts. Fix the cause, then resume the run.",
                     ) from error
             else:
                 answered.append(rows)
@@ -254,9 +254,9 @@ def _check_shape(n: int, likelihoods: Likelihoods) -> None:
     tokens_agree = len(likelihoods.token_ids) == total and len(likelihoods.starts) in (0, total)
     if not (rows_agree and tokens_agree and offsets[0] == 0 and offsets[-1] == total):
         raise ModelError(
-            f"The model was asked about {n} texts and answered {len(likelihoods)} rows with "
-            f"{len(offsets)} offsets up to {offsets[-1] if len(offsets) else None} for {total} tokens.",
-            "Likelihoods need n errors, n + 1 offsets from 0 to the number of tokens, and arrays of that many "
+            f"The model returned {len(likelihoods)} rows for {n} texts, with {len(offsets)} offsets up to "
+            f"{offsets[-1] if len(offsets) else None} for {total} tokens.",
+            "Likelihoods require n errors, n + 1 offsets from 0 to the number of tokens, and arrays of that many "
             "tokens (evenhand.models.contract).",
         )
 
@@ -292,9 +292,9 @@ def _check_generations(n: int, generations: Generations, decoding: Decoding) -> 
         if settled and numbered and np.array_equal(numbers, np.arange(rows)):
             return
     raise ModelError(
-        f"The model was asked for {samples} continuations of {n} texts and gave {rows} rows that are not those.",
-        "Generations need one row for each prompt and sample, each with a text or an error, and offsets from 0 to "
-        "the number of tokens (evenhand.models.contract).",
+        f"The model returned {rows} rows, which do not match {samples} samples for each of {n} prompts.",
+        "Generations require one row for each prompt and sample, each with a text or an error, and offsets from 0 "
+        "to the number of tokens (evenhand.models.contract).",
     )
 
 

@@ -39,7 +39,9 @@ def opened(
     """
     where = f"The prompts of {benchmark!r}"
     if taken := sorted(WRITTEN_HERE & set(prompts.columns)):
-        raise DataError(f"{where} have a column that conversations write: {', '.join(taken)}.", "Rename it.")
+        raise DataError(
+            f"{where} have a column that is reserved for conversations: {', '.join(taken)}.", "Rename it."
+        )
     numbers = prompts["conversation"] if "conversation" in prompts.columns else None
     if numbers is None or numbers.null_count() or numbers.n_unique() < prompts.height:
         what = (
@@ -53,8 +55,9 @@ def opened(
     for name in PERSONAS:
         if name in prompts.columns and not _are_sentences(prompts[name]):
             raise DataError(
-                f"{where} have no sentences in the column {name}, which is {prompts.schema[name]}.",
-                "It holds a list of sentences about the speaker for each conversation; [] where nothing is told.",
+                f"{where}: the column {name} must contain lists of sentences, but its type is "
+                f"{prompts.schema[name]}.",
+                "It contains a list of sentences about the speaker for each conversation; [] for no persona.",
             )
     rows = prompts.with_columns(pl.concat_list("text").alias(SAID), prompt_id=pl.format("{}/1", "prompt_id"))
     return _next_turn(rows, 2, request, speaker)

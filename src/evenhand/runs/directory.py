@@ -49,8 +49,8 @@ RUNS = "runs"
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
-ELSEWHERE = "Start another run with -o, or leave out what differs."
-SPEAKER = "The model is told of its conversations in another way now. Start another run with -o."
+ELSEWHERE = "Start a new run with -o, or remove the options that differ."
+SPEAKER = "The format in which the model receives conversations has changed. Start a new run with -o."
 
 
 def default_path(model: str, suite: str) -> Path:
@@ -94,7 +94,7 @@ class RunDirectory:
         """
         path = Path(path)
         if cls.is_run(path):
-            raise UsageError(f"{path} already holds a run.", f"Resume it: evenhand audit {path}")
+            raise UsageError(f"{path} already contains a run.", f"Resume it: evenhand audit {path}")
         if os.path.lexists(path) and not _is_empty(path):  # False for what no system takes as a name
             raise UsageError(f"{path} exists and is not empty.", "Choose another folder with -o.")
         manifest = Manifest(
@@ -117,10 +117,10 @@ class RunDirectory:
         if not cls.is_run(path):
             what = "does not exist"
             if is_folder(path):
-                what = "is not a run directory: it holds no manifest.json"
+                what = "is not a run folder: it contains no manifest.json"
             elif is_file(path):
-                what = "is a file, and the folder of a run was expected"
-            raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, under runs/.")
+                what = "is a file, but the folder of a run was expected"
+            raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, in runs/.")
         return cls(path, Manifest.read(path / MANIFEST))
 
     @staticmethod
@@ -149,8 +149,9 @@ class RunDirectory:
         where the first has been moved or removed."""
         if self._place != _place(self.path):
             raise WriteError(
-                f"{self.path} is no longer the folder that this run began in: it has been moved, replaced or removed.",
-                "What was written is there. Go on with it where it is now: evenhand audit FOLDER",
+                f"{self.path} is no longer the folder in which this run started: it was moved, replaced or "
+                "deleted.",
+                "Stored results are not lost. Resume with the new location of the folder: evenhand audit FOLDER",
             )
 
     def check_same(self, arguments: Mapping[str, Any]) -> None:
@@ -163,7 +164,7 @@ class RunDirectory:
             f"The run {self.path}",
             {"model": self.manifest.model.fingerprint},
             {"model": fingerprint},
-            "The model itself has changed. Start another run with -o.",
+            "The model itself has changed. Start a new run with -o.",
         )
 
     @property
@@ -192,8 +193,8 @@ class RunDirectory:
         strangers = set(self.benchmarks) - {part.benchmark for part in plan.parts}
         if strangers:
             raise ResumeRefused(
-                f"The run {self.path} also holds prompts of {', '.join(sorted(strangers))}, "
-                "which the plan does not.",
+                f"The run {self.path} also contains prompts of {', '.join(sorted(strangers))}, which are not in "
+                "the plan.",
                 ELSEWHERE,
             )
         for part in plan.parts:
@@ -218,10 +219,9 @@ class RunDirectory:
             if not stored.equals(given):
                 same = set(map(repr, stored.rows())) & set(map(repr, given.rows()))
                 raise ResumeRefused(
-                    f"The prompts of {part.benchmark!r} are not those the run {self.path} was started "
-                    f"with: {stored.height} rows are stored, {given.height} given now, "
-                    f"{len(same)} are the same.",
-                    "A data set, a seed or the text itself has changed. Start another run with -o.",
+                    f"The prompts of {part.benchmark!r} differ from those that the run {self.path} started with: "
+                    f"{stored.height} rows are stored, {given.height} are given now, {len(same)} are the same.",
+                    "A data set, a seed or the text has changed. Start a new run with -o.",
                 )
 
     def write_conversations(self, plan: Plan, rounds: Sequence[Plan]) -> None:
@@ -301,8 +301,9 @@ class RunDirectory:
             tables[name] = _read_table(path)
             if name in written and _types(tables[name]) != written[name]:
                 raise DataError(
-                    f"{path} has other columns than when it was written.",
-                    f"It was changed by another program. Resume the run to make it again: evenhand audit {self.path}",
+                    f"{path} has other columns than evenhand wrote.",
+                    "It was changed by another program. To create it again, resume the run: evenhand audit "
+                    f"{self.path}",
                 )
         return tables
 
@@ -314,8 +315,8 @@ class RunDirectory:
         folder = self.path.joinpath(*parts)
         if not folder.resolve().is_relative_to(self.path.resolve()):
             raise DataError(
-                f"{folder} leads out of the run {self.path}, to {folder.resolve()}.",
-                "Put a folder there in place of the link.",
+                f"{folder} is a link that leads out of the run {self.path}, to {folder.resolve()}.",
+                "Replace the link by a folder.",
             )
         return folder
 
@@ -340,7 +341,7 @@ def _is_empty(path: Path) -> bool:
 
 def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     if lacking := [name for name in schema if name not in frame.columns]:
-        raise DataError(f"The table lacks {', '.join(lacking)}.", f"It needs: {', '.join(schema)}.")
+        raise DataError(f"The table has no {', '.join(lacking)}.", f"Required columns: {', '.join(schema)}.")
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
@@ -349,7 +350,8 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
     table = _read_table(path, needed)
     wrong = table.filter(~pl.col("verdict").is_in([str(verdict) for verdict in Verdict]).fill_null(False))
     mended = (
-        "It was damaged or changed: restore it from a copy, or remove it and resume the run to make it again."
+        "It is damaged or was changed. Restore it from a copy, or delete it and resume the run to create it "
+        "again."
     )
     if wrong.height:
         verdict = wrong["verdict"][0]
@@ -357,7 +359,7 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
             f"{path}: {'a verdict is absent' if verdict is None else f'{verdict!r} is no verdict'}.", mended
         )
     if "sentence" in needed and table["sentence"].has_nulls():
-        raise DataError(f"{path}: a sentence is absent.", mended)
+        raise DataError(f"{path}: a sentence is missing.", mended)
     return table
 
 
@@ -370,22 +372,22 @@ def _read_table(
         stored = table.schema
         lacking = [name for name in (needed or {}) if name in ADDED and name not in stored]
         if wrong := [
-            f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is absent"
+            f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is missing"
             for name, kind in (needed or {}).items()
             if name not in lacking and stored.get(name) != kind
         ]:
             raise DataError(
-                f"{path} is not a table as evenhand writes it: {', '.join(wrong)}.",
-                "It was changed by another program: restore it from a copy, or start a new run.",
+                f"{path} is not a table written by evenhand: {', '.join(wrong)}.",
+                "It was changed by another program. Restore it from a copy, or start a new run.",
             )
         if columns is None:
             absent = [pl.lit(None, needed[name]).alias(name) for name in lacking] if needed else []
             return table.read().with_columns(absent)
         return table.read([name for name in columns if name in stored])
     except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error
+        raise DataError(f"{path} does not exist.", "To create it, resume the run.") from error
     except UNREADABLE as error:
         reason = str(error).strip().split("\n")[0]
         raise DataError(
-            f"{path} cannot be read: {reason}.", "Remove the file and resume the run to make it again."
+            f"{path} cannot be read: {reason}.", "Delete the file, and resume the run to create it again."
         ) from error

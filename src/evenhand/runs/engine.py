@@ -274,7 +274,8 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
         status = "interrupted"
         left = directory.manifest.requests - session.requests_after
         raise Interrupted(
-            f"Stopped with {session.requests_after:,} requests answered and {left:,} left; nothing is lost.",
+            f"Stopped with {session.requests_after:,} requests done and {left:,} remaining. All results so far are "
+            "saved.",
             f"Resume with: evenhand audit {directory.path}",
         ) from stop
     except BaseException as error:

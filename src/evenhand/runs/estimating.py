@@ -183,7 +183,10 @@ def _of_service(
         facts["tokens"] = round(float(counts.mean()) * questions)  # type: ignore[arg-type]
     facts["disk_bytes"] = _bytes_of(rows, questions)
     if any(probe.asked == 0 for probe in probes):
-        return {**facts, "not_estimated": "the answers to the requests of the probe were kept from before"}
+        return {
+            **facts,
+            "not_estimated": "the responses to the probe were already stored from an earlier run",
+        }
     rounds = [
         probe.seconds / ceil(probe.asked / concurrency) * ceil(_all_questions(kind) / concurrency)
         for probe, kind in zip(probes, largest, strict=True)

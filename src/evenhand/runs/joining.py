@@ -57,16 +57,17 @@ def continuations(
     asked = directory.manifest.asked.get(benchmark)
     if asked is None or asked.decoding is None:
         raise DataError(
-            f"The run {directory.path} has no continuations of {benchmark!r}.",
-            f"Benchmarks with continuations: {', '.join(written_benchmarks(directory)) or 'none'}.",
+            f"The run {directory.path} has no generated text for {benchmark!r}.",
+            f"Benchmarks with generated text: {', '.join(written_benchmarks(directory)) or 'none'}.",
         )
     if responses is None:
         responses = read_shards(directory.responses_folder, CONTINUATION_COLUMNS)
     samples = asked.decoding.get("samples")
     if type(samples) is not int or samples < 1:
         raise DataError(
-            f"The manifest of {directory.path} says that {samples!r} samples of {benchmark!r} were asked for.",
-            "It was changed by hand or by another program; restore it or start a new run.",
+            f"The manifest of {directory.path} contains an invalid number of samples for {benchmark!r}: "
+            f"{samples!r}.",
+            "It was changed by hand or by another program. Restore it, or start a new run.",
         )
     if asked.turns is None or columns is None:
         frame = join_continuations(directory.prompts(benchmark, columns), responses, samples)
@@ -90,7 +91,7 @@ def self_chats(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
     if asked is None or asked.turns is None:
         raise DataError(
             f"The run {directory.path} has no conversations of {benchmark!r}.",
-            "Name a benchmark that has the model talk with itself (`evenhand list benchmarks`).",
+            "Give a benchmark of self-chats (`evenhand list benchmarks`).",
         )
     return told(answers(directory, benchmark))
 
@@ -237,9 +238,9 @@ def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | No
     whom = "nobody" if key is None else repr(key)
     by = ", ".join(dict.fromkeys(judged.classifier for judged in records))
     raise DataError(
-        f"In the run {directory.path} the {role} of {benchmark!r} has been judged by {by or 'nobody'}"
-        + ("." if key is None else f", not by {whom}."),
-        "Judge it with `evenhand rescore`.",
+        f"In the run {directory.path}, the {role} of {benchmark!r} has been classified by {by or 'no classifier'}"
+        + ("." if key is None else f", but not by {whom}."),
+        "Classify it with `evenhand rescore`.",
     )
 
 

@@ -178,8 +178,8 @@ def _check(
         place = (labelling.benchmark, labelling.role)
         if place in seen:
             raise UsageError(
-                f"The {labelling.role} of {labelling.benchmark!r} is to be judged twice.",
-                "One classifier counts for a role: judge once, then again with the other.",
+                f"Two classifiers were given for the {labelling.role} of {labelling.benchmark!r}.",
+                "A run uses one classifier per role. Run with one, then add the other with `evenhand rescore`.",
             )
         seen.add(place)
         columns = [f"{labelling.role}_{name}" for name in LABEL_VALUES]
@@ -187,9 +187,9 @@ def _check(
             continue  # the error that names the benchmarks there comes when its texts are made
         if taken := directory.prompts(labelling.benchmark, columns).columns[1:]:
             raise UsageError(
-                f"The prompts of {labelling.benchmark!r} have a column {taken[0]!r}, which judging the "
-                f"{labelling.role} writes.",
-                "Give the role or the column another name.",
+                f"The prompts of {labelling.benchmark!r} have a column {taken[0]!r}, which is reserved for the "
+                f"classifier of the role {labelling.role}.",
+                "Rename the role or the column.",
             )
 
 
@@ -256,8 +256,9 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         whole = True
     except KeyboardInterrupt as stop:
         raise Interrupted(
-            f"Stopped with {its.judged:,} texts judged by {unquote(key)} in this session; nothing is lost.",
-            f"Judge the rest with: evenhand audit {directory.path} (or the `evenhand rescore` that was stopped)",
+            f"Stopped with {its.judged:,} texts classified by {unquote(key)} in this session. All results so far "
+            "are saved.",
+            f"To classify the rest: evenhand audit {directory.path} (or the same `evenhand rescore` command)",
         ) from stop
     finally:
         seconds = time.monotonic() - began
@@ -374,8 +375,8 @@ def _check_shape(n: int, judgements: Labels, labels: tuple[str, ...]) -> None:
     agree = all(len(column) == n for column in columns) and len(judgements.details) in (0, n)
     if not agree or judgements.scores.shape != (n, len(labels)):
         raise ModelError(
-            f"The classifier was asked about {n} texts and answered {len(judgements)} rows with scores of shape "
+            f"The classifier returned {len(judgements)} rows for {n} texts, with scores of shape "
             f"{judgements.scores.shape}.",
-            f"Judgements need {n} rows and one score for each of the {len(labels)} labels "
+            f"A classifier must return {n} rows with one score for each of the {len(labels)} labels "
             "(evenhand.classifiers.contract).",
         )

@@ -27,14 +27,14 @@ def locked(path: Path) -> Iterator[None]:
     lock, holder = FileLock(path), path.with_name(f"{path.name}.holder")
     try:
         if not path.parent.is_dir():  # which would be made
-            raise FileNotFoundError(2, "No such directory")
+            raise FileNotFoundError(2, "no such directory")
         if path.is_symlink():  # of a folder that somebody else made: what it leads to is not the run's
-            raise OSError(errno.ELOOP, "It is a link to another file")
+            raise OSError(errno.ELOOP, "it is a link to another file")
         lock.acquire(blocking=False)
     except Timeout as error:
         raise UsageError(
-            f"The run {path.parent} is in use by {_holder(holder)}.",
-            "Wait until it ends, stop it, or start another run with -o.",
+            f"The run {path.parent} is already in use by {_holder(holder)}.",
+            "Wait until it ends, stop it, or start a new run with -o.",
         ) from error
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -55,7 +55,7 @@ def locked(path: Path) -> Iterator[None]:
 def _unwritable(path: Path, error: OSError) -> WriteError:
     return WriteError(
         f"Could not open the lock {path}: {error.strerror or error}.",
-        "Choose a folder that can be written to.",
+        "Choose a writable folder.",
     )
 
 

@@ -21,7 +21,7 @@ from evenhand.runs.requests import (
 )
 from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_json
 
-CHANGED = "It was changed by hand or by another program; restore it or start a new run."
+CHANGED = "It was changed by hand or by another program. Restore it, or start a new run."
 VERSION = 2
 """1 had no decodings, labels and judgements."""
 Status = Literal["running", "complete", "failed", "interrupted"]
@@ -215,17 +215,18 @@ class Manifest(Record):
             version = content["version"]
         except FileNotFoundError as error:
             raise DataError(
-                f"{path} does not exist.", "A run directory is what `evenhand audit` makes."
+                f"{path} does not exist.", "Give a run folder, as created by `evenhand audit`."
             ) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{path} is not a manifest: {error or type(error).__name__}.",
-                "The responses beside it are intact. Start a new run, or restore the file from a copy.",
+                "The responses in the same folder are intact. Start a new run, or restore the file from a copy.",
             ) from error
         if type(version) is not int or not 1 <= version <= VERSION:
             raise DataError(
-                f"{path} has version {version}; this evenhand reads up to {VERSION}.",
-                "The run was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
+                f"{path} has format version {version}, but this evenhand reads versions up to {VERSION}.",
+                "It was written by a newer evenhand (update with `pip install --upgrade evenhand`), or changed by "
+                "hand.",
             )
         try:
             manifest = cls.model_validate({**content, "version": VERSION})
@@ -249,9 +250,9 @@ class Manifest(Record):
         judged += [record for roles in self.judged.values() for record in roles.values()]
         for record in judged:
             if record.classifier not in self.labels:
-                return f"names a judgement by {record.classifier!r}, of which it holds no labels"
+                return f"lists a classification by {record.classifier!r}, but contains no labels of it"
             if strange := set(record.rule) - {part.name for part in fields(ClassifiedText)}:
-                return f"names a judged text made by {min(strange)!r}, which is unknown"
+                return f"lists a classified text made by {min(strange)!r}, which is unknown"
         return None
 
 
@@ -260,7 +261,7 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
 
     >>> refuse_differences("The run", {"a": {"seed": 0}}, {"a": {"seed": 1}}, "Start another.")
     Traceback (most recent call last):
-    evenhand.schema.errors.ResumeRefused: The run was started with other arguments:
+    evenhand.schema.errors.ResumeRefused: The run was started with other options:
       a.seed: stored 0, given now 1
     Start another.
     """
@@ -271,7 +272,7 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
         if key not in before or key not in after or before[key] != after[key]
     ]
     if lines:
-        raise ResumeRefused("\n".join([f"{what} was started with other arguments:", *lines]), hint)
+        raise ResumeRefused("\n".join([f"{what} was started with other options:", *lines]), hint)
 
 
 def _leaves(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

@@ -161,10 +161,10 @@ def make_plan(
     """
     names = [part.benchmark for part in parts]
     if not names:
-        raise UsageError("The plan has no benchmark.", "Name at least one benchmark or suite.")
+        raise UsageError("No benchmark was given.", "Give at least one benchmark or suite.")
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(
-            f"The plan has a benchmark more than once: {', '.join(repeated)}.", "Name each once."
+            f"These benchmarks were given more than once: {', '.join(repeated)}.", "Give each once."
         )
     planned = []
     for part in parts:
@@ -172,7 +172,7 @@ def make_plan(
         _check(part.benchmark, part.prompts, generates=not isinstance(request, ScoreRequest))
         if isinstance(request, ConversationRequest):
             if speaker is None:
-                raise UsageError(f"{part.benchmark!r} asks for conversations, and nobody is named who talks.")
+                raise UsageError(f"{part.benchmark!r} requires conversations, but no speaker was given.")
             rows = conversing.opened(part.benchmark, part.prompts, request, speaker)
             part, asked_of = Part(part.benchmark, rows, request), speaker.fingerprint
         planned.append(_with_ids(part, asked_of))
@@ -205,7 +205,8 @@ def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
     where = f"The prompts of {benchmark!r}"
     if prompts.is_empty():
         raise UsageError(
-            f"{where} are empty: the selection leaves nothing to ask.", "Widen --axis or --limit."
+            f"{where} are empty: no prompt matches the selection.",
+            "Use more --axis values, or a larger --limit.",
         )
     if lacking := [column for column in PROMPT_KEYS if column not in prompts.columns]:
         raise DataError(
@@ -214,13 +215,13 @@ def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
     reserved = RESERVED | CONTINUATION if generates else RESERVED
     if taken := sorted(reserved & set(prompts.columns)):
         raise DataError(
-            f"{where} have a column that the engine writes itself: {', '.join(taken)}.", "Rename it."
+            f"{where} have a column that is reserved for evenhand: {', '.join(taken)}.", "Rename it."
         )
     for column in PROMPT_KEYS:
         if nulls := prompts[column].null_count():
             raise DataError(f"{where} have {nulls} rows without a {column}.", "Fill or remove them.")
     if repeated := prompts.height - prompts["prompt_id"].n_unique():
-        raise DataError(f"{where} have {repeated} rows whose prompt_id stands before.", "Make them unique.")
+        raise DataError(f"{where} have {repeated} rows with a repeated prompt_id.", "Make them unique.")
     if ("span_start" in prompts.columns) != ("span_end" in prompts.columns):
         raise DataError(f"{where} have only one of span_start and span_end.", "Give both or neither.")
     known = get_args(StartToken)
@@ -228,13 +229,14 @@ def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
         unknown := sorted(set(prompts["start_token"].drop_nulls().cast(pl.String)) - set(known))
     ):
         raise DataError(
-            f"{where} have {unknown[0]!r} in the column start_token.",
-            f"Known: {', '.join(known)}, or nothing. A column of your own needs another name.",
+            f"{where} have the unknown value {unknown[0]!r} in the column start_token.",
+            f"Expected {', '.join(known)}, or nothing. If this is your own column, rename it.",
         )
     if generates and (scored := [name for name in ENGINE_COLUMNS if _has_values(prompts, name)]):
         raise DataError(
-            f"{where} are to be continued and have values of {', '.join(scored)}, which only scoring knows.",
-            "Put the context in front of the text, or name the column otherwise.",
+            f"{where} are prompts for generated text, but have values of {', '.join(scored)}, which is only used "
+            "for likelihoods.",
+            "Put the context before the text, or rename the column.",
         )
 
 

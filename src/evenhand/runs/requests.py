@@ -40,9 +40,9 @@ class ConversationRequest:
     def __post_init__(self) -> None:
         if self.turns < 2 or (self.turns > 2 and self.decoding.samples != 1):
             raise UsageError(
-                f"A conversation of {self.turns} turns with {self.decoding.samples} replies at each was asked for.",
-                "It has two turns at least and, of more than two, one reply at each; for more conversations give more "
-                "openers.",
+                f"A conversation cannot have {self.turns} turns with {self.decoding.samples} replies at each turn.",
+                "It needs at least two turns and, with more than two, one reply at each. For more conversations, "
+                "give more openers.",
             )
 
 

@@ -64,7 +64,7 @@ def read_shards(
         except UNREADABLE as error:
             raise DataError(
                 f"{path} cannot be read: {_first_line(error)}.",
-                f"Resume the run ({_resume(folder)}): it sets the part aside and asks anew what it held.",
+                f"Resume the run ({_resume(folder)}): it sets the part aside and requests its responses again.",
             ) from error
     if not frames:
         return pl.DataFrame(schema={name: table.columns[name] for name in wanted})
@@ -88,8 +88,8 @@ def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> 
             aside = path.with_name(path.name + ".corrupt")
             path.rename(aside)
             notes.append(
-                f"{path} cannot be read ({_first_line(error)}); it is now {aside.name} "
-                "and what it held is asked again."
+                f"{path} cannot be read ({_first_line(error)}). It was renamed to {aside.name}, and its responses "
+                "are requested again."
             )
     return notes
 
@@ -101,8 +101,8 @@ def refuse_gone(lacking: int, what: str, folder: Path) -> None:
     """
     if lacking:
         raise DataError(
-            f"Parts of {folder} are gone that this run had: {lacking:,} {what} have no answer there.",
-            f"Somebody or something removed them meanwhile. Run again to ask them anew: {_resume(folder)}",
+            f"Parts of {folder} were deleted: {lacking:,} {what} have no result.",
+            f"They were removed while the run was in progress. Run again to request them again: {_resume(folder)}",
         )
 
 

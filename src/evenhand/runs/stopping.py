@@ -135,7 +135,9 @@ class Stopping:
 
 
 @contextmanager
-def resumable(go_on: str, stopped: str = "Stopped between two steps; nothing is lost.") -> Iterator[None]:
+def resumable(
+    go_on: str, stopped: str = "Stopped between two steps. All results so far are saved."
+) -> Iterator[None]:
     """While entered, Ctrl-C and SIGTERM raise Interrupted, which says how to go on.
 
     go_on: how. stopped: what is said of a stop of which nothing inside has said more.

@@ -64,7 +64,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     3
     >>> draw("two")
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: draw got n='two'; a whole number was expected.
+    evenhand.schema.errors.UsageError: draw: invalid n='two'; expected a whole number.
     """
     return _guarded(function, numbers=True)
 
@@ -103,11 +103,11 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
     if not (numbers and number):
         return
     if name in BETWEEN and not 0 < value < 1:
-        raise UsageError(f"{owner} got {name}={value}.", "It lies between 0 and 1.")
+        raise UsageError(f"{owner} got {name}={value}.", "It must be between 0 and 1.")
     if name in FROM_ZERO and not 0 <= value < float("inf"):
-        raise UsageError(f"{owner} got {name}={value}.", "It is 0 or more.")
+        raise UsageError(f"{owner} got {name}={value}.", "It must be 0 or more.")
     if name == "seed" and not 0 <= value <= MOST:
-        raise UsageError(f"{owner} got seed={value}.", "A seed is a whole number from 0 to 2**63 - 1.")
+        raise UsageError(f"{owner}: invalid seed={value}.", "A seed is a whole number from 0 to 2**63 - 1.")
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -211,18 +211,16 @@ def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
             made = f"{name}.collect()"
         elif hasattr(value, "iloc"):
             made = f"pl.from_pandas({name})"
-        return DataError(
-            f"{owner} takes a polars DataFrame as {name}, and was given {kind}.", f"Give {made}."
-        )
+        return DataError(f"{owner}: {name} must be a polars DataFrame, got {kind}.", f"Give {made}.")
     if isinstance(value, str) and without_surrogates(value) != value:
         return UsageError(
-            f"{owner} got {name}={value[:80]!a}, which holds half a character (a lone surrogate).",
-            "Write it in whole characters.",
+            f"{owner}: {name}={value[:80]!a} contains half a character (a lone surrogate).",
+            "Use complete characters.",
         )
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
     near = get_close_matches(value, _choices(hint), n=1, cutoff=0.5) if isinstance(value, str) else []
     guess = f" Did you mean {near[0]!r}?" if near else ""
-    return UsageError(f"{owner} got {name}={' '.join(shown.split())}; {_words(hint)} was expected.{guess}")
+    return UsageError(f"{owner}: invalid {name}={' '.join(shown.split())}; expected {_words(hint)}.{guess}")
 
 
 def _choices(hint: Any) -> list[str]:

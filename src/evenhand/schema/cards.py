@@ -34,7 +34,7 @@ class Card:
 
     def __post_init__(self) -> None:
         if not self.name or not self.summary:
-            raise ValueError("a card needs at least a name and a one-line summary")
+            raise ValueError("a card requires a name and a summary of one line")
 
     def to_dict(self) -> dict[str, str]:
         """All fields by name, empty ones included."""

@@ -20,14 +20,14 @@ def check_described(study: Mapping[str, Any], where: str, hint: str) -> None:
     """
     for name, (sound, kind) in PARTS.items():
         if study.get(name) is not None and not sound(study[name]):
-            raise DataError(f"{where}: the study's {name} is not {kind}.", hint)
+            raise DataError(f"{where}: the {name} of the study is not {kind}.", hint)
     names: set[str] = set()
     for place, question in enumerate(study.get("questions") or ()):
         which = f"{where}: question {place + 1} of the study"
         if not _is_text(question.get("id")):
             raise DataError(f"{which} has no id.", hint)
         if question["id"] in names:
-            raise DataError(f"{which} is called as one before it.", hint)
+            raise DataError(f"{which} has the same id as an earlier one.", hint)
         names.add(question["id"])
         for name, (sound, kind) in OF_QUESTIONS.items():
             if question.get(name) is not None and not sound(question[name]):

@@ -40,10 +40,10 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     if not path.name:
-        raise WriteError(f"{str(path)!r} is the name of no file.", "Name a file to write.")
+        raise WriteError(f"{str(path)!r} is not a file name.", "Give a file to write.")
     if os.path.lexists(path) and not path.is_symlink() and not is_file(path):
         kind = "a folder" if is_folder(path) else "a device or a pipe"
-        raise WriteError(f"Could not write {path}: it is {kind}.", "Name a file to write.")
+        raise WriteError(f"Could not write {path}: it is {kind}.", "Give a file to write.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary_file(path.parent) as (handle, temporary):
@@ -56,7 +56,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise WriteError(
             f"Could not write {path}: {error.strerror or error}.",
-            f"What was written before is intact. {_mend_of(error)}, then run again.",
+            f"Files written earlier are intact. {_mend_of(error)}, then run the command again.",
         ) from error
 
 
@@ -174,11 +174,11 @@ def parse_json(content: str | bytes) -> Any:
     try:
         return json.loads(content)
     except RecursionError as error:
-        raise json.JSONDecodeError("Nested too deeply", "", 0) from error
+        raise json.JSONDecodeError("nested too deeply", "", 0) from error
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             raise
-        raise json.JSONDecodeError("A number has too many digits", "", 0) from error
+        raise json.JSONDecodeError("a number has too many digits", "", 0) from error
 
 
 def parse_toml(content: str) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def read_json(path: Path, hint: str, *, most: int | None = None) -> Any:
     """What a JSON file holds; raises DataError with `hint` if it cannot be read or has more than `most` bytes."""
     try:
         if most is not None and (size := path.stat().st_size) > most:
-            raise DataError(f"{path} is of {size:,} bytes; at most {most:,} were expected.", hint)
+            raise DataError(f"{path} has {size:,} bytes, but at most {most:,} are allowed.", hint)
         return parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error
@@ -304,4 +304,4 @@ def _kind_of(path: Path) -> TableKind:
     for kind in get_args(TableKind):
         if ending == kind:
             return kind  # type: ignore[no-any-return]
-    raise ValueError(f"{path} does not say which kind of table it is: {', '.join(get_args(TableKind))}")
+    raise ValueError(f"{path} does not contain the kind of table, one of: {', '.join(get_args(TableKind))}")

@@ -44,11 +44,11 @@ def split_options(words: str, *, blank: bool = True, plus: bool = False) -> tupl
         option, equals, value = part.partition("=")
         if not equals or not option or not (value or blank):
             raise UsageError(
-                f"{part!r} in {words!r} is no option=value.",
-                f"Write {name or 'NAME'}?option=value&option=value; an & within a value is %26.",
+                f"{part!r} in {words!r} is not of the form option=value.",
+                f"Use {name or 'NAME'}?option=value&option=value. Write an & inside a value as %26.",
             )
         if option in options:
-            raise UsageError(f"The option {option!r} stands twice in {words!r}.", "Give it once.")
+            raise UsageError(f"The option {option!r} occurs twice in {words!r}.", "Give it once.")
         options[option] = unquote_plus(value) if plus else unquote(value)
     return name, options
 
@@ -80,9 +80,9 @@ def split_role(words: str, roles: Collection[str] = ()) -> tuple[str | None, str
     if not equals or not re.fullmatch(r"[\w-]*", role):
         return None, words
     if not name:
-        raise UsageError(f"--classifier {words} names no classifier.", "Give ROLE=NAME.")
+        raise UsageError(f"`--classifier {words}`: the classifier is missing.", "Give ROLE=NAME.")
     if not role:
-        raise UsageError(f"--classifier {words} names no role.", "Give ROLE=NAME, or NAME alone.")
+        raise UsageError(f"`--classifier {words}`: the role is missing.", "Give ROLE=NAME, or NAME alone.")
     if role == "people" and role not in roles:
         return None, f"people:{name}"
     return role, name
@@ -143,14 +143,14 @@ def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> 
         return None
     try:
         if isinstance(value, bool) and bool not in members and hint is not Any:
-            raise ValueError("true or false is no number")
+            raise ValueError("true and false are not numbers")
         return _adapter(hint).validate_python(value)
     except ValueError as error:  # pydantic's ValidationError is one
         if all(get_origin(member) is Literal for member in members):
             choices = [str(choice) for member in members for choice in get_args(member)]
             raise unknown_name(f"{option} of {owner}", str(value), choices) from error
         raise UsageError(
-            f"The option {option} of {owner} is {value!r}; {_expected(members, error)} was expected.",
+            f"The option {option} of {owner} must be {_expected(members, error)}, got {value!r}.",
             f"For example: {option}={_example(members)}",
         ) from error
 

@@ -57,11 +57,11 @@ class Parquet:
 
     def __init__(self, path: Path):
         if path.exists() and not path.is_file():  # reading a named pipe would wait for ever
-            raise OSError("it is not a plain file")
+            raise OSError("it is not a regular file")
         self._content = path.read_bytes()
         intact = _is_as_sealed(self._content)
         if intact is False:
-            raise DamagedParquet("it is not as it was written: its checksum is another")
+            raise DamagedParquet("it has changed since it was written (wrong checksum)")
         if intact is None and (harm := read_apart([path])[0]):
             raise DamagedParquet(harm)
 
@@ -100,7 +100,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
 def read_sealed(content: bytes) -> pl.DataFrame:
     """A table from Parquet that `table_bytes` made and that lay within another file; raises one of UNREADABLE."""
     if not _is_as_sealed(content):
-        raise DamagedParquet("it is not as it was written: its checksum is another, or absent")
+        raise DamagedParquet("it has changed since it was written (wrong or missing checksum)")
     try:
         return pl.read_parquet(content)
     except pl.exceptions.PanicException as error:
@@ -119,7 +119,8 @@ def read_kept(path: Path) -> pl.DataFrame:
     except UNREADABLE as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise DataError(
-            f"{path} cannot be read: {reason}.", "Remove the file and run again: it is then made anew."
+            f"{path} cannot be read: {reason}.",
+            "Delete the file and run the command again: the file is then created again.",
         ) from error
 
 

@@ -101,13 +101,13 @@ class Registry(Generic[T]):
         point = self._entry(name)
         loaded = self._ours(name) if point is None else self._theirs(name, point)
         if not self._accepted(loaded):
-            raise self._broken(name, f"is {type(loaded).__name__}; {self.expected} was expected")
+            raise self._broken(name, f"is of type {type(loaded).__name__}, but {self.expected} is expected")
         if point is not None and self.needs_card and self.card_of(loaded, name) is None:
             raise self._broken(
                 name,
-                "has no card, and what has no card is not run",
-                f"Give it an evenhand.schema.Card named {name!r}, as `CARD` of the object or of its module: what it "
-                "measures or does, what is known against it, its source and licence.",
+                "has no card, and cannot be used without one",
+                f"Give it an evenhand.schema.Card named {name!r}, as `CARD` of the object or of its module. It "
+                "states what it measures or does, its known limitations, its source and its licence.",
             )
         thing: T = loaded
         return thing
@@ -130,8 +130,8 @@ class Registry(Generic[T]):
             raise unknown_name(self.kind, name, self.names())
         if len(packages) > 1:
             raise ExtensionError(
-                f"{len(packages)} packages have a {self.kind} called {name!r}: {', '.join(packages)}.",
-                "Uninstall one of them, or have it choose another name.",
+                f"{len(packages)} packages contain a {self.kind} named {name!r}: {', '.join(packages)}.",
+                f"Uninstall one of them, or rename the {self.kind} in one of them.",
             )
         return points[0] if points else None
 
@@ -159,7 +159,7 @@ class Registry(Generic[T]):
             raise self._broken(
                 name,
                 f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}",
-                f"Install what {_package(point)} needs, or uninstall it.",
+                f"Install the dependencies of {_package(point)}, or uninstall it.",
             ) from error
 
     def _broken(self, name: str, what: str, hint: str | None = None) -> ExtensionError:
@@ -167,7 +167,10 @@ class Registry(Generic[T]):
         return ExtensionError(
             f"The {self.kind} {name!r} of the package {package} {what}.",
             hint
-            or f"Tell those who maintain {package}; how to add a {self.kind}: docs/how-to/extend_evenhand.md.",
+            or (
+                f"Please report this to the maintainers of {package}. How to add a {self.kind}: "
+                "docs/how-to/extend_evenhand.md"
+            ),
         )
 
 

@@ -89,9 +89,7 @@ def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any])
     path = Path(path)
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
-        raise UsageError(
-            f"{path} does not say which kind of file it is to be.", f"End it in {', '.join(KINDS)}."
-        )
+        raise UsageError(f"{path}: unknown file type.", f"Use a file name that ends in {', '.join(KINDS)}.")
     votes = votes.select(*VOTES)
     _check(votes, lambda row: f"row {row + 1} of what is to be written")
     header = json.dumps(
@@ -134,16 +132,16 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
         case "jsonl":
             votes, header, where = _of_lines(path)
         case _:
-            raise DataError(f"{path} is no file of people's answers by its ending.", EXPECTED)
+            raise DataError(f"{path} is not an export of judgements: unknown file type.", EXPECTED)
     _check(votes, where)
     if "rows" in header and header["rows"] != votes.height:
         raise DataError(
-            f"{path} holds {votes.height:,} answers, and {header['rows']} were written.",
-            'Export again; if you left rows out yourself, take "rows" out of the first line.',
+            f"{path} contains {votes.height:,} judgements, but {header['rows']} were exported.",
+            'Export again. If you removed rows yourself, delete "rows" from the first line.',
         )
     if wrong := impossible_answers(votes, header.get("study", {})):
         row, why = wrong
-        raise DataError(f"{where(row)}: answer is {_shown(votes['answer'][row])}, {why}.", EXPECTED)
+        raise DataError(f"{where(row)}: the answer is {_shown(votes['answer'][row])}, {why}.", EXPECTED)
     return votes, header
 
 
@@ -154,7 +152,9 @@ def _of_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
         present = {name: kind for name, kind in VOTES.items() if name in file.schema}
         for name, kind in present.items():
             if file.schema[name] != kind:
-                raise DataError(f"{path}: the column {name} holds {file.schema[name]}, not {kind}.", EXPECTED)
+                raise DataError(
+                    f"{path}: the column {name} has the type {file.schema[name]}, not {kind}.", EXPECTED
+                )
         votes = _whole(file.read(list(present)))
         header = file.metadata.get(ANNOTATIONS)
     except UNREADABLE as error:
@@ -184,7 +184,7 @@ def _batches(path: Path, handle: Any, numbers: list[int]) -> Iterator[pl.DataFra
         try:
             row = parse_json(line)
         except ValueError as error:
-            raise DataError(f"{path}, line {number}: no valid JSON: {error}.", EXPECTED) from error
+            raise DataError(f"{path}, line {number}: invalid JSON: {error}.", EXPECTED) from error
         if not isinstance(row, dict) or row.keys() != VOTES.keys():
             _check_columns(row if isinstance(row, dict) else [], f"{path}, line {number}")
         numbers.append(number)
@@ -291,9 +291,9 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
 
 def _check_columns(found: Any, where: str) -> None:
     if lacking := [name for name in VOTES if name not in found and name not in ADDED_VOTES]:
-        raise DataError(f"{where}: there is no {', '.join(lacking[:6])}.", EXPECTED)
+        raise DataError(f"{where}: missing columns {', '.join(lacking[:6])}.", EXPECTED)
     if more := [str(name) for name in found if name not in VOTES]:
-        raise DataError(f"{where}: {', '.join(more[:6])} is nothing that an answer has.", EXPECTED)
+        raise DataError(f"{where}: unknown columns {', '.join(more[:6])}.", EXPECTED)
 
 
 def _whole(votes: pl.DataFrame) -> pl.DataFrame:
@@ -309,11 +309,11 @@ def _header(line: str | bytes, where: str) -> dict[str, Any]:
         header = None
     version = header.get(ANNOTATIONS) if isinstance(header, dict) else None
     if type(version) is not int or not isinstance(header.get("study"), dict):
-        raise DataError(f"{where} does not say that this is a file of people's answers.", EXPECTED)
+        raise DataError(f"{where} is not an export of judgements.", EXPECTED)
     if version != ANNOTATIONS_VERSION:
         newer = version > ANNOTATIONS_VERSION
         raise DataError(
-            f"{where}: this is version {version} of the format; version {ANNOTATIONS_VERSION} is read.",
+            f"{where}: unsupported format version {version}; this evenhand reads version {ANNOTATIONS_VERSION}.",
             "Install a newer evenhand." if newer else "Export again from the study's database.",
         )
     check_described(header["study"], where, EXPECTED)

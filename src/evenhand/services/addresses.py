@@ -22,17 +22,18 @@ def address_parts(address: str) -> SplitResult:
         if host.isascii():
             host.encode().decode("idna")  # names of other letters in their own spelling (xn--...)
         if not address.isprintable() or " " in address:
-            raise ValueError("it holds a space or a control character")
+            raise ValueError("it contains a space or a control character")
         if "\\" in address:
-            raise ValueError("it holds a backslash")
+            raise ValueError("it contains a backslash")
     except ValueError as error:
         raise UsageError(
-            f"{address!r} is not the address of a service: {error}.",
-            "Write http://host:port/path or https://host/path.",
+            f"{address!r} is not a valid URL of a service: {error}.",
+            "Expected http://host:port/path or https://host/path.",
         ) from error
     if "@" in parts.netloc:
         raise UsageError(
-            f"The address of {parts.hostname} holds a name or a password before its @; addresses are recorded.",
-            "Give keys by an environment variable.",
+            f"The URL of {parts.hostname} contains a name or a password before the @. URLs are stored with the "
+            "run.",
+            "Give API keys in an environment variable.",
         )
     return parts

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 FORGIVEN = 10
 """Times `attempts` that a question is tried at most, however often being told to slow down is forgiven."""
 WHEN_BACK = (
-    "What was answered before is kept. When the service is back, run the same command again, or go on with the folder "
-    "of the run."
+    "Responses received so far are saved. When the service is available again, run the same command again, or resume "
+    "with the folder of the run."
 )
 LATE_SECONDS = 2.0
 """How long what is on its way is waited for when an error ends the work: it may have to be paid for."""
@@ -67,13 +67,13 @@ class ServiceClient:
         self._host = _host(base_url)
         for name, value in (("concurrency", concurrency), ("attempts", attempts), ("timeout", timeout)):
             if not value >= (1 if name != "timeout" else 1e-9) or value == math.inf:
-                raise UsageError(f"{name} is {value}; a positive number was expected.")
+                raise UsageError(f"{name} must be a positive number, got {value}.")
         for name, value in (("pause", pause), ("longest_pause", longest_pause)):
             if not 0 <= value < math.inf:
-                raise UsageError(f"{name} is {value}; seconds were expected, 0 or more.")
+                raise UsageError(f"{name} must be a number of seconds, 0 or more, got {value}.")
         if per_minute is not None and not per_minute > 0:
             raise UsageError(
-                f"per_minute is {per_minute}; a positive number was expected.", "No limit: None."
+                f"per_minute must be a positive number, got {per_minute}.", "For no limit, use None."
             )
         self.concurrency, self.attempts, self.timeout = concurrency, attempts, timeout
         self.pause, self.longest_pause = pause, longest_pause
@@ -83,9 +83,9 @@ class ServiceClient:
             if not (header.isascii() and header.isprintable()):
                 whence = f" in {key_variable}" if key_variable else ""
                 raise UsageError(
-                    f"The key{whence} for {self._host} holds a character that no key has: a line break, or a letter "
-                    "outside ASCII.",
-                    "Copy it again, without anything around it.",
+                    f"The API key{whence} for {self._host} contains an invalid character: a line break, or a "
+                    "character outside ASCII.",
+                    "Copy it again, without the text around it.",
                 )
         self._redaction = Redaction(self._headers)
         self._per_minute, self._largest = per_minute, largest
@@ -251,8 +251,8 @@ class ServiceClient:
             if spent or (asked_for is not None and asked_for > self.longest_pause):
                 if not connected and self._responses == responses_before:
                     raise ServiceUnavailable(
-                        f"{self.base_url} cannot be reached: {answer.detail}.",
-                        f"Is the address right and the service running? {WHEN_BACK}",
+                        f"Cannot connect to {self.base_url}: {answer.detail}.",
+                        f"Check the URL and that the server is running. {WHEN_BACK}",
                     )
                 return self._counted(answer)
             if asked_for is not None:
@@ -291,10 +291,10 @@ class ServiceClient:
 
     def raise_refused(self, answer: Answer) -> NoReturn:
         """Raise the ServiceUnavailable of a key that the service does not take (any more)."""
-        where = f"Set {self.key_variable}" if self.key_variable else "Give a key"
+        where = f"Set {self.key_variable} to a valid key" if self.key_variable else "Give a valid key"
         raise ServiceUnavailable(
-            f"{self._host} refuses the key: {answer.detail}",
-            f"{where} to one that may use this service. What was answered before is kept.",
+            f"{self._host} rejects the API key: {answer.detail}",
+            f"{where}. Responses received so far are saved.",
         )
 
 
@@ -310,12 +310,12 @@ def _host(base_url: str) -> str:
     parts = address_parts(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
-            f"{base_url!r} is not the address of a service.",
-            "Write http://host:port/path or https://host/path.",
+            f"{base_url!r} is not a valid URL of a service.",
+            "Expected http://host:port/path or https://host/path.",
         )
     if parts.query:
         raise UsageError(
-            f"The address of {parts.hostname} holds a query; addresses are recorded.",
-            "Give keys by an environment variable.",
+            f"The URL of {parts.hostname} contains a query. URLs are stored with the run.",
+            "Give API keys in an environment variable.",
         )
     return parts.netloc

@@ -48,7 +48,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
         import ray
     except ImportError as error:
         raise UsageError(
-            f"--on {on} needs Ray, which is not installed.", "pip install 'evenhand[ray]'"
+            f"`--on {on}` requires Ray, which is not installed.", "Install it: pip install 'evenhand[ray]'"
         ) from error
     if ray.is_initialized():
         yield ray
@@ -102,18 +102,19 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
         why = " ".join(str(error).split())[:REASON].rstrip(".") or type(error).__name__
         if "ray[client]" in why:
             raise UsageError(
-                f"--on {on} needs Ray's client, which is not installed.", "pip install 'evenhand[ray]'"
+                f"`--on {on}` requires the Ray client, which is not installed.",
+                "Install it: pip install 'evenhand[ray]'",
             ) from error
         if "ersion mismatch" in why:
             raise UsageError(
                 f"--on {on}: {why}.",
-                "Install the same Ray, with the same Python, here and on every machine of the cluster.",
+                "Install the same versions of Ray and Python on this machine and on every machine of the cluster.",
             ) from error
         raise UsageError(
-            f"--on {on}: something listens at {address}, but this process cannot join it: {why}.",
-            "Is it the right port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://)? A cluster with tokens (Ray 2.59 "
-            "or later has them unless RAY_AUTH_MODE=disabled) wants its own here, too: in RAY_AUTH_TOKEN_PATH=FILE or "
-            "RAY_AUTH_TOKEN, or in ~/.ray/auth_token with RAY_AUTH_MODE=token.",
+            f"`--on {on}`: cannot join the cluster at {address}: {why}.",
+            "Check the port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://). If the cluster uses tokens (Ray "
+            "2.59 or later, unless RAY_AUTH_MODE=disabled), this process needs the token, too: in "
+            "RAY_AUTH_TOKEN_PATH=FILE or RAY_AUTH_TOKEN, or in ~/.ray/auth_token with RAY_AUTH_MODE=token.",
         ) from error
 
 
@@ -125,7 +126,7 @@ def _check_listens(on: str, address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACHED_IN).close()
     except OSError as error:
-        raise _nobody(on, f"{address} cannot be reached ({error})") from error
+        raise _nobody(on, f"cannot connect to {address} ({error})") from error
 
 
 def _own_address() -> str:
@@ -143,9 +144,7 @@ def _own_address() -> str:
     except (OSError, UnicodeError) as error:
         raise _nobody(BELONGS, "$RAY_ADDRESS is not set, and `ray start` was not run here") from error
     if sys.platform != "win32" and owner != os.getuid():
-        raise _nobody(
-            BELONGS, f"the one that {file} names was not started by you (set RAY_ADDRESS to join it)"
-        )
+        raise _nobody(BELONGS, f"the cluster of {file} was not started by you (set RAY_ADDRESS to join it)")
     return address
 
 
@@ -153,8 +152,8 @@ def _nobody(on: str, why: str) -> UsageError:
     what = "this machine belongs to no Ray cluster" if on == BELONGS else "no Ray cluster answers there"
     return UsageError(
         f"--on {on}: {what}: {why}",
-        "Start one (ray start --head; on other machines ray start --address=HEAD:6379) and give this process its "
-        "token, or take --on ray.",
+        "Start a cluster (ray start --head; on other machines ray start --address=HEAD:6379) and give this "
+        "process its token, or use --on ray.",
     )
 
 

@@ -37,8 +37,8 @@ class Connections:
             self._url = httpx.URL(base_url)
         except httpx.InvalidURL as error:
             raise UsageError(
-                f"{base_url!r} is not the address of a service: {error}.",
-                "Write http://host:port/path or https://host/path.",
+                f"{base_url!r} is not a valid URL of a service: {error}.",
+                "Expected http://host:port/path or https://host/path.",
             ) from error
         self._base_url, self._timeout, self._largest = base_url, timeout, largest
         own = {
@@ -79,10 +79,9 @@ class Connections:
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
             if isinstance(error.__cause__, ssl.SSLCertVerificationError):
                 raise EvenhandError(
-                    f"{self._base_url} shows a certificate that is not trusted here: "
-                    f"{error.__cause__.verify_message}.",
-                    "Is this the right host? If its certificate is your own, name the file of your authority in "
-                    "SSL_CERT_FILE.",
+                    f"{self._base_url}: the certificate is not trusted: {error.__cause__.verify_message}.",
+                    "Check the host name. If the certificate is your own, set SSL_CERT_FILE to the file of your "
+                    "certificate authority.",
                 ) from error
             what = f"{type(error).__name__}: {error}".rstrip(": ") + self._way
             reached = not isinstance(error, httpcore.ConnectError)
@@ -94,7 +93,7 @@ class Connections:
     def _way(self) -> str:
         """For messages; without the password that the address of a proxy may hold."""
         way = self._proxy and f"{self._proxy.host}:{self._proxy.port or 80}"
-        return f", by way of the proxy {way} that the environment names" if way else ""
+        return f", through the proxy {way} of the environment" if way else ""
 
 
 class _Connection(httpcore.NetworkBackend):
@@ -143,7 +142,7 @@ class _Connection(httpcore.NetworkBackend):
         """Seconds of the try; raises `late` when there are none."""
         seconds = self._deadline - time.monotonic()
         if seconds <= 0:
-            raise late("the time is up")
+            raise late("timed out")
         return seconds
 
     def connect_tcp(
@@ -206,8 +205,8 @@ def _tls(url: httpx.URL) -> ssl.SSLContext | None:
         return httpx.create_ssl_context()
     except OSError as error:
         raise UsageError(
-            f"The certificates to trust cannot be read: {error.strerror or error}.",
-            "Let SSL_CERT_FILE and SSL_CERT_DIR name what is there, or leave them unset.",
+            f"The trusted certificates cannot be read: {error.strerror or error}.",
+            "Set SSL_CERT_FILE and SSL_CERT_DIR to existing paths, or unset them.",
         ) from error
 
 
@@ -226,13 +225,13 @@ def _proxy(url: httpx.URL) -> httpx.URL | None:
     try:
         proxy = httpx.URL(address if "://" in address else f"http://{address}")
         if proxy.scheme not in ("http", "https", "socks5", "socks5h") or not proxy.host:
-            raise ValueError("it is no address such as http://host:port")
+            raise ValueError("expected a URL such as http://host:port")
         if proxy.scheme.startswith("socks"):
             import_module("socksio")
     except (httpx.InvalidURL, ValueError, ImportError) as error:
         raise UsageError(
-            f"The proxy that the environment names for {url.host} cannot be used: {error}.",
-            f"Set {url.scheme.upper()}_PROXY to http://host:port, or put {url.host} into NO_PROXY.",
+            f"The proxy for {url.host} that is set in the environment cannot be used: {error}.",
+            f"Set {url.scheme.upper()}_PROXY to http://host:port, or add {url.host} to NO_PROXY.",
         ) from error
     return proxy
 

@@ -73,8 +73,8 @@ class Refusals:
 
     def _look(self, last: Answer, harmless: Answer, form: str, hint: str) -> None:
         address, doubled = self._client.base_url, 2 * self._look_after
-        rest = f"the last {len(self.row)} questions were not answered, and neither was a harmless one"
-        rest = f"{rest}. The last of them: {(last.detail or 'nothing came').rstrip('.')}."
+        rest = f"the last {len(self.row)} requests failed, and so did a harmless test request"
+        rest = f"{rest}. The last error: {(last.detail or 'no response').rstrip('.')}."
         if harmless.status in KEY_REFUSED:
             self._client.raise_refused(harmless)
         if harmless.error is None:
@@ -82,10 +82,10 @@ class Refusals:
         if harmless.error is None or (harmless.refusal is not None and form in self._answered):
             self._clear(doubled)
         elif harmless.refusal is not None:
-            raise ModelError(f"{address} refuses every request: {rest}", hint)
+            raise ModelError(f"{address} rejects every request: {rest}", hint)
         elif self._silent >= SUSPICIOUS:
-            why = "it is down, it limits requests, or its answers cannot be read"
-            raise ServiceUnavailable(f"{address} gives no usable answer ({why}): {rest}", WHEN_BACK)
+            why = "it is down, it limits requests, or its responses cannot be read"
+            raise ServiceUnavailable(f"{address} gives no usable response ({why}): {rest}", WHEN_BACK)
         else:
             self._look_after = doubled
 

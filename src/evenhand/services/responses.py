@@ -48,9 +48,11 @@ def unpack_response(response: Response, largest: int) -> bytes:
     try:
         content = unpacking.decompress(response.content, largest + 1)
     except zlib.error as error:
-        raise LostResponse(ResponseError.MODEL_ERROR, f"the answer is no gzip as it says: {error}") from error
+        raise LostResponse(
+            ResponseError.MODEL_ERROR, f"the response is not gzip, although its header says so: {error}"
+        ) from error
     if len(content) > largest:
         raise too_large(largest)
     if not unpacking.eof:
-        raise LostResponse(ResponseError.MODEL_ERROR, "the gzip of the answer breaks off")
+        raise LostResponse(ResponseError.MODEL_ERROR, "the gzip response is incomplete")
     return content

@@ -108,14 +108,14 @@ class AnswerStore:
             except sqlite3.OperationalError as error:
                 space = "Free some space or set" if "full" in str(error) else "Set"
                 raise WriteError(
-                    f"The store of answers {self.path} cannot be used: {error}.",
-                    f"{space} $EVENHAND_CACHE to a folder of yours on a disk of this machine; "
-                    "what was stored is intact.",
+                    f"The response store {self.path} cannot be used: {error}.",
+                    f"{space} $EVENHAND_CACHE to a folder of your own on a local disk. Stored responses are "
+                    "intact.",
                 ) from error
             except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
                 raise DataError(
-                    f"{self.path} is not an intact store of answers: {error}.",
-                    "Move it away and run again; its answers are then asked for anew.",
+                    f"{self.path} is not an intact response store: {error}.",
+                    "Move it away and run the command again. Its responses are then requested again.",
                 ) from error
 
     def _connect(self) -> sqlite3.Connection:
@@ -124,7 +124,7 @@ class AnswerStore:
         except OSError as error:
             raise WriteError(
                 f"Could not create {self.path.parent}: {error.strerror or error}.",
-                "Set $EVENHAND_CACHE to a folder that can be written to.",
+                "Set $EVENHAND_CACHE to a writable folder.",
             ) from error
         with _MAKING:
             self._check_ours()
@@ -168,6 +168,6 @@ class AnswerStore:
             database.close()
         if tables and columns != {"key", "value"}:
             raise DataError(
-                f"{self.path} is a database of something else and no store of answers: it was not touched.",
-                "Name a new file, or leave `store` out.",
+                f"{self.path} is a database of another program, not a response store. It was not changed.",
+                "Give a new file, or remove `store`.",
             )

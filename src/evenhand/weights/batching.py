@@ -31,7 +31,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
-            raise UsageError("A batch must hold at least one token.")
+            raise UsageError("A batch must contain at least one token.")
 
 
 def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Ints], None]) -> list[int]:

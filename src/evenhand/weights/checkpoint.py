@@ -73,9 +73,12 @@ def load_config(
         _check_folder(folder, kind, advice)
     elif is_file(folder) or name.startswith((".", "/", "~")):
         raise ModelError(
-            f"There is no {kind} folder {name!r}{' (it is a file)' if is_file(folder) else ''}.",
+            f"{kind} folder not found: {name!r}{' (it is a file)' if is_file(folder) else ''}.",
             advice
-            or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
+            or (
+                f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a Hugging Face name such as "
+                "'gpt2'."
+            ),
         )
     need_hugging_face(f"The {kind} {name!r}")
     from transformers import AutoConfig, PreTrainedConfig
@@ -153,8 +156,8 @@ def load_weights(
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
     if pickled and version < PICKLES_SAFE_FROM:
         raise ModelError(
-            f"The weights of {name!r} are pickled, and torch {torch.__version__} can be made to run code by them.",
-            f"Install torch 2.10 or newer, or convert them where you trust the file: {CONVERT}",
+            f"The weights of {name!r} are pickled, and pickled files can run code in torch {torch.__version__}.",
+            f"Install torch 2.10 or newer, or convert them on a machine where you trust the file: {CONVERT}",
         )
     with quiet_transformers(), hub_errors(name, checkpoint.commit, kind=kind):
         try:
@@ -177,7 +180,7 @@ def load_weights(
             )
             raise ModelError(
                 f"The weights of {name!r} {why}: {_last_line(error)}",
-                "Download or copy them again, with the config.json that belongs to them.",
+                "Download or copy them again, together with their config.json.",
             ) from error
     check_no_adapter(name, model)
     report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
@@ -200,11 +203,11 @@ def weight_files(folder: Path, *, pickles: bool = False) -> list[Path]:
     unsafe = sorted(path.name for pattern in UNSAFE for path in folder.glob(pattern))
     if unsafe:
         raise ModelError(
-            f"The weights in {folder} can run code when opened: {', '.join(unsafe[:3])}.",
-            f"Only safetensors are read. Convert once, where you trust the file: {CONVERT}",
+            f"The weights in {folder} can run code when they are opened: {', '.join(unsafe[:3])}.",
+            f"Only safetensors files are read. If you trust the file, convert it once: {CONVERT}",
         )
     raise ModelError(
-        f"The folder {folder} holds no weights: expected {ONE_FILE}, or {INDEX} with its parts.",
+        f"The folder {folder} contains no weights: expected {ONE_FILE}, or {INDEX} with its parts.",
         "Save the model with model.save_pretrained(folder).",
     )
 
@@ -255,13 +258,13 @@ def _check_folder(folder: Path, kind: Kind, advice: str | None) -> None:
         return
     if (folder / "adapter_config.json").is_file():
         raise ModelError(
-            f"{folder} holds an adapter, not a whole model.",
-            "Merge it into its base model first (peft: merge_and_unload), and save that with its tokenizer.",
+            f"{folder} contains an adapter, not a whole model.",
+            "First merge it into its base model (peft: merge_and_unload), and save the result with its tokenizer.",
         )
     content = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
     raise ModelError(
-        f"The folder {folder} holds no config.json, so it is no Hugging Face {kind} folder.",
-        f"Found there: {content}. {advice or f'Save the {kind} with model.save_pretrained(folder).'}",
+        f"The folder {folder} contains no config.json, so it is not a Hugging Face {kind}.",
+        f"Found: {content}. {advice or f'Save the {kind} with model.save_pretrained(folder).'}",
     )
 
 
@@ -282,8 +285,7 @@ def _only_pickles(name: str, folder: Path, commit: str | None, kind: Kind, advic
         file = next((f for f in (ONE_FILE, INDEX, *PICKLED) if has_file(name, f, revision=commit)), None)
     if file is None:
         raise ModelError(
-            f"What can be reached of {name!r} (commit {commit[:12]}) holds no weights: expected {ONE_FILE} or "
-            f"{PICKLED[0]}.",
+            f"{name!r} (commit {commit[:12]}) contains no weights: expected {ONE_FILE} or {PICKLED[0]}.",
             advice,
         )
     return file in PICKLED
@@ -294,8 +296,8 @@ def _parts(index: Path) -> list[Path]:
     missing = [name for name in names if not (index.parent / name).is_file()]
     if missing or not names:
         raise ModelError(
-            f"{index} names {len(names)} weight files, and {len(missing)} of them are missing"
-            f"{': ' + ', '.join(missing[:3]) if missing else ''}.",
+            f"{index} lists {len(names)} weight files, but {len(missing)} of them are "
+            f"missing{': ' + ', '.join(missing[:3]) if missing else ''}.",
             "Download or copy the model again; the folder is incomplete.",
         )
     return [index.parent / name for name in names]
@@ -308,13 +310,13 @@ def _weight_map(index: Path) -> dict[str, str]:
         isinstance(name, str) and name.isprintable() for name in found.values()
     ):
         raise ModelError(
-            f"{index} is no index of weights: its weight_map does not name a file for each tensor.",
+            f"{index} is not a valid index of weights: its weight_map does not name a file for each tensor.",
             "Download or copy the model again.",
         )
     if outside := [name for name in found.values() if Path(name).is_absolute() or ".." in Path(name).parts]:
         raise ModelError(
-            f"{index} names a file outside of its folder: {outside[0]}.",
-            "Copy the weights into the folder, and name them there.",
+            f"{index} lists a file outside of its folder: {outside[0]}.",
+            "Copy the weights into the folder, and list them there.",
         )
     return found
 
@@ -335,7 +337,7 @@ def _header(path: Path) -> dict[str, Any]:
         start = handle.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
         if 8 + length > size:
-            raise _damaged(path, "its header is cut short")
+            raise _damaged(path, "its header is incomplete")
         try:
             header = parse_json(handle.read(length))
         except ValueError as error:
@@ -344,9 +346,9 @@ def _header(path: Path) -> dict[str, Any]:
         header.pop("__metadata__", None)
         end = max((int(tensor["data_offsets"][1]) for tensor in header.values()), default=0)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, "its header does not say where its tensors lie") from error
+        raise _damaged(path, "its header has no positions of tensors") from error
     if 8 + length + end > size:
-        raise _damaged(path, f"it ends {8 + length + end - size:,} bytes too early")
+        raise _damaged(path, f"it is {8 + length + end - size:,} bytes too short")
     tensors: dict[str, Any] = header
     return tensors
 
@@ -356,7 +358,9 @@ def _damaged(path: Path, why: str) -> ModelError:
     with path.open("rb") as handle:
         pointer = handle.read(40)
     if pointer.startswith(b"version https://git-lfs"):
-        return ModelError(f"{path} is only a pointer to the weights.", "Fetch them with `git lfs pull`.")
+        return ModelError(
+            f"{path} is only a Git LFS pointer to the weights.", "Download them with `git lfs pull`."
+        )
     return ModelError(f"{path} is damaged: {why}.", "Download or copy the model again.")
 
 
@@ -366,7 +370,7 @@ def _json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}.", "Download or copy the model again.") from error
     if not isinstance(content, dict):
-        raise ModelError(f"{path} holds no JSON object.", "Download or copy the model again.")
+        raise ModelError(f"{path} contains no JSON object.", "Download or copy the model again.")
     return content
 
 

@@ -51,9 +51,10 @@ def check_sizes(
         most = _bound(place.rpartition(".")[2])
         if most is not None and value > most:
             raise ModelError(
-                f"The config.json of the {kind} {name!r} sets {place} to {value:,}; at most {most:,} is accepted.",
-                "Download or copy config.json again; a model of this size would fill the memory before its weights are "
-                "read.",
+                f"The config.json of the {kind} {name!r} sets {place} to {value:,}, but at most {most:,} is "
+                "allowed.",
+                "Download or copy config.json again. A model of this size would fill the memory before its "
+                "weights are read.",
             )
 
 

@@ -32,9 +32,9 @@ def resolve_device(name: str = "auto") -> "torch.device":
     available = _count(kind)
     if (int(index) if index else 0) >= available:
         raise ModelError(
-            f"The device {name!r} was asked for, and this machine has "
+            f"Device {name!r} is not available: this machine has "
             f"{f'only {available} of that kind' if available else 'none of that kind'}.",
-            f"Available: {', '.join(available_devices())}. Choose one of them, or 'auto'.",
+            f"Available: {', '.join(available_devices())}. Use one of them, or 'auto'.",
         )
     return torch.device(name)
 
@@ -85,7 +85,7 @@ def resolve_dtype(
             return torch.float32
         name = stored
     if name == "bfloat16" and not bfloat16_works:
-        raise ModelError(f"{device} cannot compute in bfloat16.", "Choose the dtype 'float32' or 'float16'.")
+        raise ModelError(f"{device} does not support bfloat16.", "Use the dtype 'float32' or 'float16'.")
     dtype: torch.dtype = getattr(torch, name)
     return dtype
 

@@ -61,57 +61,57 @@ def _explained(name: str, revision: str | None, kind: str, error: BaseException)
     text = " ".join(str(link) for link in chain)
     if caused_by(errors.GatedRepoError):
         return ModelError(
-            f"The {kind} {name!r} is gated: its owner gives access one by one.",
+            f"The {kind} {name!r} is gated: its owner must grant access.",
             f"Accept its terms at https://huggingface.co/{name}, then log in with `hf auth login`.",
         )
     if caused_by(errors.RevisionNotFoundError):
         return ModelError(
             f"The {kind} {name!r} has no revision {revision!r}.",
-            f"Branches, tags and commits are listed at https://huggingface.co/{name}/commits/main.",
+            f"See its branches, tags and commits: https://huggingface.co/{name}/commits/main",
         )
     if caused_by(errors.RepositoryNotFoundError):
         return ModelError(
-            f"There is no {kind} {name!r} on the Hugging Face hub, or it is private.",
-            "Check the spelling, give the path of a folder, or log in with `hf auth login`.",
+            f"Cannot find the {kind} {name!r} on the Hugging Face Hub. It does not exist, or is private.",
+            "Check the spelling, give the path of a local folder, or log in with `hf auth login`.",
         )
     if caused_by(errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         if is_offline():
             return ModelError(
-                f"The {kind} {name!r} is not in the cache of this machine, and the hub may not be asked "
-                "(HF_HUB_OFFLINE is set).",
-                "Unset HF_HUB_OFFLINE, or copy the model here and give the path of its folder.",
+                f"Cannot load {kind} {name!r}: it is not in the local cache, and the Hugging Face Hub cannot be "
+                "used (HF_HUB_OFFLINE is set).",
+                "Unset HF_HUB_OFFLINE, or give the path of a local folder.",
             )
         return ModelError(
-            f"The Hugging Face hub cannot be reached, and {name!r} is not in the cache of this machine.",
-            "Check the connection or the proxy, or copy the model here and give the path of its folder.",
+            f"Cannot load {name!r}: it is not in the local cache, and the Hugging Face Hub cannot be reached.",
+            "Check your network connection or proxy, or give the path of a local model folder.",
         )
     if caused_by(errors.HFValidationError):
         return ModelError(
-            f"{name!r} is neither a folder on this machine nor a possible hub name (owner/name).",
-            "Check the path: relative ones are taken from the current folder.",
+            f"{name!r} is neither a local folder nor a valid Hugging Face name (owner/name).",
+            "Check the path. Relative paths start at the current folder.",
         )
     if "trust_remote_code" in text or "custom code" in text:
         return ModelError(
-            f"The {kind} {name!r} brings its own Python code, which is not run unless you say so.",
-            "Read that code; if you trust it, say so with --trust-remote-code (in Python: trust_remote_code).",
+            f"The {kind} {name!r} contains its own Python code, which is not run without permission.",
+            "Read the code. If you trust it, add --trust-remote-code (in Python: trust_remote_code).",
         )
     if "does not recognize this architecture" in text or "Unrecognized model" in text:
         return ModelError(
-            f"The installed transformers does not know the architecture of {name!r}.",
+            f"The installed version of transformers does not support the architecture of {name!r}.",
             "Install a newer transformers, or check model_type in its config.json.",
         )
     if caused_by(RecursionError):
         return ModelError(
-            f"A JSON file of {name!r} is nested too deeply to be read.", "Download or copy the model again."
+            f"A JSON file of {name!r} is nested too deeply.", "Download or copy the model again."
         )
     if caused_by(MemoryError) or "allocate memory" in text or "memory allocation" in text:
         return ModelError(
-            f"There is too little memory to open {name!r}: {_first_line(error)}.",
-            "Close other programs, or use a smaller model; nothing is wrong with its files.",
+            f"Not enough memory to open {name!r}: {_first_line(error)}.",
+            "Close other programs, or use a smaller model. The files are not damaged.",
         )
     return ModelError(
         f"{name!r} could not be opened ({type(error).__name__}: {_first_line(error)}).",
-        "Check that the folder or the hub repository is complete and made for this version of transformers.",
+        "Check that the folder or the repository is complete, and made for this version of transformers.",
     )
 
 

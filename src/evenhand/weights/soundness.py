@@ -30,10 +30,10 @@ def check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
     if missing or broken:
         some = ", ".join((missing + broken)[:3])
         raise ModelError(
-            f"{len(missing) + len(broken)} tensors of {model_class} are not in the weights of {name!r} "
-            f"({some}{', ...' * (len(missing) + len(broken) > 3)}); they would be random numbers.",
-            "This checkpoint was saved without its head, or its tensors carry other names. "
-            "Save it from the class that was trained, head included.",
+            f"{len(missing) + len(broken)} tensors of {model_class} are missing in the weights of {name!r} "
+            f"({some}{', ...' * (len(missing) + len(broken) > 3)}), so they would be random.",
+            "The checkpoint was saved without its head, or its tensors have other names. Save it from the class "
+            "that was trained, with its head.",
         )
 
 
@@ -59,14 +59,12 @@ def check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
                 (beyond if int(place[1]) >= max(held) else within).append(key)
                 break
     if beyond or within:
-        what = (
-            "layers that its config.json does not know" if beyond else "layers that the model's are without"
-        )
+        what = "layers that are not in its config.json" if beyond else "layers that the model does not have"
         some = ", ".join((beyond or within)[:3]) + ", ..." * (len(beyond or within) > 3)
         raise ModelError(
-            f"The weights of {name!r} hold {len(beyond or within)} tensors of {what} ({some}); without them "
-            f"{type(model).__name__} would be another model, and measured as if nothing were amiss.",
-            "Use the config.json that was saved with these weights (its number of layers, its model_type, its biases).",
+            f"The weights of {name!r} contain {len(beyond or within)} tensors of {what} ({some}). Without them, "
+            f"{type(model).__name__} would be a different model, without any other warning.",
+            "Use the config.json that was saved with these weights (number of layers, model_type, biases).",
         )
 
 
@@ -92,11 +90,11 @@ def check_finite(name: str, model: Any, file_of: Callable[[str], str]) -> None:
     more = f", and so do {len(broken) - 1} other tensors" if len(broken) > 1 else ""
     narrow = ", or choose --dtype float32: numbers above 65,504 are infinite in float16"
     raise ModelError(
-        f"The weights of {name!r} hold {wrong:,} value{'s' * (wrong != 1)} that "
-        f"{'are' if wrong != 1 else 'is'} no number (NaN or infinity) in the tensor {key}{more}.",
-        f"Download or copy {file_of(key)} again"
-        f"{narrow if tensor.dtype == torch.float16 else ''}. If it was saved so, its training diverged, or a step "
-        "after it (a merge, a pruning, a conversion) went wrong: take an earlier checkpoint.",
+        f"The weights of {name!r} contain {wrong:,} value{'s' * (wrong != 1)} that {'are' if wrong != 1 else 'is'} "
+        f"not a number (NaN or infinity) in the tensor {key}{more}.",
+        f"Download or copy {file_of(key)} again{narrow if tensor.dtype == torch.float16 else ''}. If it was saved "
+        "so, its training diverged, or a later step failed (merging, pruning or conversion): use an earlier "
+        "checkpoint.",
     )
 
 

@@ -24,7 +24,7 @@ def check_table_fits(path: Path) -> None:
     needed = size * TIMES.get(path.suffix.lower(), 3)
     if free is not None and needed > free:
         raise DataError(
-            f"{path} has {size / GIB:,.1f} GiB; reading it takes about {needed / GIB:,.1f} GiB of memory, and "
-            f"{free / GIB:,.1f} GiB are free.",
-            "Split the file, take a sample of its rows, or use a machine with more memory.",
+            f"Not enough memory for {path} ({size / GIB:,.1f} GiB): reading it needs about {needed / GIB:,.1f} "
+            f"GiB, but {free / GIB:,.1f} GiB are free.",
+            "Split the file, use a sample of its rows, or a machine with more memory.",
         )

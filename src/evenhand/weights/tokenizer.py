@@ -34,9 +34,9 @@ def load_tokenizer(
     folder = Path(name)
     if is_folder(folder) and not any(next(folder.glob(pattern), None) for pattern in FILES):
         raise ModelError(
-            f"The folder {folder} holds no tokenizer: expected one of {', '.join(FILES)}.",
-            f"Save it beside the {kind}: "
-            f"AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r}).",
+            f"The folder {folder} contains no tokenizer: expected one of {', '.join(FILES)}.",
+            f"Save it in the folder of the {kind}: "
+            f"AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r})",
         )
     with quiet_transformers(), hub_errors(str(name), revision, kind=kind, advice=advice):
         tokenizer: Any = AutoTokenizer.from_pretrained(
@@ -57,14 +57,14 @@ def check_tokenizer(tokenizer: Any, name: str, *, offsets: bool = True) -> None:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None and offsets:
         raise ModelError(
-            f"The tokenizer of {name} ({type(tokenizer).__name__}) cannot say which characters a token "
-            "covers, which every span and every report by word rests on.",
+            f"The tokenizer of {name} ({type(tokenizer).__name__}) does not report which characters a token "
+            "covers. Spans and results by word need this.",
             "Use a model with a fast tokenizer (tokenizer.json), or convert it with transformers.",
         )
     if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
         raise ModelError(
-            f"The tokenizer of {name} has an empty vocabulary; its files are missing or incomplete.",
-            "Save the tokenizer the model was trained with beside the model.",
+            f"The tokenizer of {name} has an empty vocabulary: its files are missing or incomplete.",
+            "Save the tokenizer of the model's training in the model folder.",
         )
     if backend is not None:
         backend.no_truncation()
@@ -84,8 +84,8 @@ def check_token_ids(tokenizer: Any, known: int, name: str) -> None:
     largest = max((ids[word] for word in words), default=-1)
     if largest >= known:
         raise ModelError(
-            f"The tokenizer of {name!r} has token ids up to {largest}, and the model knows {known} tokens.",
-            "The two belong to different models; save the right tokenizer beside the model.",
+            f"The tokenizer of {name!r} has token ids up to {largest}, but the model knows only {known} tokens.",
+            "They belong to different models. Save the right tokenizer in the model folder.",
         )
 
 

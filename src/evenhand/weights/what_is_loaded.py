@@ -9,8 +9,9 @@ ADAPTER = "adapter_config.json"
 NAMING_WEIGHTS = "transformers_weights"
 """A setting of config.json by which transformers loads another file than it does by default."""
 APART = (
-    "To measure the model itself, move adapter_config.json and adapter_model.safetensors to another folder. To measure "
-    "it with the adapter, merge them first (peft: merge_and_unload) and save that with its tokenizer."
+    "To measure the model itself, move adapter_config.json and adapter_model.safetensors to another folder. To "
+    "measure it with the adapter, merge them first (peft: merge_and_unload), and save the result with its "
+    "tokenizer."
 )
 
 
@@ -25,8 +26,8 @@ def check_no_other_weights(name: str, folder: Path, config: Any, default: str) -
     other = getattr(config, NAMING_WEIGHTS, None)
     if other not in (None, default):
         raise ModelError(
-            f"The config.json of {name!r} names other weights: {NAMING_WEIGHTS} is {str(other)[:80]!r}.",
-            f"Rename that file to {default}, and take {NAMING_WEIGHTS} out of config.json.",
+            f"The config.json of {name!r} refers to other weights: {NAMING_WEIGHTS} is {str(other)[:80]!r}.",
+            f"Rename that file to {default}, and remove {NAMING_WEIGHTS} from config.json.",
         )
 
 
@@ -38,6 +39,7 @@ def check_no_adapter(name: str, model: Any) -> None:
 
 def _adapter(name: str) -> ModelError:
     return ModelError(
-        f"{name!r} holds a full model and an adapter ({ADAPTER}), which transformers adds to the model without a word.",
+        f"{name!r} contains a full model and an adapter ({ADAPTER}), which transformers adds to the model without "
+        "a warning.",
         APART,
     )

@@ -90,7 +90,7 @@ def test_what_nobody_was_asked_splits_nothing() -> None:
     rows = rated(np.random.default_rng(0), 0.5, 0.5)
     with pytest.raises(UsageError, match="Unknown question about persons: 'agee'"):
         analysed(export(rows), AnalysisOptions(by="person.agee"))
-    with pytest.raises(DataError, match="has no answers about persons"):
+    with pytest.raises(DataError, match="the export has no answers of annotators about"):
         analysed(export([row for row in rows if row["role"] == "real"]), AnalysisOptions(by=BY))
     silent = [row | ({"answer": None} if row["role"] == "survey" else {}) for row in rows]
     with pytest.raises(DataError, match="nobody answered age"):

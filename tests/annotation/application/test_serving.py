@@ -207,7 +207,7 @@ def test_a_port_that_is_taken_is_said(stored):
         serve(store, address="http://127.0.0.1:1", host="192.0.2.1", port=8000)
     with pytest.raises(UsageError, match="port 70000"):
         serve(store, address="http://127.0.0.1:1", host="127.0.0.1", port=70000)
-    with pytest.raises(UsageError, match="no address of a study"):
+    with pytest.raises(UsageError, match="is not a valid URL of a study"):
         application(store, address="https://judge.example.org/below")
 
 

@@ -37,6 +37,15 @@ def test_a_row_is_a_pair(tmp_path: Path, kind: str, names: str) -> None:
     assert same in built.notes
 
 
+def test_a_study_or_a_split_that_can_find_nothing_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    rows = [{"a": f"Yes {n}.", "b": f"No {n}.", "topic": f"t{n % 3}", "tone": "calm"} for n in range(12)]
+    pl.DataFrame(rows).write_csv(path)
+    notes = build_study([path], "acute").notes
+    assert any("no result by topic is possible" in note for note in notes)
+    assert any("everything is judged after 9 people" in note and "use 13 items" in note for note in notes)
+
+
 def test_sides_without_models_are_called_as_their_columns(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("answer_a,answer_b\nYes.,No.\n")
@@ -69,7 +78,7 @@ def test_responses_of_two_models_to_a_prompt_are_a_pair(tmp_path: Path) -> None:
         files.append(tmp_path / f"{model}.csv")
         pl.DataFrame([row for row in rows if row["model"] == model]).drop("model").write_csv(files[-1])
     assert [shown(item) for item in build_study(files, "acute").study.items] == expected
-    with pytest.raises(UsageError, match="alone makes no pairs"):
+    with pytest.raises(UsageError, match="pairs need two models"):
         build_study(files[:1], "acute")
 
 
@@ -87,8 +96,8 @@ def test_answers_called_toxic_are_left_out_unless_they_are_kept(tmp_path: Path) 
     [
         ("a,b\nYes.,\n", "row 1: 'b' is empty"),
         ("a,b\nYes.,Yes.\n", "no row has two different texts"),
-        ("response,model\nx,m\ny,n\n", "does not say which prompt a response answers"),
-        ("words\nx\n", "is no table of pairs"),
+        ("response,model\nx,m\ny,n\n", "does not contain the prompt of each response"),
+        ("words\nx\n", "is not a table of pairs"),
     ],
 )
 def test_what_makes_no_pairs_is_refused_with_the_format(tmp_path: Path, content: str, said: str) -> None:

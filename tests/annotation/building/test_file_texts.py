@@ -59,7 +59,7 @@ def test_the_prompt_is_called_text_where_the_answer_has_a_name_of_its_own(tmp_pa
 def test_a_table_without_texts_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "numbers.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(DataError, match="no column of texts; it has a, b"):
+    with pytest.raises(DataError, match=r"has no column of texts \(found: a, b\)"):
         build_study([path], "labels")
     with pytest.raises(DataError, match="File not found"):
         build_study([tmp_path / "nothing.csv"], "labels")

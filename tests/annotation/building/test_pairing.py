@@ -153,7 +153,7 @@ def test_a_before_after_study_is_two_sources(
 ) -> None:
     folder = tmp_path_factory.mktemp("study")
     run_of("house/old", old).rename(folder / "before")
-    with pytest.raises(DataError, match="none after it"):
+    with pytest.raises(DataError, match="is an unfinished before-after study"):
         build_study([folder], "acute")
     run_of("house/new", new).rename(folder / "after")
     assert len(build_study([folder], "acute").study.items) == 32

@@ -69,7 +69,7 @@ def test_items_without_a_group_speak_of_all() -> None:
 
 
 def test_what_is_not_said_is_asked_for() -> None:
-    with pytest.raises(UsageError, match="harmful is not said"):
+    with pytest.raises(UsageError, match="The harmful answers are missing"):
         classifier_error_table(export())
     with pytest.raises(UsageError, match="yess"):
         classifier_error_table(export(), negative="yess")
@@ -83,7 +83,7 @@ def test_what_is_not_said_is_asked_for() -> None:
         votes = pl.concat([export().votes, export(question="bias").votes])
         classifier_error_table(Export(votes, {}, Path("x")), negative="yes")
     nobody = export().votes.with_columns(judgements=pl.lit(None, pl.String))
-    with pytest.raises(DataError, match="no classifier has judged"):
+    with pytest.raises(DataError, match="no classifier has labelled the judged items"):
         classifier_error_table(Export(nobody, {}, Path("x")), negative="yes")
-    with pytest.raises(DataError, match="holds no answer"):
+    with pytest.raises(DataError, match="contains no answer"):
         classifier_error_table(Export(nobody.clear(), {}, Path("x")), negative="yes")

@@ -322,9 +322,9 @@ def test_other_files_are_no_exports(tmp_path: Path, kind: str) -> None:
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="which kind of file"):
+    with pytest.raises(UsageError, match="unknown file type"):
         write_answers([], STUDY, tmp_path / "votes.xlsx")
     (tmp_path / "votes.xlsx").write_text("x")
     assert not is_annotations(tmp_path / "votes.xlsx")
-    with pytest.raises(DataError, match="by its ending"):
+    with pytest.raises(DataError, match="is not an export of judgements"):
         read_export(tmp_path / "votes.xlsx")

@@ -106,7 +106,10 @@ def test_a_study_that_nobody_has_entered_takes_the_new_file(store_address: str) 
     check(again)
     with pytest.raises(ResumeRefused, match=r"questions.*; 1 person has come") as refused:
         begin_study(store_address, study(6))
-    assert "`name`" in refused.value.hint and "Items may be added" in refused.value.hint
+    assert (
+        "`name`" in refused.value.hint
+        and "You can only add items, and change the text, code and" in refused.value.hint
+    )
     sittings.withdraw(again, person, START)  # who only tried it
     begin_study(store_address, study(6)).close()
     for store in (first, again):
@@ -168,12 +171,12 @@ def test_what_is_no_database_of_ours_is_refused(tmp_path: Path) -> None:
         open_store(tmp_path / "absent.db")
     assert not (tmp_path / "absent.db").exists()
     (tmp_path / "text.db").write_text("hello, this is no database at all" * 100)
-    with pytest.raises(DataError, match="not a database"):
+    with pytest.raises(DataError, match="is not a readable database"):
         open_store(tmp_path / "text.db")
     with sqlite3.connect(tmp_path / "foreign.db") as connection:
         connection.execute("CREATE TABLE items (x)")
     connection.close()
-    with pytest.raises(DataError, match="holds no study"):
+    with pytest.raises(DataError, match="does not contain a study of evenhand"):
         open_store(tmp_path / "foreign.db")
     with pytest.raises(DataError, match="not evenhand's: items"):
         begin_study(tmp_path / "foreign.db", study(1))
@@ -210,7 +213,9 @@ def test_the_quota_is_held_by_the_database_itself(store_address: str) -> None:
     store.close()
 
 
-@pytest.mark.parametrize(("version", "said"), [("99", "a newer one wrote it"), (None, "older version")])
+@pytest.mark.parametrize(
+    ("version", "said"), [("99", "which this evenhand does not know"), (None, "has an older format version")]
+)
 def test_another_version_is_refused_with_what_to_do(
     store_address: str, version: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,7 +268,7 @@ def test_a_database_with_votes_is_upgraded(
     upgraded.close()
     open_store(store_address).close()
     monkeypatch.undo()
-    with pytest.raises(DataError, match="a newer one wrote it"):
+    with pytest.raises(DataError, match="which this evenhand does not know"):
         open_store(store_address)
 
 

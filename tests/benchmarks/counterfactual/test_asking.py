@@ -49,7 +49,7 @@ def test_a_limit_takes_whole_prompts_the_same_on_every_axis() -> None:
     assert min(map(len, by_axis)) >= 0.8 * len(set.union(*by_axis))
     assert set(part.frame["base"]) <= set(whole_prompts(prompts, 200, seed=3).frame["base"])
     assert part.notes == tuple(seldom(part.frame)) or len(by_axis[0]) >= 10
-    with pytest.raises(UsageError, match="holds not one prompt"):
+    with pytest.raises(UsageError, match="is too small for one prompt"):
         whole_prompts(prompts, 1, seed=0)
 
 

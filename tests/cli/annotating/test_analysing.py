@@ -22,8 +22,8 @@ def test_what_is_wrong_is_said(evenhand, tmp_path: Path) -> None:
     evenhand("annotate", "analyse", "absent.jsonl").refused(1, "File not found: absent.jsonl")
     evenhand("annotate", "analyse", file, "--question", "human").refused(2, "Unknown question: 'human'")
     evenhand("annotate", "analyse", file, "--alpha", 2).refused(2, "alpha")
-    evenhand("annotate", "analyse", file, "--rules", "strict").refused(1, "File of rules not found strict")
-    evenhand("annotate", "analyse", file, "--by", "groups.axis").refused(1, "says anything of 'axis'")
+    evenhand("annotate", "analyse", file, "--rules", "strict").refused(1, "File of rules not found: strict")
+    evenhand("annotate", "analyse", file, "--by", "groups.axis").refused(1, "has the property 'axis'")
 
 
 def test_without_an_answer_that_counts_it_ends_with_3(evenhand, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_all_mistakes_are_told_line_by_line(evenhand: Callable[..., Ended], tmp_
     text = STUDY.replace("Small", '"\\e[31mred"') + "".join(f"  - {{id: i{n}, txt: a}}\n" for n in range(200))
     (tmp_path / "small.yaml").write_text(text, encoding="utf-8")
     told = evenhand("annotate", "check", "small.yaml")
-    told.refused(1, "small.yaml:3:1: title: holds the character U+001B", "small.yaml has 201 problems")
+    told.refused(1, "small.yaml:3:1: title: contains the character U+001B", "small.yaml has 201 problems")
     assert told.out == ""
     assert told.err.count("there is no such key") == 200  # however many
     (tmp_path / "small.yaml").write_text(STUDY, encoding="utf-8")
@@ -33,4 +33,4 @@ def test_all_mistakes_are_told_line_by_line(evenhand: Callable[..., Ended], tmp_
 
 
 def test_a_study_that_is_not_there_is_said_to_be_missing(evenhand: Callable[..., Ended]) -> None:
-    evenhand("annotate", "check", "gone.yaml").refused(1, "There is no study file gone.yaml")
+    evenhand("annotate", "check", "gone.yaml").refused(1, "Study file not found")

@@ -254,7 +254,7 @@ def test_addresses_that_are_none_are_refused(
         ),
         (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--template is missing"),
         (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--from a --from b --template regard -o s.yaml"),
-        (["--from", "a", "--template", "acute"], 2, "-o is missing"),
+        (["--from", "a", "--template", "acute"], 2, "`--from` creates a study file"),
         (["--from", "a", "--template", "acute"], 2, "annotate --from a --template acute -o STUDY.yaml"),
         (["chek", "STUDY"], 2, "Unknown verb: 'chek'. Did you mean 'check'?"),
         (["chats"], 2, "To serve a study: evenhand annotate STUDY.yaml"),
@@ -387,7 +387,7 @@ def test_a_password_of_a_server_is_never_shown(
     for arguments in ([study, "--no-serve", "--database", address], ["export", address, "-o", "x.csv"]):
         ended = evenhand("annotate", *arguments)
         assert ended.code == 1 and "hunter2" not in ended.out + ended.err
-        ended.says("cannot be opened")
+        ended.says("Cannot open the database")
 
 
 def test_a_file_that_is_changed_before_anybody_comes_is_taken_as_it_is(
@@ -415,7 +415,9 @@ def test_a_study_that_is_changed_under_people_is_refused_with_what_differs_and_w
     people.arrive(store, people.make_invites(store, 1, now)[0].id, now)
     store.close()
     begun.write_text(STUDY.replace("How does it sound?", "How does it read?"))
-    evenhand("annotate", begun, "--no-serve").refused(2, "questions", "Items may be added", "another `name`")
+    evenhand("annotate", begun, "--no-serve").refused(
+        2, "questions", "You can only add items, and change the text, code and", "another `name`"
+    )
     begun.write_text(STUDY + "seed: 3\n")
     evenhand("annotate", begun, "--no-serve").refused(2, "seed")
     begun.write_text(STUDY + "completion: {code: C0FFEE}\n")

@@ -33,9 +33,9 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
         "instructive-debiasing on house/writer: is it consistent?",
         "60 adversarial and 60 neutral",
         "3 beams, 20",
-        "1 wording on 60 prompts a domain",
+        "1 wording on 60 prompts per domain",
         "words/rude: rudeness",
-        "Not decided: effect is open on adversarial and neutral prompts",
+        "Undecided: effect needs more data on adversarial and neutral prompts",
         "effect not decided not decided",
         "polarity not applicable not applicable",
         "no effect to explain",
@@ -136,7 +136,7 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ),
         (("check-consistency", "instructive-debiasing"), 2, ("Missing option: model", "--model gpt2")),
         ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("Unknown classifier: 'vadr'", "'vader'")),
-        ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
+        ((*METHOD, "--classifier", "toxicity="), 2, ("the classifier is missing",)),
         (
             (*METHOD, "--classifier", "house/words?word=absent"),
             1,
@@ -155,9 +155,9 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ),
         ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("File not found", "no.csv")),
         ((*METHOD, *JUDGE, "--data", "folder"), 2, ("`--data` expects name=folder",)),
-        ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: Input should be",)),
-        ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: Input", "equal to 1000")),
-        ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: Input should be greater than 0",)),
+        ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: expected '",)),
+        ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: must be at most 1000",)),
+        ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: must be greater than 0, got 0.0",)),
         (
             ("check-consistency", "empty", "--model", "house/writer"),
             2,
@@ -176,7 +176,7 @@ def test_wrong_calls_say_what_is_wrong(evenhand, judged_house, files, monkeypatc
 def test_a_study_is_not_written_over_something_else(evenhand, judged_house, files):
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep")
-    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is no consistency study")
+    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is not the folder of")
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
 
 

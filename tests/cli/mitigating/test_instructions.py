@@ -24,7 +24,7 @@ def test_a_stop_is_gone_on_with(evenhand: Any, judged_house: Any, tmp_path: Path
     judged_house.WordJudge.stop_after = 5
     stopped = evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
     assert stopped.code == 130
-    stopped.says("nothing is lost", "evenhand search-instruction out")
+    stopped.says("All results so far are saved", "evenhand search-instruction out")
     judged_house.WordJudge.stop_after = None
     assert evenhand("search-instruction", "out").code == 0
     evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "whole")
@@ -58,7 +58,9 @@ def test_what_is_wrong_is_said(evenhand: Any, judged_house: Any) -> None:
         to=("house/writer", "-b", "rudeness", *FAST, "--reviser", "evenhand/nobody"),
     )
     refused(
-        2, "more than the 24 there are", to=("house/writer", "-b", "rudeness", "--subset", 20, "--final", 20)
+        2,
+        "20 prompts for the final choice and 20 per round are more than",
+        to=("house/writer", "-b", "rudeness", "--subset", 20, "--final", 20),
     )
     evenhand("search-instruction", "house/writer", "-b", "rudeness", *FAST, "-o", "out")
     refused(2, "is an existing search, so keep cannot be changed", to=("out", "--keep", 3))

@@ -34,7 +34,7 @@ def test_from_prompts_to_a_trigger_that_an_audit_takes(
         *("--examples", examples, "--max-new-tokens", 6, "--device", "cpu", *small),
     )
     assert ended.code == 0, ended.err
-    ended.says("round 1, sweep 0: loss", "prompts kept for the test", "written to trigger.json")
+    ended.says("round 1, sweep 0: loss", "prompts kept for the test", "Written to trigger.json")
     told = json.loads((tmp_path / "trigger.json").read_text())
     assert told["mode"] == "mitigate" and len(told["ids"]) == 1
     assert told["effect"]["change"][0]["n_prompts"] == 2
@@ -48,7 +48,7 @@ def test_from_prompts_to_a_trigger_that_an_audit_takes(
         (["--mode", "induce", "--against", "deaf"], 2, "two different groups"),
         (["--classifier", "toxygen"], 2, "Did you mean 'toxigen'"),
         (["--prompts", "none.csv"], 1, "File not found: none.csv"),
-        (["--temperature", "0"], 2, "temperature is 0"),
+        (["--temperature", "0"], 2, "temperature must be greater than 0, got 0.0"),
     ],
 )
 def test_wrong_calls_are_refused(
@@ -62,7 +62,9 @@ def test_wrong_calls_are_refused(
 
 def test_models_without_gradients_are_told_what_works(evenhand: Callable[..., Any], prompts: Path) -> None:
     ended = evenhand("search-trigger", "puppet/random", "--prompts", prompts, "--classifier", "vader")
-    ended.refused(1, "has none to give", "--mitigate prefix=", "as_text=true")
+    ended.refused(
+        1, "this needs gradients of a causal Hugging Face model on", "--mitigate prefix=", "as_text=true"
+    )
 
 
 def test_a_stop_says_how_to_go_on(
@@ -86,7 +88,7 @@ def test_the_front_door_says_what_is_wrong(prompts: Path, tmp_path: Path) -> Non
             eh.search_trigger("evenhand/reference", output=tmp_path / "t.json", **given)
 
     refused(UsageError, "sweps: there is no such option", sweps=3)
-    refused(UsageError, "guard: Input should be greater than or equal to 1", guard=0.5)
+    refused(UsageError, "guard: must be at least 1, got 0.5", guard=0.5)
     refused(UsageError, "restarts is 0", restarts=0)
     refused(UsageError, "a trigger must be the first text that the model reads,", chat=True)
     refused(DataError, "File not found", prompts=tmp_path / "none.csv")

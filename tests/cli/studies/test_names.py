@@ -20,12 +20,12 @@ def told(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["m", "--row", "scrambled"], "--row 'scrambled' is not LABEL=FOLDER"),
-        (["m", "--row", "a=x", "--row", "a=y"], "--row names 'a' twice"),
-        (["m", "--row", "original=x"], "'original' is taken"),
-        (["m", "--decoding", "beam"], "'beam' is none of published, greedy, sampling"),
+        (["m", "--row", "scrambled"], "`--row` expects LABEL=FOLDER, got 'scrambled'"),
+        (["m", "--row", "a=x", "--row", "a=y"], "`--row` contains the name 'a' twice"),
+        (["m", "--row", "original=x"], "the label 'original' is already used"),
+        (["m", "--decoding", "beam"], "unknown value 'beam'; expected one of published, greedy, sampling"),
         (["m", "--names", "tune"], "names"),
-        (["m", "--classifier", "gender"], "is not ROLE=NAME"),
+        (["m", "--classifier", "gender"], "`--classifier` expects ROLE=NAME"),
     ],
 )
 def test_what_is_wrong_is_said(

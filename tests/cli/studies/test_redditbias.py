@@ -25,12 +25,12 @@ OWN = (
 @pytest.mark.parametrize(
     ("more", "code", "told"),
     [
-        (("--bias", "relligion1"), 2, "'relligion1' is none of religion1"),
+        (("--bias", "relligion1"), 2, "unknown value 'relligion1'; expected one of religion1"),
         (("--methods", "lmd,had"), 2, "Unknown training method: 'had'"),
         (("--methods", "lmd?weigth=1"), 2, "weigth"),
         (("--epochs", "0"), 2, "epochs"),
         (("--multiwoz", "none.zip"), 1, "File or folder not found: none.zip"),
-        (("--multiwoz", "cut.zip"), 1, "is no archive, or was cut short"),
+        (("--multiwoz", "cut.zip"), 1, "is not a valid archive, or is incomplete"),
         (("--dstc7", "."), 1, "has no train.convos.txt or train_convos.txt"),
         (("--bias", "race", "--from", "."), 1, "race"),
         (("--task-limit", "1"), 2, "greater than or equal to 2"),
@@ -56,7 +56,9 @@ def test_a_folder_keeps_its_options_and_decides_no_code(evenhand: Any, tmp_path:
     evenhand("study", "redditbias", "old").refused(
         2, "alone is not permission to run it", "--trust-remote-code"
     )
-    evenhand("study", "redditbias", "old", "--seed", 3).refused(2, "was begun, and seed was given")
+    evenhand("study", "redditbias", "old", "--seed", 3).refused(
+        2, "is an existing study, so seed cannot be changed"
+    )
     record = json.loads((tmp_path / "old" / RECORD.file).read_text())
     record["options"]["methods"] = ["unknown"]
     (tmp_path / "old" / RECORD.file).write_text(json.dumps(record))

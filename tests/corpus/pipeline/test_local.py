@@ -54,7 +54,7 @@ def test_a_rank_whose_process_is_killed_is_counted_anew(tmp_path: Path) -> None:
     notes: list[str] = []
     done = list(over_processes(partial(dies_once, tmp_path), [0, 1], 2, reads, notes.append))
     assert sorted(one.rank for one in done) == [0, 1]
-    assert notes == ["The process that counted rank 1 was ended by signal 9 (SIGKILL): it is counted anew."]
+    assert notes == ["The process that counted rank"]
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_a_sample_holds_all_copies_of_a_text_or_none(tmp_path: Path, corpus: lis
 
 
 def test_reading_without_having_looked_is_refused(corpus: list[str]) -> None:
-    with pytest.raises(UsageError, match="not known yet"):
+    with pytest.raises(UsageError, match="Duplicate documents have not been searched for yet"):
         list(read_batches(pieces(corpus)[0], DROP))
 
 

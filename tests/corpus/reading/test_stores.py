@@ -68,7 +68,7 @@ def test_an_object_that_was_replaced_is_refused(bucket: str) -> None:
     store.pipe_file("corpus/changing.jsonl", b'{"text": "a"}\n')
     (piece,) = pieces(["s3://corpus/changing.jsonl"])
     store.pipe_file("corpus/changing.jsonl", b'{"text": "b"}\n')
-    with pytest.raises(DataError, match="not the file it was"):
+    with pytest.raises(DataError, match="has changed since the work was planned"):
         list(read_batches(piece))
     store.rm("corpus/changing.jsonl")
     with pytest.raises(DataError, match=r"changing\.jsonl was there when the work was planned"):

@@ -157,16 +157,16 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"content_hash": "0" * 64}, "its hash is another"),
+        ({"content_hash": "0" * 64}, "was changed after it was written"),
         ({"layout": 99}, "of this version"),
         ({"terms": []}, "of this version"),
         (
             {"surfaces": {"surface": [0], "term": [0], "text": [1, 2], "inflected": [True]}},
-            "no table of terms",
+            "Table of terms not found",
         ),
         (
             {"surfaces": {"surface": [-1], "term": [0], "text": ["a"], "inflected": [True]}},
-            "no table of terms",
+            "Table of terms not found",
         ),
     ],
 )

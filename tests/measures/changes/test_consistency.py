@@ -214,7 +214,7 @@ def test_what_cannot_be() -> None:
         consistency({"adversarial": {"default": np.zeros((3, 6)), "original": np.zeros((4, 6))}})
     with pytest.raises(DataError, match="was expected"):
         consistency({"adversarial": {"default": np.zeros((3, 5))}})
-    with pytest.raises(UsageError, match="lacks the level"):
+    with pytest.raises(UsageError, match="has no level"):
         decide({"adversarial": DomainEvidence({"default": 1.0})})
     with pytest.raises(UsageError, match="tested"):
         decide({"adversarial": DomainEvidence(dict.fromkeys(GOOD, 1.0))}, rule="tested")

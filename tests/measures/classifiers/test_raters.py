@@ -36,7 +36,7 @@ def test_words_are_as_good_as_numbers_where_only_equality_counts() -> None:
     words = {"1": "no", "2": "yes", "3": "perhaps", "4": "never", "5": "ja"}
     one, other = rater_agreement(classic(words)), rater_agreement(classic())
     assert one["estimate"].item() == pytest.approx(other["estimate"].item())
-    with pytest.raises(DataError, match="'no' is no number, and ordinal ratings are"):
+    with pytest.raises(DataError, match="'no' is not a number, and ordinal ratings are"):
         rater_agreement(classic(words), "ordinal")
 
 

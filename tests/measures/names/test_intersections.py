@@ -107,7 +107,10 @@ def test_a_planted_word_of_one_group_is_found() -> None:
     assert one["cross_fitted_low"] > 0.1
 
 
-@pytest.mark.parametrize(("counts", "told"), [(TOY[0], "tells them apart"), (TOY[1], "how far others")])
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [(TOY[0], "tells them apart"), (TOY[1], "how far others")],
+)
 def test_names_without_any_difference_are_no_finding(counts: list[int], told: str) -> None:
     """Of a model that answers every name alike nothing but rounding is left."""
     table = chats([(f"{g}{n}", f"g{g}", counts if g else TOY[0]) for g in range(2) for n in range(6)])

@@ -96,7 +96,7 @@ def test_a_model_whose_head_is_no_linear_layer_or_is_not_all_is_refused() -> Non
 
     torch.manual_seed(0)
     twice = Doubled(model.config).eval()
-    with pytest.raises(Unsupported, match="do not follow from its output matrix alone"):
+    with pytest.raises(Unsupported, match="do not depend on its output matrix alone"):
         fold(twice, directions_of(size))
 
 
@@ -110,5 +110,5 @@ def test_a_model_that_always_shares_its_matrix_is_refused() -> None:
             self.lm_head.weight = self.transformer.wte.weight
 
     shared = Shared(model_of(kind, values).config).eval()
-    with pytest.raises(Unsupported, match="always reads and writes with one matrix"):
+    with pytest.raises(Unsupported, match="always uses one matrix for input and output, so a"):
         fold(shared, directions_of(size))

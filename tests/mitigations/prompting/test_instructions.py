@@ -41,7 +41,7 @@ def test_the_name_is_listed_with_a_card() -> None:
     ("content", "told"),
     [
         ("", "is empty"),
-        ("{", "holds no instruction"),
+        ("{", "contains no instruction"),
         ("{}", "lacks 'kind'"),
         (json.dumps({"kind": "recipe", "text": "Stir."}), "kind is 'recipe'"),
         (json.dumps({"kind": "evenhand instruction", "text": "Be kind."}), "lacks 'delimiter'"),

@@ -122,7 +122,7 @@ def test_a_model_is_asked_in_both_ways_with_samples_of_their_own() -> None:
 def test_answers_that_repeat_or_say_nothing_are_left_out() -> None:
     said = writes(lambda prompt, sample: "Be good." if sample else "")
     assert ModelReviser(said).reword(["Be kind."], 4, 0) == [["Be good."]]
-    with pytest.raises(ModelError, match="wrote no instruction"):
+    with pytest.raises(ModelError, match="did not write an instruction"):
         ModelReviser(writes(lambda prompt, sample: " ... ")).reword(["Be kind."], 2, 0)
     failing = replace(said, failure=ResponseError.MODEL_ERROR)
     with pytest.raises(ModelError, match="answers nothing"):
@@ -133,7 +133,7 @@ def test_revisers_that_cannot_be() -> None:
     writer = writes(lambda prompt, sample: "x")
     with pytest.raises(UsageError, match=r"lacks \{instruction\}"):
         ModelReviser(writer, renderings=("Reword it.",))
-    with pytest.raises(UsageError, match="leaves nothing to chance"):
+    with pytest.raises(UsageError, match="The reviser's decoding settings are deterministic, so"):
         ModelReviser(writer, decoding=replace(ModelReviser(writer).decoding, temperature=None, top_p=None))
     with pytest.raises(UsageError, match="Unknown model: 'evenhand/nobody'"):
         load_reviser("evenhand/nobody")

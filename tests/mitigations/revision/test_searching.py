@@ -160,7 +160,7 @@ def test_a_rewording_back_to_its_ancestor_does_not_turn_the_line_into_a_circle()
 
 @pytest.mark.parametrize("seeds", [[], ["  "], ["Be good to Muslims."]])
 def test_no_seed_fit_to_be_tried(seeds: list[str]) -> None:
-    with pytest.raises(UsageError, match="No instruction to begin with is fit"):
+    with pytest.raises(UsageError, match="None of the initial instructions can be used"):
         search(seeds, by_letters, exact, Screen(group_words=frozenset({"muslims"})))
 
 

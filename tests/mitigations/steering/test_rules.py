@@ -117,7 +117,7 @@ def test_the_contrastive_rule_is_its_formula() -> None:
         (lambda: SelfDebiasingRule(floor=0.0), "floor=0"),
         (lambda: ContrastiveRule(strength=-1.0), "strength=-1"),
         (lambda: ContrastiveRule(plausible=2.0), "plausible=2"),
-        (lambda: Steering((), SelfDebiasingRule()), "list of contexts to steer by is empty"),
+        (lambda: Steering((), SelfDebiasingRule()), "The list of steering contexts is empty"),
         (lambda: Steering(("a", ""), SelfDebiasingRule()), "Context 2 of 2 is empty"),
     ],
 )

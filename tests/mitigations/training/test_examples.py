@@ -48,7 +48,7 @@ def test_texts_are_cut_and_put_between_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"), [([], "nothing to learn from"), (["I admire you.", "I"], "1 of 2 texts")]
+    ("texts", "said"), [([], "There are no training examples"), (["I admire you.", "I"], "1 of 2 texts")]
 )
 def test_nothing_to_learn_is_refused(texts: list[str], said: str) -> None:
     with pytest.raises(DataError, match=said):

@@ -80,5 +80,5 @@ def test_no_more_memory_is_taken_than_the_tensors_have(tmp_path: Path) -> None:
     shapes = {"a.lora_A.weight": (2, 128), "a.lora_B.weight": (384, 2)}
     check_ranks(tmp_path, {"r": 2, "rank_pattern": None}, shapes)
     for config in ({"r": 10**9}, {"r": 2, "rank_pattern": {"c_fc": 10**9}}):
-        with pytest.raises(ModelError, match="rank 1,000,000,000, and its tensors have at most 384"):
+        with pytest.raises(ModelError, match="but its tensors have at most"):
             check_ranks(tmp_path, config, shapes)

@@ -273,11 +273,11 @@ def test_less_memory_gives_nearly_the_same_model(tmp_path: Path, how: dict[str, 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"batch_size": 0}, "batch_size is 0; at least 1"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"schedule": "cubic"}, "linear or cosine or constant"),
-        ({"learning_rate": math.nan}, "learning_rate is nan"),
-        ({"lora_rank": 0}, "lora_rank is 0"),
-        ({"warm_up": 1.0}, "warm_up is 1.0"),
+        ({"learning_rate": math.nan}, "learning_rate must be a number above 0, got nan"),
+        ({"lora_rank": 0}, "lora_rank must be at least 1, or None, got 0"),
+        ({"warm_up": 1.0}, r"warm_up must be at least 0 and below 1, got 1\.0"),
     ],
 )
 def test_options_that_cannot_be_are_named(wrong: dict[str, Any], said: str) -> None:

@@ -64,7 +64,7 @@ def test_where_memory_runs_out_fewer_texts_are_scored_at_once() -> None:
     np.testing.assert_allclose(scored(model, examples, 0, at_once)[0], expected, atol=1e-4)
     assert at_once.rows == 2 and len(said) == 2 and "from here on 2 at once" in said[-1]
     most = 0
-    with pytest.raises(ModelError, match="does not suffice to score a single text"):
+    with pytest.raises(ModelError, match="Not enough memory to score a single text"):
         scored(model, examples, pad=0)
 
 

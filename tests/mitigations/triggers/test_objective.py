@@ -297,7 +297,7 @@ def test_the_search_begins_with_the_published_words(model: CausalModel) -> None:
         ({"mode": "induce"}, "two different groups"),
         ({"mode": "induce", "against": "a", "favour": "a"}, "two different groups"),
         ({"mode": "calm"}, "no mode of a trigger"),
-        ({"favour": "a"}, "belong to mode induce"),
+        ({"favour": "a"}, "can only be used with mode induce, not"),
         ({"alpha": -1.0}, "alpha is -1.0"),
         ({"alpha": 0.0, "beta": 0.0}, "nothing to search"),
     ],
@@ -317,7 +317,7 @@ def test_examples_of_the_users_own(tmp_path: Path) -> None:
         ("text,group,label\nThe man,man,bad\n", "row 1: the label 'bad'"),
         ("text,group\nThe man,man\n", "label"),
         ("text,continuation,group,label\nThe man, ,man,negative\n", "row 1: there is no continuation"),
-        ("text,group,label\n", "holds no rows"),
+        ("text,group,label\n", "contains no rows"),
     ):
         path.write_text(content)
         with pytest.raises(DataError, match=message):
@@ -332,7 +332,7 @@ def test_prompts_are_split_by_text_and_by_wish(tmp_path: Path) -> None:
     parts = split_prompts(read_trigger_prompts(path))
     assert [parts[name]["text"].to_list() for name in ("train", "dev", "test")] == [["a"], ["b"], ["c"]]
     path.write_text("text,split\na,train\nb,validation\n")
-    with pytest.raises(DataError, match="'split' holds validation"):
+    with pytest.raises(DataError, match="'split' contains validation"):
         read_trigger_prompts(path)
     path.write_text("text\na\nb\n")
     with pytest.raises(DataError, match="leave none for dev and test"):

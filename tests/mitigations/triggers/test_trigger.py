@@ -90,7 +90,7 @@ def test_other_tokenizers_are_refused_unless_the_text_is_asked_for(model: Any, f
     assert seen == [f"{found.text} The man"]
     masked = writes(continuation)
     masked.architecture = "masked"
-    with pytest.raises(Unsupported, match="fills in masks"):
+    with pytest.raises(Unsupported, match="fills in masks and takes no prefix"):
         Trigger(found)(masked)
 
 
@@ -126,9 +126,9 @@ def test_by_file_from_the_command_line(model: Any, found: TriggerFile, tmp_path:
     [
         ({"ids": []}, "a list of token ids"),
         ({"ids": [1.5]}, "a list of token ids"),
-        ({"mode": "calm"}, "'mode' is 'calm'"),
-        ({"text": None}, "'text' is None"),
-        ({"model": "gpt2"}, "'model' is 'gpt2'"),
+        ({"mode": "calm"}, "mode' must be one of mitigate, neutral, induce, got 'calm"),
+        ({"text": None}, "text' must be text, got None"),
+        ({"model": "gpt2"}, "model' must be an object, got 'gpt2"),
         ({"version": 7}, "version 7"),
         ({"format": "x"}, "does not say 'format'"),
     ],

@@ -93,16 +93,16 @@ def test_a_reply_to_learn_ends_where_the_assistants_message_does(folder):
     with pytest.raises(DataError, match="does not fit"):
         dialogue_model(dialogue.model, DialogueOptions(truncate=10)).encoded(History((), FOUR[:1]), "Hi.")
     tokenizer.chat_template = FREE.replace("<assistant>", "<assistant think>")
-    with pytest.raises(Unsupported, match="tells a reply otherwise"):
+    with pytest.raises(Unsupported, match="formats a reply differently from the prompt for a"):
         dialogue_model(dialogue.model).encoded(History((), FOUR[:1]), "Hello!")
 
 
 def test_what_contradicts_itself_is_refused(folder, tiny_folder):
-    with pytest.raises(Unsupported, match="no chat template"):
+    with pytest.raises(Unsupported, match="has no chat template: either the model was not trained for"):
         dialogue_model(load_model(str(tiny_folder("llama"))), DialogueOptions(format="chat"))
-    with pytest.raises(UsageError, match="asked for as a chat, and the format"):
+    with pytest.raises(UsageError, match="A chat model cannot be combined with the conversation"):
         dialogue_model(loaded(folder, chat=True), DialogueOptions(format="transcript"))
-    with pytest.raises(UsageError, match="talk of service"):
+    with pytest.raises(UsageError, match="its self-chats would be customer-service conversations"):
         dialogue_model(loaded(folder, chat=True, system="You are a helpful assistant."))
     asked = dialogue_model(loaded(folder), DialogueOptions(format="chat"))
     assert asked.facts["because"] == "it was asked for"
@@ -121,7 +121,7 @@ def test_what_contradicts_itself_is_refused(folder, tiny_folder):
 def test_a_template_that_fails_is_named(folder, template, told):
     model = loaded(folder, chat=True)
     model.tokenizer.chat_template = template
-    with pytest.raises(Unsupported, match=f"chat template of .* takes no conversation of two: .*{told}"):
+    with pytest.raises(Unsupported, match=f"does not support a conversation between two speakers: .*{told}"):
         dialogue_model(model)
 
 
@@ -222,9 +222,9 @@ def test_draws_of_a_service_depend_on_the_history_and_the_seed(serve):
 
 def test_what_a_service_cannot_be_asked_is_refused(serve):
     model, _ = serve(Service(lambda messages: None if len(messages) == 1 else "one message alone"))
-    with pytest.raises(Unsupported, match="takes no conversation of two: status 400: one message alone"):
+    with pytest.raises(Unsupported, match="The server does not accept a conversation between two speakers:"):
         dialogue_model(model).reply([History((), FOUR)], RULE)
-    with pytest.raises(UsageError, match="talk of service"):
+    with pytest.raises(UsageError, match="its self-chats would be customer-service conversations"):
         dialogue_model(serve(Service(), system="You are an assistant.")[0])
     plain, _ = serve(Service(), chat=False)
     assert dialogue_model(plain).facts["format"] == "transcript"

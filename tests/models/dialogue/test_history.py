@@ -18,7 +18,7 @@ def test_turns_and_speakers_alternate_and_text_comes_back():
     "text", ["", "Hi!", "[]", "{}", '{"persona":1,"utterances":[]}', '{"persona":[1],"utterances":[]}']
 )
 def test_other_text_is_no_history(text):
-    with pytest.raises(DataError, match="not the history"):
+    with pytest.raises(DataError, match="is not a conversation history"):
         History.of(text)
 
 

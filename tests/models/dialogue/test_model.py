@@ -50,7 +50,7 @@ def test_bad_lines_are_rows_among_good_ones():
     assert [error is ResponseError.UNPARSABLE for error in rows.errors] == [
         text is None for text in rows.texts
     ]
-    assert "not the history" in rows.details[0]
+    assert "is not a conversation history" in rows.details[0]
     assert rows.token_count.tolist() == [0, 0, 1, 1, 0, 0, 1, 1, 1, 1]
     assert len(model.generate([], rule)) == 0
 
@@ -86,7 +86,7 @@ def test_options_and_models_that_cannot_be_are_refused():
         DialogueOptions(format="dialogtp")
     with pytest.raises(UsageError, match="'training' or 'self-chat'"):
         DialogueOptions(persona_layout="both")
-    with pytest.raises(UsageError, match="truncate is 0"):
+    with pytest.raises(UsageError, match="truncate must be at least 1 token, got 0"):
         DialogueOptions(truncate=0)
     with pytest.raises(UsageError, match="dialogue_model got"):
         dialogue_model("gpt2")

@@ -90,7 +90,7 @@ def test_pinned_tokens_stay_in_front(tiny_folder: Callable[..., Path]) -> None:
     assert (
         rows.errors == [ResponseError.TOO_LONG, None] and "first utterance leave no room" in rows.details[0]
     )
-    with pytest.raises(DataError, match="does not fit: 20 tokens are read"):
+    with pytest.raises(DataError, match="A history of 5 utterances does not fit: the last utterance"):
         short.encoded(history, "Hi.")
     told, reply = dialogue.encoded(history, "Hi. " * 200)
     assert len(told) == 40 and len(reply) > 200

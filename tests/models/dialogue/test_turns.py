@@ -204,5 +204,5 @@ def test_labels_that_cannot_be_said_are_refused(large, small):
     large.check_label(" Hi Martha")
     small.check_label(" I LIKE tea")
     for cutter, label in ((large, " 日本"), (large, " 7"), (small, " style"), (large, "  ")):
-        with pytest.raises(Unsupported, match="cannot say the label"):
+        with pytest.raises(Unsupported, match="cannot represent the label"):
             cutter.check_label(label)

@@ -198,7 +198,7 @@ def test_masking_is_refused(tiny_folder: Callable[..., Path]) -> None:
 
 
 def test_unknown_start_token_is_refused(tiny_folder: Callable[..., Path]) -> None:
-    with pytest.raises(Unsupported, match="no token '<nowhere>'"):
+    with pytest.raises(Unsupported, match="The tokenizer has no '<nowhere>' token to start texts with"):
         load_model(str(tiny_folder("llama")), options=CausalOptions(start="<nowhere>"))
 
 

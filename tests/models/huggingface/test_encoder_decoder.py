@@ -189,6 +189,6 @@ def test_refusals_and_identity(load):
     json.dumps(model.describe())
     model.model.generation_config.decoder_start_token_id = None
     model.model.config.decoder_start_token_id = None
-    with pytest.raises(ModelError, match="what decoding starts from"):
+    with pytest.raises(ModelError, match="has no start token for decoding"):
         EncoderDecoderModel(model.model, model.tokenizer, {})
     assert len(load("t5").log_likelihoods([])) == 0

@@ -166,7 +166,7 @@ def test_blanks_that_cannot_be_filled(load):
     lacking = ResponseError.NO_SCORED_TOKEN
     assert scored.errors == [lacking, lacking, ResponseError.EMPTY_TEXT, ResponseError.TOO_LONG]
     assert scored.details[0] == "its context has no BLANK to be filled"
-    with pytest.raises(UsageError, match="whole texts, and spans"):
+    with pytest.raises(UsageError, match="works with whole texts, but spans were given"):
         model.log_likelihoods(Texts(["kind"], ["A BLANK."], [(0, 2)], masking="blank"))
 
 
@@ -290,7 +290,10 @@ def test_unknown_heads_fall_back_to_all_logits(tiny_folder, sentences):
     hidden = loaded.model.get_output_embeddings
     loaded.model.get_output_embeddings = lambda: None
     model = MaskedModel(loaded.model, loaded.tokenizer, {})
-    assert "names no output embeddings" in model.describe()["scoring_rejected"][0]
+    assert (
+        "masked positions only: the model names no output embeddings"
+        in model.describe()["scoring_rejected"][0]
+    )
     assert model.log_likelihoods(sentences).log_probs == pytest.approx(truth.log_probs, abs=1e-5)
     loaded.model.get_output_embeddings = lambda: loaded.model.bert.encoder.layer[0].output.dense
     model = MaskedModel(loaded.model, loaded.tokenizer, {})

@@ -23,21 +23,21 @@ def test_a_name_holds_address_model_and_options():
     ("name", "said"),
     [
         ("http://h/v1#m?chatt=1", "Did you mean 'chat'"),
-        ("http://h/v1#m?chat=maybe", "true or false was expected"),
-        ("http://h/v1#m?concurrency=many", "a whole number was expected"),
+        ("http://h/v1#m?chat=maybe", "The option chat of a served model must be true or false, got"),
+        ("http://h/v1#m?concurrency=many", "The option concurrency of a served model must be a whole"),
         ("http://h/v1#m?concurrency=0", "positive"),
-        ("http://h/v1#m?system=x", "chat only"),
-        ("http://h/v1#m?chat=1&start=x", "does not offer"),
+        ("http://h/v1#m?system=x", r"`system` requires chat\. Add chat=1, or remove `system`"),
+        ("http://h/v1#m?chat=1&start=x", "is for scoring, which is not available in chat mode"),
         ("http://me:word@h/v1#m", "password"),
         ("http://h/v1?key=1#m", "query"),
-        ("http://[::1/v1#m", "not the address of a service"),
-        ("http://h:port/v1#m", "not the address of a service"),
-        ("http://h:99999/v1#m", "not the address of a service"),
-        ("http://h/\x00v1#m", "not the address of a service"),
-        ("http://h\n/v1#m", "not the address of a service"),
-        ("http://h/v1#m?timeout=nan", "a finite number was expected"),
-        ("http://h/v1#m?pause=nan", "a finite number was expected"),
-        ("http://h/v1#m?pause=-1", "pause is -1"),
+        ("http://[::1/v1#m", "is not a valid URL of a service"),
+        ("http://h:port/v1#m", "is not a valid URL of a service"),
+        ("http://h:99999/v1#m", "is not a valid URL of a service"),
+        ("http://h/\x00v1#m", "is not a valid URL of a service"),
+        ("http://h\n/v1#m", "is not a valid URL of a service"),
+        ("http://h/v1#m?timeout=nan", "of a served model must be a finite number"),
+        ("http://h/v1#m?pause=nan", "of a served model must be a finite number"),
+        ("http://h/v1#m?pause=-1", r"pause must be a number of seconds, 0 or more, got -1\.0"),
         ("http://h/v1#m?key=NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE is not set"),
     ],
 )
@@ -97,7 +97,7 @@ def test_what_changes_the_answers_is_in_the_conventions_and_the_rest_is_not():
 
 
 def test_options_in_front_of_the_name_are_told_where_they_stand():
-    with pytest.raises(UsageError, match="in front of the model's name") as caught:
+    with pytest.raises(UsageError, match="contains a query before the model name") as caught:
         load_http_model("http://host/v1?key=SECRET_VALUE#m")
     assert "http://host/v1#m?option=value" in caught.value.hint
     assert "SECRET_VALUE" not in str(caught.value)

@@ -192,11 +192,17 @@ def test_budget_halves_when_memory_runs_out(tiny_folder: Callable[..., Path]) ->
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"num_beams": 3, "temperature": 1.0}, "by chance"),
+        (
+            {"num_beams": 3, "temperature": 1.0},
+            r"num_beams=3 and temperature=1\.0 cannot be combined: beam search",
+        ),
         ({"num_beams": 0}, "at least 1"),
-        ({"num_beams": 3, "samples": 2}, "the same text 2 times"),
-        ({"length_penalty": 2.0}, "without them"),
-        ({"early_stopping": True, "num_beams": 1}, "without them"),
+        ({"num_beams": 3, "samples": 2}, "samples=2 has no effect: beam search writes the same text each"),
+        ({"length_penalty": 2.0}, "length_penalty and early_stopping have no effect without beam"),
+        (
+            {"early_stopping": True, "num_beams": 1},
+            "length_penalty and early_stopping have no effect without beam",
+        ),
         ({"num_beams": 3, "early_stopping": "always"}, "never"),
         ({"num_beams": 3, "length_penalty": float("nan")}, "finite"),
         ({"no_repeat_ngram_in": "continuation"}, "no_repeat_ngram_size"),

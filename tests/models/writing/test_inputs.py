@@ -55,9 +55,9 @@ def test_bad_prompts_are_error_rows_and_bad_calls_are_refused(tiny_folder: Calla
     assert rows.errors == [ResponseError.EMPTY_TEXT, None, ResponseError.TOO_LONG]
     assert "109 tokens and up to 20" in rows.details[2] and rows.token_count.tolist() == [0, 20, 0]
     for wrong in ([-1], [len(model.tokenizer)]):
-        with pytest.raises(UsageError, match="the model knows 0 to"):
+        with pytest.raises(UsageError, match="but the model knows only 0 to"):
             model.generate_ids([[5], wrong], ["a", "b"], rule)
-    with pytest.raises(UsageError, match="2 prompts came with 1 keys"):
+    with pytest.raises(UsageError, match="2 prompts, but 1 keys"):
         model.generate_ids([[5], [6]], ["a"], rule)
 
 

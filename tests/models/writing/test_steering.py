@@ -453,7 +453,7 @@ def test_rows_of_a_group_move_together() -> None:
 def test_what_cannot_be_steered(tiny_folder: Callable[..., Path]) -> None:
     from evenhand.models.puppets import load_puppet
 
-    with pytest.raises(UsageError, match="list of contexts"):
+    with pytest.raises(UsageError, match="The list of steering contexts is empty"):
         Steering((), RULE)
     with pytest.raises(Unsupported, match=r"servers, vLLM.*\n.*prefix"):
         steerable(load_puppet("puppet/random"))
@@ -465,5 +465,5 @@ def test_what_cannot_be_steered(tiny_folder: Callable[..., Path]) -> None:
         lambda: model.generate_steered(PROMPTS, Decoding(max_new_tokens=3), STEERING),
         lambda: model.steered_log_likelihoods(PROMPTS, steering=STEERING),
     ):
-        with pytest.raises(Unsupported, match="equally long"):
+        with pytest.raises(Unsupported, match="its rows must have equal length, but the contexts do"):
             ask()

@@ -114,7 +114,7 @@ def test_a_cache_that_is_wrong_for_longer_texts_is_left_before_they_are_written(
 
 def test_a_model_that_no_way_fits_writes_nothing(architectures: Any) -> None:
     network = architectures.build("gpt2")
-    with pytest.raises(Unsupported, match="does not go on with a text as it reads one"):
+    with pytest.raises(Unsupported, match="it continues a text differently from how it scores it"):
         Ways(_AlwaysWrong(network), (), 330, FastLayers(network, None))
 
 
@@ -128,9 +128,9 @@ def test_steering_a_hybrid_is_refused(architectures: Any) -> None:
 
     model = causal(architectures, "mamba")
     steering = Steering(("I am angry. ",), SelfDebiasingRule(decay=50.0))
-    with pytest.raises(Unsupported, match="cannot be steered"):
+    with pytest.raises(Unsupported, match="does not support steering"):
         model.generate_steered(PROMPTS, Decoding(max_new_tokens=3), steering)
-    with pytest.raises(Unsupported, match="cannot be steered"):
+    with pytest.raises(Unsupported, match="does not support steering"):
         causal(architectures, "openai-gpt").steered_log_likelihoods(Texts(PROMPTS), steering)
 
 

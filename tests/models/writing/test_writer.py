@@ -403,7 +403,7 @@ def test_puppets_write_what_they_are_told() -> None:
     assert answers.errors[2] is ResponseError.EMPTY_TEXT and math.isnan(answers.log_likelihood[2])
     refusing = load_puppet("refusing").generate(["She"], rule)
     assert refusing.errors == [ResponseError.REFUSED] * 2 and refusing.texts == [None, None]
-    with pytest.raises(Unsupported, match="what to write"):
+    with pytest.raises(Unsupported, match="has no texts to generate"):
         random_puppet().generate(["She"], rule)
 
 

@@ -134,7 +134,7 @@ def test_all_stages(jigsaw: Path, tmp_path: Path) -> None:
     assert "not the frozen selection" in card.details and "embedding model near" in card.details
     assert "least similarity 0.7" in card.details and "seed 0" in card.details
     assert len(load_benchmark("advpromptset").build({"advpromptset": out})) == frame.height
-    with pytest.raises(UsageError, match="published metadata do not belong"):
+    with pytest.raises(UsageError, match="is a set that was built by evenhand, so the published"):
         load_advpromptset(out, jigsaw)
 
 
@@ -216,10 +216,10 @@ def test_people_edit_the_terms(jigsaw: Path, tmp_path: Path) -> None:
     assert out.read_bytes() == content == other.read_bytes()
     assert pl.read_csv(first.terms).equals(edited)
     edited.with_columns(keep=pl.col("term") == "zorp").write_csv(first.terms)
-    with pytest.raises(DataError, match="keeps no term"):
+    with pytest.raises(DataError, match="has no term with keep"):
         build_advpromptset(jigsaw, out)
     (tmp_path / "own.csv").write_text("term,identity\nnowhere,male\n")
-    with pytest.raises(DataError, match="None of the 240 pieces holds one of the 1 terms"):
+    with pytest.raises(DataError, match="None of the 240 text pieces contains one of the 1 terms"):
         build_advpromptset(jigsaw, out, how=Build(terms=tmp_path / "own.csv"))
     assert out.read_bytes() == content  # what failed took nothing away
 
@@ -285,16 +285,16 @@ def test_files_that_are_no_built_set(jigsaw: Path, tmp_path: Path) -> None:
     settings_path(out).write_text("[]")
     assert "no readable set.settings.json" in load_advpromptset(out).card.details
     out.write_text(json.dumps({"text": "x"}) + "\n")
-    with pytest.raises(DataError, match="lacks prompt_id"):
+    with pytest.raises(DataError, match=r"has no prompt_id, toxicity, identity_grp \(found: text\)"):
         load_advpromptset(out)
     out.write_text("{")
-    with pytest.raises(DataError, match="not a table of JSON lines"):
+    with pytest.raises(DataError, match="is not a table of JSON Lines"):
         load_advpromptset(out)
 
 
 def test_options(jigsaw: Path, tmp_path: Path) -> None:
     out = tmp_path / "set.jsonl"
-    with pytest.raises(UsageError, match="Neither an embedding model nor a table of terms"):
+    with pytest.raises(UsageError, match="An embedding model or a table of terms is required"):
         build_sentences("advpromptset", out, source=jigsaw)
     with pytest.raises(UsageError, match="--from FOLDER"):
         build_sentences("advpromptset", out)
@@ -305,7 +305,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"ends in \.jsonl"):
         build_advpromptset(jigsaw, tmp_path / "set.csv", Near())
     for wrong, told in (
-        ({"size": 0}, "size is 0"),
+        ({"size": 0}, "size must be at least 1, got 0"),
         ({"neighbours": 0}, "neighbours is 0"),
         ({"least_similarity": 2}, "is 2"),
     ):

@@ -163,10 +163,10 @@ def test_metadata(jigsaw: Path) -> None:
     assert small.frame["row_id"].to_list() == [7] and "published selection" in small.card.summary
     assert Counter(frame.columns).most_common(1)[0][1] == 1
 
-    with pytest.raises(UsageError, match="needs the published metadata"):
+    with pytest.raises(UsageError, match="The small set requires the published metadata"):
         load_advpromptset(jigsaw, small=True)
     none = write_metadata(jigsaw / "none", [-1] * 4, rows, [])
-    with pytest.raises(DataError, match="give no pieces"):
+    with pytest.raises(DataError, match="No text pieces were found"):
         load_advpromptset(jigsaw, none)
     with pytest.raises(DataError, match=r"rowid\.npy numbers 4 pieces; 3 were extracted"):
         select_published(extract_advpromptset(jigsaw).head(3), metadata)
@@ -174,7 +174,7 @@ def test_metadata(jigsaw: Path) -> None:
     with pytest.raises(DataError, match="is not a list of whole numbers"):
         load_advpromptset(jigsaw, metadata)
     (metadata / "advpromptset_rowid.npy").write_bytes(b"nonsense")
-    with pytest.raises(DataError, match="is not an array of NumPy"):
+    with pytest.raises(DataError, match="is not a NumPy array"):
         load_advpromptset(jigsaw, metadata)
     (metadata / "advpromptset_rowid.npy").unlink()
     with pytest.raises(DataError, match=r"has no advpromptset_rowid\.npy"):
@@ -192,13 +192,13 @@ def test_broken_metadata(jigsaw: Path, text: str) -> None:
 def test_broken_files(jigsaw: Path) -> None:
     first, second = jigsaw / FOLDERS[1], jigsaw / FOLDERS[2]
     write_csv(second / "train.csv", [civil(4, "Both, here", "target", "high")])
-    with pytest.raises(DataError, match=r"train\.csv: target is 'high'; expected a number"):
+    with pytest.raises(DataError, match="target must be a number, got 'high"):
         extract_advpromptset(jigsaw)
     write_csv(second / "train.csv", [civil(4, "Both, here", "target", "")])
     with pytest.raises(DataError, match=r"train\.csv: target is empty in 1 rows"):
         extract_advpromptset(jigsaw)
     write_csv(second / "train.csv", [{"id": 4, "target": 1}])
-    with pytest.raises(DataError, match=r"train\.csv lacks the column comment_text; it has id, target"):
+    with pytest.raises(DataError, match=r"train\.csv has no column comment_text; it has id, target"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").write_text("")
     with pytest.raises(DataError, match=r"train\.csv is not a table"):

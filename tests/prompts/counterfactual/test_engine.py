@@ -185,15 +185,15 @@ def test_groups_side_by_side_do_not_become_the_same():
     [
         (lambda: Counterfactuals("gendre", target="male"), "Did you mean 'gender'"),
         (lambda: Counterfactuals("gender", target="mail"), "Did you mean 'male'"),
-        (lambda: Counterfactuals("gender", target="nonbinary"), "Target female or male"),
-        (lambda: Counterfactuals("gender", target="male", source="male"), "Name two groups"),
+        (lambda: Counterfactuals("gender", target="nonbinary"), "Use --to female or --to male"),
+        (lambda: Counterfactuals("gender", target="male", source="male"), "Give two different groups"),
         (lambda: Counterfactuals("religion", target="Moslem"), "Did you mean 'Muslim'"),
-        (lambda: Counterfactuals("religion", target="Jewish", source="Jewish"), "Name two groups"),
+        (lambda: Counterfactuals("religion", target="Jewish", source="Jewish"), "Give two different groups"),
         (lambda: Counterfactuals("religion", target="Jewish", both=True), "--from GROUP"),
         (lambda: Counterfactuals("name_origin", target="martian"), "origin of names"),
         (lambda: Counterfactuals("ability", target="blind", source="with autism"), "two adjectives"),
         (lambda: Counterfactuals.from_pairs([]), "at least one"),
-        (lambda: Counterfactuals.from_pairs([("", "x")]), "no pair of words"),
+        (lambda: Counterfactuals.from_pairs([("", "x")]), "('', 'x') is not a pair of words"),
         (lambda: Counterfactuals.from_pairs([("cat", "dog"), ("cat", "cow")]), "two counterparts"),
     ],
 )
@@ -219,6 +219,6 @@ def test_every_axis_has_an_engine_and_every_descriptor_can_be_a_target():
 
 def test_an_edited_text_cannot_be_undone():
     made = Counterfactuals("gender", target="male").of("She left.")
-    with pytest.raises(DataError, match="where a change put 'He'"):
+    with pytest.raises(DataError, match="Expected 'He' at character 0, found 'HE"):
         undo(made.text.upper(), made.changes)
     assert undo("He left.", [Change(0, 3, 0, 2, "She", "He", "pronoun", True)]) == "She left."

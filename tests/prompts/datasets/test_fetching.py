@@ -92,7 +92,7 @@ def test_all_that_audits_and_trainings_need_arrives_and_is_recorded(owner: Owner
     fetch("redditbias", "humanref6k")
     material, validation = published_texts(specification("gender"))
     assert material.texts == tuple(f"the female said no {i}" for i in range(6))
-    assert f"as first fetched on {fetched.recorded}" in material.source
+    assert "differs from the file that was first downloaded on" in material.source
     assert len(validation.check.texts) == 8 and validation.neutral == ("How are you?", "Fine.")
     details = load_redditbias(bias_types=["gender"]).card.details
     assert f"gender: no checksum is known; the files are as first fetched on {fetched.recorded}" in details
@@ -105,22 +105,20 @@ def test_what_was_fetched_first_must_be_what_is_fetched_later(owner: Owner, tmp_
     theirs.write_text(original.replace("0", "7"))
     assert fetch("redditbias", "gender").downloaded == ()  # what is here stays, and nobody is asked
     (folder / TRAINING).unlink()
-    with pytest.raises(
-        ChecksumMismatch, match=r"not what was first fetched on .*gender_bias_manual_train"
-    ) as told:
+    with pytest.raises(ChecksumMismatch, match="differs from the file that was first downloaded on") as told:
         fetch("redditbias", "gender")
     assert FIRST_FETCHED in str(told.value) and not (folder / TRAINING).exists()
     theirs.write_text(original)
     assert fetch("redditbias", "gender").downloaded == (TRAINING,)
     # neither is another file used that came into the cache by other means
     (folder / TRAINING).write_text(original.replace("0", "7"))
-    with pytest.raises(ChecksumMismatch, match="not what was first fetched"):
+    with pytest.raises(ChecksumMismatch, match="differs from the file that was first downloaded on"):
         verify(folder, "redditbias", "gender")
     # a cache that was emptied remembers
     for path in folder.iterdir():
         path.unlink()
     theirs.write_text(original.replace("0", "7"))
-    with pytest.raises(ChecksumMismatch, match="not what was first fetched"):
+    with pytest.raises(ChecksumMismatch, match="differs from the file that was first downloaded on"):
         fetch("redditbias", "gender")
     # whoever trusts the other one forgets the first
     record = tmp_path / "cache" / "redditbias" / FIRST_FETCHED
@@ -136,9 +134,7 @@ def test_what_was_fetched_first_must_be_what_is_fetched_later(owner: Owner, tmp_
 def test_a_file_of_another_length_is_refused(owner: Owner, wrong: bytes) -> None:
     name = "reddit_comments_gender_male_biased_valid_reduced.csv"
     (owner.repository / "data" / "gender" / name).write_bytes(wrong)
-    with pytest.raises(
-        ChecksumMismatch, match=f"{name} has .* rows, and the published file 4. Nothing was kept"
-    ):
+    with pytest.raises(ChecksumMismatch, match="rows, but the published file has"):
         fetch("redditbias", "gender")
     with pytest.raises(ChecksumMismatch, match="published file 4"):
         fetch("redditbias", "gender", from_dir=owner.repository)
@@ -192,7 +188,7 @@ def names_of(folder: Path, births: int, years: range = range(1920, 2020)) -> Pat
 def test_what_cannot_be_read_is_neither_kept_nor_recorded(own_cache: Path, tmp_path: Path) -> None:
     wrong = {
         b"": "It is empty",
-        b"<html>denied</html>": "It is no archive",
+        b"<html>denied</html>": "it is incomplete, or the server sent something else",
         names_of(tmp_path / "few", 3, range(1920, 1990)).joinpath("names.zip").read_bytes(): (
             "lacks 30 of the years 1920 to 2019, first 1990"
         ),
@@ -207,7 +203,7 @@ def test_what_cannot_be_read_is_neither_kept_nor_recorded(own_cache: Path, tmp_p
     # what came into the cache by other means is read, too, before it is recorded
     (own_cache / FIRST_FETCHED).unlink()
     (own_cache / "national" / "names.zip").write_bytes(b"<html>")
-    with pytest.raises(ChecksumMismatch, match=r"names.zip from the cache was not taken.* no archive"):
+    with pytest.raises(ChecksumMismatch, match="it is incomplete, or the server sent something else"):
         fetch("ssa-names")
     assert not (own_cache / FIRST_FETCHED).exists()
 
@@ -217,9 +213,7 @@ def test_a_folder_with_another_file_replaces_nothing_and_is_told_how(own_cache: 
     fetch("ssa-names", from_dir=old)
     assert fetch("ssa-names", from_dir=old).downloaded == ()
     here = own_cache / "national" / "names.zip"
-    with pytest.raises(
-        ChecksumMismatch, match=r"is not the file that is here already.*old.*Nothing was"
-    ) as told:
+    with pytest.raises(ChecksumMismatch, match="differs from the file that is already installed") as told:
         fetch("ssa-names", from_dir=new)
     assert f"remove {here} and its entry in {own_cache / FIRST_FETCHED}" in str(told.value)
     assert here.read_bytes() == (old / "names.zip").read_bytes()

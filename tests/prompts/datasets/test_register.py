@@ -127,7 +127,7 @@ def test_a_changed_file_is_refused_unless_allowed(shared: Path, tmp_path: Path) 
     nouns.chmod(0o644)
     nouns.write_text(nouns.read_text().replace("gal", "gel"))
     with pytest.raises(
-        ChecksumMismatch, match=r"nouns\.json is not .* expected SHA-256 9bbe15bf.*, found"
+        ChecksumMismatch, match=r"is not the published file of holisticbias v1\.1: expected"
     ) as caught:
         dataset_folder("holisticbias", user_folder=mine)
     assert "evenhand data fetch" in str(caught.value)
@@ -145,10 +145,12 @@ def test_changed_stereoset_rows_are_refused(shared: Path, tmp_path: Path) -> Non
     (mine / "dev.csv").write_text(text.replace("hispanic", "Hispanic", 1), encoding="utf-8")
     with pytest.raises(ChecksumMismatch, match="expected content hash"):
         dataset_folder("stereoset", user_folder=mine)
-    with pytest.raises(ChecksumMismatch, match=r"does not hold the published rows .*Nothing was kept"):
+    with pytest.raises(
+        ChecksumMismatch, match=r"does not contain the published rows .*The file was discarded"
+    ):
         fetch("stereoset", from_dir=mine)
     (mine / "dev.csv").write_text("<html>")
-    with pytest.raises(ChecksumMismatch, match="lacks the column dataset_type"):
+    with pytest.raises(ChecksumMismatch, match="has no column dataset_type"):
         fetch("stereoset", from_dir=mine)
     assert not cache_folder("stereoset", "dev").exists()
 
@@ -209,7 +211,7 @@ def test_fetch_downloads_only_what_is_missing(monkeypatch: pytest.MonkeyPatch, c
     assert [(got.folder / f"{i}.txt").read_bytes() for i in range(3)] == list(contents)
 
     (got.folder / "1.txt").write_bytes(b"damaged")
-    with pytest.raises(ChecksumMismatch, match=r"1\.txt is not the file of toy 1"):
+    with pytest.raises(ChecksumMismatch, match="is not the published file of"):
         verify(got.folder, "toy", register=register)
     assert fetch("toy", register=register).downloaded == ("1.txt",)
     verify(got.folder, "toy", register=register)
@@ -235,7 +237,7 @@ def test_broken_registers(tmp_path: Path, text: str) -> None:
 def test_a_set_that_everybody_makes_is_taken_from_a_folder(tmp_path: Path) -> None:
     version = DataVersion("1", (DataFile("a.txt", ""),))
     register = (Dataset("toy", "a toy", "1", "https://home", "CC0", "Somebody (2020)", "Made.", (version,)),)
-    with pytest.raises(DataError, match=r"(?s)offers no file a.txt to fetch. Made\..*https://home"):
+    with pytest.raises(DataError, match="its owner does not offer it"):
         fetch("toy", register=register)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "a.txt").write_text("made")

@@ -29,7 +29,7 @@ def test_other_names_archives_and_keys_are_taken(tmp_path: Path) -> None:
     (folder / "test.2k.txt").write_text("t2\nt0\nnone\n")
     assert [one.key for one in read_asked(folder)] == ["t0", "t2"]
     (folder / "train_convos.txt.gz").write_bytes(gzip.compress(content)[:-12])
-    with pytest.raises(DataError, match="cut short"):
+    with pytest.raises(DataError, match="incomplete"):
         list(read_exchanges(folder))
 
 
@@ -44,15 +44,15 @@ def test_lines_without_a_response_are_left_out(tmp_path: Path) -> None:
     ("file", "content", "message"),
     [
         ("train.convos.txt", b"", "is empty"),
-        ("train.convos.txt", b"a\tb\tc\t1\t2\tcontext\n", "line 1: 6 columns between tabs; 7 were expected"),
-        ("train.convos.txt", b"a\tb\tc\t1\t2\t\t\n", "holds no conversation"),
+        ("train.convos.txt", b"a\tb\tc\t1\t2\tcontext\n", "If this is the last line, the file is incomplete"),
+        ("train.convos.txt", b"a\tb\tc\t1\t2\t\t\n", "contains no conversation"),
         (
             "train.convos.txt",
             b"a\tb\tc\t1\t2\tx\ty\nb\tb\tc\t1\t2\t\xff\ty\n",
-            "line 2: bytes that are no UTF-8",
+            "line 2: bytes that are not UTF-8",
         ),
-        ("test.refs.txt", b"t0\tno score\n", "line 1: a key and references as score"),
-        ("test.refs.txt", b"other\t1|text\n", "No key of"),
+        ("test.refs.txt", b"t0\tno score\n", "line 1: expected a key and references as score"),
+        ("test.refs.txt", b"other\t1|text\n", "No test key of"),
     ],
 )
 def test_files_that_are_wrong_say_where(tmp_path: Path, file: str, content: bytes, message: str) -> None:
@@ -65,5 +65,5 @@ def test_files_that_are_wrong_say_where(tmp_path: Path, file: str, content: byte
 def test_absent_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no train.convos.txt or train_convos.txt"):
         list(read_exchanges(tmp_path))
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         read_asked(tmp_path / "none")

@@ -77,16 +77,16 @@ def test_large_objects_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"a": [1', "cut short"),
-        (b'{"a": 1', "cut short"),
-        (b'{"a"', "cut short"),
-        (b"", "cut short"),
+        (b'{"a": [1', "incomplete"),
+        (b'{"a": 1', "incomplete"),
+        (b'{"a"', "incomplete"),
+        (b"", "incomplete"),
         (b"[1]", "does not begin with an object"),
         (b'{"a" 1}', "no colon"),
         (b'{"a": 1 "b": 2}', "no comma"),
-        (b'{"a": 1} x', "behind the object"),
-        (b"{1: 2}", "is no text"),
-        (b'{"a": "\xff"}', "no UTF-8"),
+        (b'{"a": 1} x', "there is text after the end of the object"),
+        (b"{1: 2}", "is not a text"),
+        (b'{"a": "\xff"}', "not UTF-8"),
         (b'{"a": ' + b"[" * 100_000, "nested"),
     ],
 )
@@ -103,12 +103,12 @@ def test_files_that_are_wrong_say_which_and_how(tmp_path: Path) -> None:
     archive = write_multiwoz(tmp_path / "zip", archive=True)
     whole = archive.read_bytes()
     archive.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="cut short"):
+    with pytest.raises(DataError, match="incomplete"):
         read_multiwoz(archive)
     damaged = bytearray(whole)
     damaged[200:230] = bytes(30)
     archive.write_bytes(bytes(damaged))
-    with pytest.raises(DataError, match=r"damaged|no archive"):
+    with pytest.raises(DataError, match="it is incomplete, or the server sent something else"):
         read_multiwoz(archive)
     folder = write_multiwoz(tmp_path / "folder")
     (folder / "data.json").write_text('{"SNG0001.json": {"turns": []}}')
@@ -119,7 +119,7 @@ def test_files_that_are_wrong_say_which_and_how(tmp_path: Path) -> None:
         read_multiwoz(folder)
     write_multiwoz(folder)
     (folder / "ontology.json").write_text("[1]")
-    with pytest.raises(DataError, match="not slots with their values"):
+    with pytest.raises(DataError, match="is not a mapping of slots to their values"):
         read_multiwoz(folder)
 
 
@@ -142,7 +142,7 @@ def test_members_that_unpack_to_far_more_than_the_owners(
 ) -> None:
     archive = write_multiwoz(tmp_path, archive=True)
     monkeypatch.setattr(multiwoz, "MOST_BYTES", 8)
-    with pytest.raises(DataError, match="holds more than"):
+    with pytest.raises(DataError, match="contains more than"):
         read_multiwoz(archive)
 
 

@@ -367,7 +367,7 @@ def test_fixed_phrases_get_all_templates(corrected: HolisticBias) -> None:
 
 @pytest.mark.parity
 def test_the_other_version_is_refused(shared: Path) -> None:
-    with pytest.raises(DataError, match=r"holds HolisticBias v1\.0, not v1\.1"):
+    with pytest.raises(DataError, match=r"contains HolisticBias v1\.0, not v1\.1"):
         HolisticBias.load(shared / "data/holisticbias/v1.0", "v1.1")
     assert len(HolisticBias.load(shared / "data/holisticbias", "v1.0")) == 473_216
 
@@ -422,7 +422,7 @@ def test_a_failed_write_leaves_the_old_file(small_folder: Path, tmp_path: Path) 
         ("nouns.json", '{"female": [', r"nouns.json is not valid JSON: line 1, column 13"),
         ("nouns.json", '{"female": [["woman"]]}', r"'female', entry 0: expected a pair \[singular, plural\]"),
         ("nouns.json", '{"femal": []}', r"expected the keys female, male, neutral, found 'femal'"),
-        ("descriptors.json", "[]", r"descriptors.json holds a list; expected an object"),
+        ("descriptors.json", "[]", r"descriptors.json contains a list; expected an object"),
         ("descriptors.json", '{"age": ["old"]}', r"axis 'age': expected an object, found \['old'\]"),
         (
             "descriptors.json",

@@ -181,7 +181,7 @@ def test_extended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
-        ("axis = ", "not TOML", "Mend"),
+        ("axis = ", "not TOML", "Correct the file"),
         ("[buckets.b]\nadjectives = []\n", "needs its name and its buckets", "axis ="),
         ('axis = "t"\nbucket = 1\n[buckets.b]\n', "unknown key 'bucket'", "axis, buckets"),
         (
@@ -227,7 +227,7 @@ def test_linter_lists_all_faults_of_a_folder(tmp_path: Path) -> None:
 def test_missing_and_empty_folders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no lexicon folder"):
         Lexicon.from_folder(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="holds no axis"):
+    with pytest.raises(DataError, match="contains no axis"):
         Lexicon.from_folder(tmp_path)
 
 

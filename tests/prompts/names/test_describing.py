@@ -56,7 +56,7 @@ def test_what_cannot_describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         describing_adjectives("person-modifiers", tmp_path)
     for file in dataset("person-modifiers").version().files:
         (tmp_path / file.path).write_text("two words\n")
-    with pytest.raises(DataError, match="holds no modifier of one word"):
+    with pytest.raises(DataError, match="contains no modifier of one word"):
         describing_adjectives("person-modifiers", tmp_path)
     with pytest.raises(UsageError, match="conversations cannot be had"):
         descriptions(n=0)

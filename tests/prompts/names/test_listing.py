@@ -72,13 +72,13 @@ def test_a_file_of_the_user(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("name,gender\nAnn,female\n", "row 1: the gender of Ann is 'female'"),
-        ("name,gender\nAnn,woman\nAnn,man\n", "Ann stands there more than once"),
+        ("name,gender\nAnn,woman\nAnn,man\n", "Ann occurs more than once"),
         ("name,gender\nAnn,woman\n ,man\n", "row 2: there is no name"),
-        ("name,gender\n李,man\n", "row 1: '李' is no first name"),
+        ("name,gender\n李,man\n", "row 1: '李' is not a first name that can be looked up"),
         ("name,gender,share\nAnn,woman,99\n", r"row 1: the share of Ann is 99\.0"),
         ("name,gender,tier\nAnn,woman,highest\n", "row 1: the tier of Ann is 'highest'"),
         ("name,sex\nAnn,woman\n", "no column 'gender'"),
-        ("name,gender\n", "holds no rows"),
+        ("name,gender\n", "contains no rows"),
     ],
 )
 def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -98,7 +98,7 @@ def test_extras_are_read_and_others_refused(tmp_path: Path) -> None:
     for text, message in {
         "name,race_ethnicity\nMei,AAPI\n": "row 1: 'Mei' of the group 'AAPI'",
         "name,race_ethnicity\n,white\n": "row 1: None of the group 'white'",
-        "name,race_ethnicity\nAnn 2,white\n": "row 1: 'Ann 2' is no first name",
+        "name,race_ethnicity\nAnn 2,white\n": "row 1: 'Ann 2' is not a first name that can be looked up",
         "name,group\nAnn,white\n": "no column 'race_ethnicity'",
     }.items():
         file.write_text(text, encoding="utf-8")

@@ -76,7 +76,7 @@ def test_csv_tabs_and_workbook_hold_the_same(tmp_path: Path) -> None:
         (["ANN", "0", "100", "0", "0", "0", "0", "0"], "do not add up"),
         (["ANN", "", "100", "0", "0", "0", "0", "0"], "do not add up"),
         (["ANN", "few", "100", "0", "0", "0", "0", "0"], "'obs' is 'few', which is not a number"),
-        (["JOSE", "3", "100", "0", "0", "0", "0", "0"], "JOSE stands there more than once"),
+        (["JOSE", "3", "100", "0", "0", "0", "0", "0"], "JOSE occurs more than once"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, row: list[str], message: str) -> None:
@@ -85,12 +85,12 @@ def test_a_wrong_row_is_named(tmp_path: Path, row: list[str], message: str) -> N
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds none of firstnames"):
+    with pytest.raises(DataError, match="contains none of firstnames"):
         read_shares(tmp_path)
     (tmp_path / "a.xlsx").write_bytes(b"no workbook")
-    with pytest.raises(DataError, match="no workbook that can be read"):
+    with pytest.raises(DataError, match="is not a workbook that can be read: File is not a zip file"):
         read_shares(tmp_path / "a.xlsx")
-    with pytest.raises(DataError, match="holds no table with the column firstname"):
+    with pytest.raises(DataError, match="contains no table with the column firstname"):
         read_shares(workbook(tmp_path / "b.xlsx", [["name"], ["ANN"]]))
     with pytest.raises(DataError, match="declares entities"):
         read_shares(
@@ -98,7 +98,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         )
     with pytest.raises(DataError, match="File not found"):
         read_shares(tmp_path / "there.xlsx")
-    with pytest.raises(DataError, match="holds no name"):
+    with pytest.raises(DataError, match="contains no name"):
         read_shares(csv(tmp_path / "d.csv", ROWS[2]))
 
 
@@ -140,7 +140,7 @@ def test_columns_behind_the_last_heading_are_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ['<c t="s"><v>-1</v></c>', '<c t="s"><v>7</v></c>', '<c t="s"/>'])
 def test_a_shared_text_that_is_not_there(tmp_path: Path, cell: str) -> None:
-    with pytest.raises(DataError, match="is no workbook that can be read"):
+    with pytest.raises(DataError, match="is not a workbook that can be read"):
         read_shares(sheet(tmp_path / "a.xlsx", f"<row>{cell}</row>"))
 
 
@@ -156,11 +156,11 @@ def test_broken_bytes_and_headings_that_stand_there_twice(tmp_path: Path) -> Non
     start = broken.find(b"sheet1.xml") + 14
     broken[start : start + 60] = bytes(byte ^ 0x5A for byte in broken[start : start + 60])
     file.write_bytes(bytes(broken))
-    with pytest.raises(DataError, match="is no workbook that can be read"):
+    with pytest.raises(DataError, match="is not a workbook that can be read"):
         read_shares(file)
     twice = [*COLUMNS, "obs"]
     tabs = tmp_path / "a.tab"
     tabs.write_text("\t".join(twice) + "\n")
     for source in (tabs, workbook(tmp_path / "b.xlsx", [twice])):
-        with pytest.raises(DataError, match="the column 'obs' stands there 2 times"):
+        with pytest.raises(DataError, match="the column 'obs' occurs 2 times"):
             read_shares(source)

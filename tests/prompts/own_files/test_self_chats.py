@@ -72,12 +72,12 @@ def test_empty_replies_are_said_in_files_that_can_hold_them(tmp_path: Path) -> N
     ("rows", "told"),
     [
         (["1,Ann,woman,A,one,x"], "'turn' is 'one', which is not a number"),
-        (["1,Ann,woman,A,0,x"], "row 1: 'turn' is '0'; 1, 2, 3"),
-        (["1,Ann,woman,A,1.5,x"], "row 1: 'turn' is '1.5'"),
-        (["1,Ann,woman,C,1,x"], "row 1: 'speaker' is 'C'"),
+        (["1,Ann,woman,A,0,x"], r"row 1: 'turn' must be 1, 2, 3, \.\.\., got '0"),
+        (["1,Ann,woman,A,1.5,x"], r"row 1: 'turn' must be 1, 2, 3, \.\.\., got '1\.5"),
+        (["1,Ann,woman,C,1,x"], "speaker' must be A"),
         (
             ["1,Ann,woman,A,1,x", "1,Ann,woman,B,1,y"],
-            "row 2: turn 1 of the conversation '1' stands there twice",
+            "row 2: turn 1 of the conversation '1' occurs twice",
         ),
         (["1,Ann,woman,A,1,x", "1,Eve,woman,B,2,y"], "the conversation '1' has more than one name"),
         (["1,Ann,woman,A,1,x", "1,Ann,man,B,2,y"], "the conversation '1' has more than one gender"),
@@ -98,7 +98,7 @@ def test_a_lacking_column_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("turn", ["inf", "nan", "1e26", "9223372036854775808", "2.5", "0", ""])
 def test_turns_are_whole_numbers_of_a_size_that_conversations_have(tmp_path: Path, turn: str) -> None:
-    with pytest.raises(DataError, match=r"row 1: 'turn' is .* was expected"):
+    with pytest.raises(DataError, match=r"row 1: 'turn' must be 1, 2, 3"):
         read_self_chats(csv(tmp_path, f"1,Ann,woman,A,{turn},one"), NEEDED, ROLES)
 
 
@@ -107,6 +107,6 @@ def test_whether_the_name_was_read_is_no_list(tmp_path: Path) -> None:
     row = dict(zip(NEEDED, ("1", "Ann", "woman", "B", 2), strict=True)) | {"text": "x"}
     pl.DataFrame([row]).with_columns(name_in_context=pl.lit([True])).write_parquet(file)
     with pytest.raises(
-        DataError, match=r"'name_in_context' holds List\(Boolean\); true or false was expected"
+        DataError, match=r"'name_in_context' contains List\(Boolean\); true or false was expected"
     ):
         read_self_chats(file, NEEDED, ROLES)

@@ -120,7 +120,7 @@ def test_a_line_of_many_megabytes_is_broken_and_skipped(
 
 
 def test_files_that_cannot_be_dumps(tmp_path: Path) -> None:
-    for name, said in (("x.zst", "is no zstd file"), ("x.gz", "is no gzip file")):
+    for name, said in (("x.zst", "is not a zstd file"), ("x.gz", "is not a gzip file")):
         (tmp_path / name).write_bytes(b"plain text")
         with pytest.raises(DataError, match=said):
             searched(tmp_path / name)
@@ -131,7 +131,7 @@ def test_files_that_cannot_be_dumps(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=said):
             dump_files([place])
     (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match="holds no dumps"):
+    with pytest.raises(DataError, match="contains no dumps"):
         dump_files([tmp_path / "folder"])
     assert [path.name for path in dump_files([tmp_path])] == ["x.gz", "x.zst"]
 

@@ -249,7 +249,7 @@ def test_labels_written_into_the_table_itself_are_not_lost(teams: Path) -> None:
     (teams / "1.jsonl").unlink()
     (teams / "2.jsonl").rename(teams / "1.jsonl")
     (teams / "2.jsonl").write_text("")
-    with pytest.raises(UsageError, match="was edited, and these dumps or rules would make it anew"):
+    with pytest.raises(UsageError, match="was edited, and these dumps or rules would make it again"):
         build(teams)
     assert path.read_bytes() == before
 
@@ -260,10 +260,10 @@ def test_what_is_wrong_with_dumps_is_said(teams: Path) -> None:
     with pytest.raises(DataError) as caught:
         build(teams)
     assert caught.value.message.splitlines() == [
-        "None of 2 dumps holds a comment with a target and an attribute of teams.",
+        "None of 2 dumps contains a comment with a target and an attribute of teams.",
         "1.jsonl: none of 2 lines is a comment with `id` and `body`.",
         "1.jsonl: 1 of 2 lines are no JSON objects.",
-        "2.jsonl holds nothing.",
+        "2.jsonl contains nothing.",
     ]
     table = pl.read_csv(teams / "out" / "dumps.csv")
     assert table["state"].to_list() == ["no comments", "empty"]

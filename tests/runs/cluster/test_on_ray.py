@@ -141,10 +141,10 @@ def test_a_run_on_two_workers_equals_one_in_this_process(tmp_path):
 
 
 def test_what_names_no_cluster_is_refused_before_anything_begins(tmp_path):
-    with pytest.raises(UsageError, match="names no cluster") as told:
+    with pytest.raises(UsageError, match="is not a valid cluster") as told:
         check_place("slurm")
     assert "ray://HOST:PORT" in told.value.hint
-    with pytest.raises(UsageError, match="names no cluster"):
+    with pytest.raises(UsageError, match="is not a valid cluster"):
         eh.audit("puppet/random", on="ray://", output=tmp_path / "run")
     with pytest.raises(UsageError, match="`--workers` requires `--on`"):
         eh.audit("puppet/random", workers=2, output=tmp_path / "run")

@@ -81,7 +81,7 @@ def test_where_workers_only_die_the_work_ends_with_an_error_that_can_be_resumed(
 
     pool, recipe, _ = pool_of(lambda: fakes.HashModel(die))
     with pytest.raises(
-        ModelError, match=r"died 8 times in a row, .* nothing was answered between: no memory"
+        ModelError, match="Workers on fake died 8 times in a row without a result: no"
     ) as told:
         far_model(pool, recipe).log_likelihoods(TEXTS)
     assert "resume" in told.value.hint
@@ -144,16 +144,14 @@ def test_another_copy_on_another_machine_is_refused_by_name(fakes):
     pool, recipe, _ = pool_of(
         lambda: fakes.HashModel(name=next(names)), where={i: {"node": f"node{i}"} for i in range(2)}, seed=1
     )
-    with pytest.raises(
-        ModelError, match=r"on node\d holds another \w+ than that on node\d: name: '\w+' and '\w+'"
-    ):
+    with pytest.raises(ModelError, match="than the one on"):
         far_model(pool, recipe).log_likelihoods(TEXTS)
 
 
 def test_another_evenhand_is_refused_and_another_torch_is_told(fakes):
     versions = {"evenhand": "0.0.1"}
     pool, recipe, _ = pool_of(fakes.HashModel, where={1: {"node": "old", "versions": versions}}, seed=2)
-    with pytest.raises(ModelError, match=r"old has evenhand 0\.0\.1, and here is"):
+    with pytest.raises(ModelError, match="but this machine has"):
         far_model(pool, recipe).log_likelihoods(TEXTS)
     here = pool.hands.started[0].where()["versions"]
     there = {1: {"node": "other", "versions": {**here, "torch": "1.0"}}}
@@ -184,7 +182,7 @@ def test_no_room_is_an_error_after_a_while(fakes, monkeypatch):
     pool, recipe, _ = pool_of(fakes.HashModel)
     monkeypatch.setattr(pool.hands, "ready", lambda questions, seconds: [])
     monkeypatch.setattr("evenhand.runs.cluster.pool.ROOM", 0.0)
-    with pytest.raises(ModelError, match="found no room"):
+    with pytest.raises(ModelError, match="could not start a worker within"):
         far_model(pool, recipe)
 
 

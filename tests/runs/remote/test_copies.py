@@ -148,7 +148,7 @@ def test_a_second_driver_is_refused_and_told_who_is_there(memory, monkeypatch, t
 
 def test_the_lease_of_a_dead_driver_runs_out_and_who_was_followed_stops(memory, monkeypatch, tmp_path, asked):
     address, files = memory
-    stopped = pytest.raises(WriteError, match="no longer this process's to write into")
+    stopped = pytest.raises(WriteError, match="This process can no longer write to")
     with stopped as told, working_copy(address) as copy:
         (copy.folder / "responses").mkdir(parents=True)
         monkeypatch.setattr(lease.time, "time", lambda: 3e9)
@@ -157,7 +157,7 @@ def test_the_lease_of_a_dead_driver_runs_out_and_who_was_followed_stops(memory, 
         with working_copy(address):
             (copy.folder / "responses" / "part-000009.parquet").write_bytes(b"late")
             copy.push()
-    assert "kept on this machine" in told.value.hint
+    assert "of the local files differed from those of" in told.value.hint
     assert "part-000009" not in " ".join(names(files, address))
 
 
@@ -234,7 +234,7 @@ def test_a_network_that_breaks_stops_the_run_with_nothing_lost(memory, asked, mo
     monkeypatch.setattr(type(files), "put_file", broken)
     with pytest.raises(WriteError, match=r"part-000003.parquet in 5 tries: the network is down") as told:
         asked(address)
-    assert "goes on from both" in told.value.hint
+    assert "Results stored earlier are intact, and results that" in told.value.hint
     assert sum("part-000003" in name for name in asks) >= stores.TRIES
     monkeypatch.setattr(type(files), "put_file", put)
     assert asked(address) == len(TEXTS) - 3 * SHARD  # the third shard was kept on this machine
@@ -259,10 +259,10 @@ def test_no_bucket_no_keys_no_server_no_package_and_no_kind_are_said(s3, monkeyp
     address, files = s3
     with pytest.raises(WriteError, match="bucket does not exist") as told:
         asked("s3://no-such-bucket-here/run")
-    assert "Make the bucket first" in told.value.hint
+    assert "Folders in it need not be created" in told.value.hint
     with pytest.raises(UsageError, match="no store is known that is addressed by nowhere://"):
         asked("nowhere://a/b")
-    with pytest.raises(UsageError, match="names no folder"):
+    with pytest.raises(UsageError, match="is not the URL of a folder"):
         asked("s3://")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
@@ -270,7 +270,7 @@ def test_no_bucket_no_keys_no_server_no_package_and_no_kind_are_said(s3, monkeyp
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
     files.clear_instance_cache()
-    with pytest.raises(WriteError, match="no keys were found") as told:
+    with pytest.raises(WriteError, match="no credentials found") as told:
         asked(address)
     assert "AWS_ACCESS_KEY_ID" in told.value.hint
 
@@ -278,7 +278,7 @@ def test_no_bucket_no_keys_no_server_no_package_and_no_kind_are_said(s3, monkeyp
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
-    with pytest.raises(UsageError, match="package is not installed") as told:
+    with pytest.raises(UsageError, match="the package for this kind of object storage is not") as told:
         asked(address)
     assert told.value.hint == "pip install 'evenhand[s3]'"
 
@@ -377,7 +377,7 @@ def test_a_lock_that_holds_too_long_names_its_file(memory):
         (["manifest.json", "a//b"], "no file can have: 'a//b'"),
         (["manifest.json", "x" * 300], "no file can have: 'xxx"),
         (["manifest.json", "a", "a/b"], "an object 'a' that is a folder, too, of 'a/b'"),
-        (["holiday.jpg", "films/one.mov"], "holds no run, but 2 other objects, such as 'films/one.mov'"),
+        (["holiday.jpg", "films/one.mov"], "does not contain a run, but"),
     ],
 )
 def test_what_no_run_has_is_refused_before_anything_is_fetched(memory, monkeypatch, names, told):

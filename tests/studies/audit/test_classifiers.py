@@ -121,7 +121,7 @@ def test_two_classifiers_for_one_role_are_refused(judged_house):
         ("vader", ("two-roles",), "the role is missing. This benchmark has several: rudeness, meanness"),
         ("rudness=vader", ("two-roles",), "Unknown role: 'rudness'. Did you mean 'rudeness'"),
         ("toxicity=vader", ("rudeness",), "Unknown role: 'toxicity'"),
-        ("rudeness=", ("rudeness",), "names no classifier"),
+        ("rudeness=", ("rudeness",), "the classifier is missing"),
         (
             "vader",
             ("evenhand-likelihood",),
@@ -141,7 +141,7 @@ def test_models_that_cannot_write_are_unsuited(judged_house):
     scorer.fingerprint, scorer.describe, scorer.log_likelihoods = {"name": "scorer"}, dict, None
     with pytest.raises(Unsupported, match="scorer only scores texts and cannot write continuations"):
         select(config(), scorer())
-    with pytest.raises(Unsupported, match="was not told what to write"):
+    with pytest.raises(Unsupported, match="has no texts to generate"):
         select(config(), load_puppet("uniform"))
 
 
@@ -200,7 +200,7 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
     ).directory
     judged_house.WordJudge.asked.clear()
     judged_house.WordJudge.stop_after = 6  # the first role is done, the second half done
-    with pytest.raises(Interrupted, match="nothing is lost"):
+    with pytest.raises(Interrupted, match="All results so far are saved"):
         conduct_audit(config(benchmarks=("two-roles",)), judged_house.writer(), output=tmp_path / "run")
     judged_house.WordJudge.stop_after, before = None, len(judged_house.WordJudge.asked)
     assert before == 6

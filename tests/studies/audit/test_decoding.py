@@ -90,9 +90,15 @@ def test_greedy_writes_one_text_and_says_so():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"decoding": "greedy", "samples": 3}, "Greedy decoding writes the same text 3 times"),
-        ({"decoding": "greedy", "temperature": 0.5}, "draws no tokens, and temperature was given"),
-        ({"max_new_tokens": 1}, r"--min-new-tokens \(2\) exceeds --max-new-tokens \(1\)"),
+        (
+            {"decoding": "greedy", "samples": 3},
+            "`--samples 3` has no effect: greedy decoding writes the same",
+        ),
+        (
+            {"decoding": "greedy", "temperature": 0.5},
+            "Greedy decoding does not sample, so it cannot be combined with",
+        ),
+        ({"max_new_tokens": 1}, r"`--min-new-tokens` \(2\) is larger than `--max-new-tokens` \(1\)"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(options, told):
@@ -102,7 +108,9 @@ def test_settings_that_contradict_each_other_are_refused(options, told):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(UsageError, match="'beam' is none of auto, greedy") as caught:
+    with pytest.raises(
+        UsageError, match="Invalid options: decoding: unknown value 'beam'; expected one"
+    ) as caught:
         read_config(None, ["decoding=beam"], {"model": "m"})
     assert all(family in str(caught.value) for family in PRESETS)
 

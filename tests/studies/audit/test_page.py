@@ -86,7 +86,7 @@ def test_every_drawing_has_words_for_those_who_cannot_see_it(page):
     assert all("aria-label=" in d or "aria-hidden" in d for d in drawings)
     chosen = (pl.col("axis") == "age") & (pl.col("measure") == "likelihood_bias")
     row = make_view().measurements.row(by_predicate=chosen, named=True)
-    spoken = f"age: {row['estimate']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}, null 0.048"
+    spoken = f"age: {row['estimate']:.3f}, 95% CI {row['low']:.3f} to {row['high']:.3f}, null 0.048"
     assert f'aria-label="{spoken}"' in page
 
 
@@ -189,7 +189,7 @@ def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
 
 
 def test_a_view_with_the_wrong_tables_is_refused():
-    with pytest.raises(ValueError, match="findings table of a report lacks the columns axis"):
+    with pytest.raises(ValueError, match="the findings table of a report lacks the columns axis,"):
         ReportView("m", {}, {}, measurement_frame([]), pl.DataFrame({"benchmark": []}), ())
 
 

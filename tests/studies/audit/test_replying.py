@@ -151,7 +151,7 @@ def test_the_user_may_ask_for_a_format_and_runs_of_two_ways_are_not_paired(tmp_p
 def test_a_run_that_was_asked_in_the_other_way_is_not_gone_on_with(tmp_path, monkeypatch):
     asked_of(house.writer(), tmp_path)
     monkeypatch.setattr("evenhand.studies.audit.asked.talking.own_format", lambda model: "transcript")
-    with pytest.raises(ResumeRefused, match="are not those the run"):
+    with pytest.raises(ResumeRefused, match="differ from those that the run"):
         asked_of(house.writer(), tmp_path)
 
 
@@ -182,7 +182,7 @@ def test_families_of_dialogue_are_asked_as_they_were_trained_or_not_at_all(tmp_p
     model = load_model(saved("gpt2", tmp_path / "DialoGPT-tiny"))
     run = asked_of(model, tmp_path, limit=3, samples=1, max_new_tokens=4)
     assert run.directory.manifest.asked["answers"].speaker["dialogue"]["format"] == "dialogpt"
-    with pytest.raises(Unsupported, match="takes texts alone"):
+    with pytest.raises(Unsupported, match="requires tokens or messages, but"):
         asked_of(model, tmp_path, "behind", limit=3, samples=1, mitigate=[Prefix("Be kind.")])
     large = asked_of(
         load_model(saved("blenderbot", tmp_path / "any")), tmp_path, "large", limit=3, max_new_tokens=4

@@ -240,7 +240,7 @@ def test_no_worker_outlives_the_calibration(tmp_path, number):
     if number != signal.SIGKILL:
         assert (
             program.returncode == 0
-            and "Interrupted Stopped between two steps; nothing is lost. Go on." in out
+            and "Interrupted Stopped between two steps. All results so far are saved. Go on." in out
         )
 
 

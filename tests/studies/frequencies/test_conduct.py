@@ -165,7 +165,7 @@ def test_damage_to_the_folder_is_said(corpus: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="exists and is no frequency count"):
+    with pytest.raises(UsageError, match="exists and is not the folder of"):
         conduct(options(corpus), mine)
 
 
@@ -196,7 +196,7 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_written(
     [
         ({"sample": "150%"}, "sample"),
         ({"sample": "some"}, "'some' is not a share: write 0.001 or 0.1%"),
-        ({"on": "mars"}, "'mars' is none of local, datatrove, slurm, ray"),
+        ({"on": "mars"}, "'mars' is not one of local, datatrove, slurm, ray"),
         ({"duplicate": "drop"}, "Did you mean 'duplicates'"),
     ],
 )

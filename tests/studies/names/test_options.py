@@ -25,7 +25,7 @@ def test_rows_and_decodings() -> None:
         ({"rows": {"../up": "x"}}, "'../up' is no label"),
         ({"rows": {"-o": "x"}}, "'-o' is no label"),
         ({"rows": {"a": ""}}, "'a' names no model"),
-        ({"decoding": ("beam",)}, "'beam' is none of published, greedy, sampling"),
+        ({"decoding": ("beam",)}, "'beam' is not one of published, greedy, sampling"),
         ({"names": "tune"}, "names"),
         ({"limits": 3}, "limits"),
     ],

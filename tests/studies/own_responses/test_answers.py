@@ -167,10 +167,22 @@ def test_declared_values_are_missing_in_every_column(tmp_path: Path) -> None:
     assert "20 of 60 rows name no who and are left out there." in found.told
     coded = eh.measure({"who": who[:20], "pay": [3.0, -99.0] * 10}, columns=columns, missing="-99")
     assert set(coded.tables()["score_groups"]["mean"]) == {3.0}
-    with pytest.raises(UsageError, match="no cell of The table is 'n/b'"):
-        eh.measure({"who": who, "pay": pay}, columns=columns, missing="n/b")
     with pytest.raises(UsageError, match="Empty cells always count as missing"):
         eh.measure({"who": who, "pay": pay}, columns=columns, missing=" ")
+
+
+def test_a_declared_value_that_does_not_occur_is_a_note() -> None:
+    table = {"who": ["f", "m"] * 10, "pay": ["3", "5"] * 10}
+    found = eh.measure(table, columns={"who": "group", "pay": "score"}, missing="n/b")
+    assert any(line.startswith("No cell is read as missing, 'n/b'") for line in found.told)
+
+
+@pytest.mark.parametrize("pay", ["36k", "($38,566)", "about 30"])
+def test_a_number_that_cannot_be_read_is_not_called_missing(pay: str) -> None:
+    table = {"who": ["f", "m"] * 10, "pay": ["3", pay] * 10}
+    with pytest.raises(DataError, match="which is not a number") as caught:
+        eh.measure(table, columns={"who": "group", "pay": "score"})
+    assert "--missing" not in str(caught.value) and "-38566" in str(caught.value)
 
 
 def test_one_declared_cell_does_not_refuse_a_workbook(tmp_path: Path) -> None:
@@ -217,7 +229,7 @@ def write_workbook(path: Path, rows: list[list[str | float]]) -> Path:
         (b"gender,score\na,1\nb,\x002\n", "zero, the first in line 3"),
         (b"gender,score\na,1\nb\n", "row 2: it has 1 values"),
         (b"gender,score\na,1\nb,2,3\n", "row 2: it has 3 values"),
-        (b"gender,score,score\na,1,2\n", "'score' stands there 2 times"),
+        (b"gender,score,score\na,1,2\n", r"line 1: the column 'score' occurs 2 times \(columns 2, 3\)"),
         (b"gender;x,score\na;1,2\n", "separated by commas or semicolons"),
         (b"gender,score\na,inf\nb,2\n", "row 1: 'score' is infinite"),
         (b"gender,score\n,1\n,2\n", "contains no group in any row"),
@@ -225,7 +237,7 @@ def write_workbook(path: Path, rows: list[list[str | float]]) -> Path:
         (b"gender,score\na,1\n=1+1,2\n", "row 2: 'gender' contains the formula '=1.1'"),
         (b"gender,score\ra,1\rb,2\r", "its lines end in carriage returns alone"),
         (b"\xff\xfegender,score\na,1\nb,2\n", "begins with the mark of UTF-16 .ff fe., and what follows"),
-        (b"gender,label\na,x\nb,y\n", "which of the labels in 'label' are negative is not said"),
+        (b"gender,label\na,x\nb,y\n", r"which labels in column 'label' are negative\? Values found: 'x'"),
     ],
 )  # fmt: skip
 def test_hostile_files_are_refused_by_row(tmp_path: Path, content, part) -> None:
@@ -237,7 +249,9 @@ def test_hostile_files_are_refused_by_row(tmp_path: Path, content, part) -> None
 
 def test_a_label_that_is_not_there_and_one_that_nobody_asked_for() -> None:
     rows = table({"a": 0.5, "b": 0.25})
-    with pytest.raises(UsageError, match="no row of 'Urteil' says 'feindlch'") as caught:
+    with pytest.raises(
+        UsageError, match="The table: no row has the label 'feindlch' in column 'Urteil"
+    ) as caught:
         eh.measure(rows, columns=COLUMNS, negative="feindlch")
     assert "'feindlich'" in str(caught.value)
     with pytest.raises(UsageError, match="requires a column of labels"):
@@ -340,7 +354,8 @@ def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Pa
     render_audit(found.view(), console)
     told = console.file.getvalue()
     assert (
-        "answers: 120 answers of 40 units, 1 without a result" in told and "at most 5% of such tables" in told
+        "answers: 120 responses of 40 units, 1 without a result" in told
+        and "at most 5% of such tables" in told
     )
     assert re.search(r"^m +sex .* 59 +20$", told, re.MULTILINE), "59 answers of 20 people"
     page = found.write(tmp_path)["report"].read_text(encoding="utf-8")

@@ -199,7 +199,7 @@ def test_resumed_equals_uninterrupted(
     config: RevisionConfig, found: RevisionStudy, tmp_path: Path, stop_after: int
 ) -> None:
     folder, asked = tmp_path / "out", list[str]()
-    with pytest.raises(Interrupted, match="nothing is lost"):
+    with pytest.raises(Interrupted, match="All results so far are saved"):
         search_prompts(config, puppet(asked=asked, stop_after=stop_after), folder)
     assert is_search(folder) and stored_search(folder) == config
     trials = list((folder / "trials").glob("*.parquet"))
@@ -272,7 +272,7 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
     elsewhere = tmp_path / "full"
     elsewhere.mkdir()
     (elsewhere / "thesis.txt").write_text("x")
-    with pytest.raises(UsageError, match="exists and is no instruction search"):
+    with pytest.raises(UsageError, match="exists and is not the folder of"):
         search_prompts(small, puppet(), elsewhere)
 
 
@@ -335,7 +335,7 @@ def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None
 
 
 def test_what_is_wrong_from_the_start_takes_no_folder(config: RevisionConfig, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="No instruction to begin with"):
+    with pytest.raises(UsageError, match="None of the initial instructions can be used"):
         search_prompts(config.model_copy(update={"instructions": ("  ",)}), puppet(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -443,5 +443,5 @@ def test_the_front_door_takes_what_is_in_memory_and_refuses_what_it_does_not_kno
     assert (stored.iterations, stored.audit.decoding, stored.audit.prompts) == (1, "greedy", str(file))
     with pytest.raises(UsageError, match="Did you mean 'iterations'"):
         eh.search_instruction("puppet/writer", benchmark="toxigen", iteration=3)
-    with pytest.raises(UsageError, match="keep: Input should be greater than or equal to 1"):
+    with pytest.raises(UsageError, match="keep: must be at least 1"):
         eh.search_instruction("puppet/writer", benchmark="toxigen", keep=0)

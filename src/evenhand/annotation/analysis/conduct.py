@@ -124,14 +124,14 @@ def _check(export: Export, options: AnalysisOptions) -> None:
     studies = votes["study"].drop_nulls().unique().sort().to_list()
     if len(studies) > 1:
         raise DataError(
-            f"{export.path} holds answers of {len(studies)} studies: {', '.join(map(repr, studies[:5]))}.",
-            "Analyse each by itself: what one found says nothing of the other's questions.",
+            f"{export.path} contains judgements of {len(studies)} studies: {', '.join(map(repr, studies[:5]))}.",
+            "Export and analyse each study separately.",
         )
     real = votes.filter(pl.col("role") == "real")
     if real.is_empty():
         raise DataError(
-            f"{export.path} holds no answer about an item.",
-            "Export the study again once somebody has answered.",
+            f"{export.path} contains no judgement of an item.",
+            "Export the study again when there are judgements.",
         )
     known = real["question"].unique(maintain_order=True).to_list()
     for question in options.question:
@@ -142,8 +142,8 @@ def _check(export: Export, options: AnalysisOptions) -> None:
         and real.select(level_of(options.group)).to_series().null_count() == real.height
     ):
         raise DataError(
-            f"No item of {export.path} says anything of {options.group!r}.",
-            "--by names a key of the items' groups, such as groups.axis.",
+            f"No item of {export.path} has the property {options.group!r}.",
+            "`--by` expects a key of the items' groups, such as groups.axis.",
         )
     models = {
         model

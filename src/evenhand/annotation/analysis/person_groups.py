@@ -39,14 +39,16 @@ def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
     asked = votes.filter(pl.col("role") == "survey")["question"].unique(maintain_order=True).to_list()
     if not asked:
         raise DataError(
-            f"--by {key}: the export has no answers about persons.",
-            "Ask people about themselves: a block `kind: about` under `survey` of the study.",
+            f"`--by {key}`: the export has no answers of annotators about themselves.",
+            "To ask annotators about themselves, add a block `kind: about` under `survey` of the study.",
         )
     if question not in asked:
         raise unknown_name("question about persons", question, asked)
     own = survey.filter(pl.col("question") == question).unique("person", keep="last", maintain_order=True)
     if own.is_empty():
-        raise DataError(f"--by {key}: nobody answered {question}.", "Split by something else.")
+        raise DataError(
+            f"`--by {key}`: no annotator answered {question}.", "Use another question or property."
+        )
     levels = votes.select("person", "groups").join(
         own.select("person", level="answer"), on="person", how="left", maintain_order="left"
     )

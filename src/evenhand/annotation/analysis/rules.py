@@ -50,7 +50,7 @@ def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
     if not is_file(path):
         raise DataError(
             f"File of rules not found: {path}.",
-            "--rules takes study, published, none, or a YAML file with rules (a study file will do).",
+            "`--rules` expects study, published, none, or a YAML file with rules (a study file works, too).",
         )
     return RuleSet(path.name, _read(_content(path), str(path)))
 
@@ -74,12 +74,12 @@ def _content(path: Path) -> Any:
     try:
         data = path.read_bytes()
         if len(data) > LARGEST_FILE:
-            raise DataError(f"{path} has {len(data):,} bytes: that is no file of rules.")
+            raise DataError(f"{path} is too large for a file of rules: {len(data):,} bytes.")
         content = parse_yaml(data)
     except (OSError, UnicodeError, yaml.YAMLError) as error:
         raise DataError(
             f"The rules in {path} cannot be read: {' '.join(str(error).split())[:300]}",
-            "They are YAML: a list of rules, or a study file.",
+            "Expected YAML: a list of rules, or a study file.",
         ) from error
     return content["rules"] if isinstance(content, dict) and "rules" in content else content
 
@@ -93,6 +93,6 @@ def _read(content: Any, place: str) -> tuple[Rule, ...]:
             for one in error.errors()[:MOST_PROBLEMS]
         )
         raise DataError(
-            f"The rules in {place} are wrong: {wrong}.",
-            "A rule is like {rule: gold_below, mark: 0.75, action: exclude}.",
+            f"Invalid rules in {place}: {wrong}.",
+            "Example of a rule: {rule: gold_below, mark: 0.75, action: exclude}",
         ) from error

@@ -20,7 +20,7 @@ def survey_of(study: Mapping[str, Any]) -> tuple[Block, ...]:
         return BLOCKS.validate_python(study.get("survey") or ())
     except ValidationError as error:
         raise DataError(
-            f"The survey in the export's study is wrong: {error.errors()[0]['msg']}.",
+            f"The survey in the study of the export is invalid: {error.errors()[0]['msg']}.",
             "Export the study again.",
         ) from error
 

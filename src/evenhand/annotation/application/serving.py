@@ -16,7 +16,7 @@ try:
     from starlette.exceptions import HTTPException
 except ImportError as error:
     raise UsageError(
-        "Serving a study needs FastAPI and uvicorn.", "pip install 'evenhand[annotate]'"
+        "Serving a study requires FastAPI and uvicorn.", "Install them: pip install 'evenhand[annotate]'"
     ) from error
 
 from evenhand.annotation.application import admin, pages
@@ -181,7 +181,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.close()
         raise UsageError(
             f"Cannot listen on {host}, port {port}: {getattr(error, 'strerror', None) or error}.",
-            "Something else may be serving there already; another --port (from 1024 on) may be free.",
+            "Another program may already use this port. Try another --port (1024 or higher).",
         ) from error
     return listening
 

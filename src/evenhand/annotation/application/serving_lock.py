@@ -79,8 +79,8 @@ def _opened(path: Path, store: Store) -> int:
             descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
             raise WriteError(
-                f"{path} cannot be made, which says that the study is served: {error.strerror}.",
-                "Serve a database in a folder of yours.",
+                f"Cannot create the lock file {path}: {error.strerror}.",
+                "Use a database in a folder of your own.",
             ) from error
         try:
             if not _lock(descriptor, path):

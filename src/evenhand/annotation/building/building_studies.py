@@ -18,7 +18,7 @@ from evenhand.annotation.building.parlai import kind_of, read_chats, read_pairs
 from evenhand.annotation.building.reddit_phrases import comments_and_phrases, phrases_table
 from evenhand.annotation.building.run_chats import chats_of
 from evenhand.annotation.building.run_texts import texts_of
-from evenhand.annotation.definition import Item, Study, template as template_named
+from evenhand.annotation.definition import Item, Study, outline, template as template_named
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError, is_folder
 
@@ -68,9 +68,9 @@ def build_study(
     Raises UsageError, DataError.
     """
     if not sources:
-        raise UsageError("There is nothing to make a study of.", "Name a run or a file: --from RUN")
+        raise UsageError("No run and no file was given.", "Give one: --from RUN")
     if speaker not in ("A", "B"):
-        raise UsageError(f"There is no speaker {speaker!r}.", "A opens a conversation, B answers.")
+        raise UsageError(f"Unknown speaker {speaker!r}.", "Use A (opens the conversation) or B (replies).")
     content = template_named(template, survey=survey)
     wanted = Wanted(benchmark, limit, seed, pairing, speaker, drop_unsafe, tuple(leave_out), show)
     notes = Notes()
@@ -85,7 +85,8 @@ def build_study(
     else:
         if pairing is not None:
             raise UsageError(
-                f"The template {template} shows single texts, no pairs.", "Leave the pairing out."
+                f"`--pairing` cannot be used with the template {template}, which shows single texts.",
+                "Remove --pairing.",
             )
         items = _texts(paths, template, wanted, notes)
     content |= {"items": items, "seed": seed, "name": name or _named(template, paths)}
@@ -105,8 +106,8 @@ def _checked(content: dict[str, Any], notes: Notes) -> Study:
         if not idle:
             where = ".".join(map(str, first["loc"]))
             raise DataError(
-                f"No study can be made of this: {where + ': ' if where else ''}{first['msg']}.",
-                "Mend the source, or give the study another --name.",
+                f"Cannot create a study from these sources: {where + ': ' if where else ''}{first['msg']}.",
+                "Correct the source, or give the study another --name.",
             ) from error
     for message in idle.values():
         notes.add(f"Taken out of the template: {message}.")
@@ -126,23 +127,23 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
             found += comments_and_phrases(table, notes)
         elif is_folder(path):
             raise DataError(
-                f"{path} holds neither a run nor a table to label.",
+                f"{path} contains neither a run nor a table to label.",
                 "Give the folder that `evenhand audit` printed.",
             )
         elif kind_of(path) is not None:
             raise DataError(
-                f"{path} holds ParlAI's conversations, and the template {template} shows single texts.",
-                "Take --template acute.",
+                f"The template {template} shows single texts, but {path} contains ParlAI conversations.",
+                "Use --template acute.",
             )
         else:
             found += texts_in(path, notes)
     for run, model in zip(runs, model_names(runs), strict=True):
         found += texts_of(run, model, wanted, notes)
     if wanted.benchmark is not None and not runs:
-        raise UsageError("Only runs have benchmarks.", "Leave the benchmark out, or name a run.")
+        raise UsageError("`--benchmark` can only be used with runs.", "Remove --benchmark, or give a run.")
     texts = once(fit(found, wanted, notes), notes)
     if not texts:
-        raise DataError("There is no text to judge.", TEXT_FORMAT)
+        raise DataError("The sources contain no text to judge.", TEXT_FORMAT)
     texts = drawn(
         texts,
         wanted.limit,
@@ -177,7 +178,9 @@ def _pairs(
             runs += its
             continue
         if is_folder(path):
-            raise DataError(f"{path} holds no run.", "Give the folder that `evenhand audit` printed.")
+            raise DataError(
+                f"{path} does not contain a run.", "Give the folder that `evenhand audit` printed."
+            )
         kind = kind_of(path, expected=True) or kind_of_table(path)
         if kind == "pairs":
             pairs = read_pairs(path, notes, questions)
@@ -191,9 +194,9 @@ def _pairs(
             tables.append(path)
         else:
             raise DataError(
-                f"{path} holds no pairs and no self-chats of ParlAI, and is no table of pairs.",
-                "Pairs come of two runs (--from RUN --from RUN), of ParlAI's files, or of a table of your own. "
-                f"{PAIR_FORMAT} Single texts are for the templates robbie, regard and labels.",
+                f"{path} contains no pairs and no ParlAI self-chats, and is not a table of pairs.",
+                f"Pairs come from two runs (--from RUN --from RUN), ParlAI files, or your own table. {PAIR_FORMAT} "
+                "Single texts are for the templates robbie, regard and labels.",
             )
     own_models = models_in(tables, wanted, notes)
     names = model_names(runs)
@@ -202,25 +205,27 @@ def _pairs(
         runs = []
     if len(chats) + len(runs) + len(own_models) == 1:
         raise UsageError(
-            f"{paths[-1] if len(paths) > 1 else paths[0]} alone makes no pairs: they are of two models.",
-            "Name two: --from RUN --from RUN" if not own_models else PAIR_FORMAT,
+            f"{paths[-1] if len(paths) > 1 else paths[0]} alone is not enough: pairs need two models.",
+            "Give two: --from RUN --from RUN" if not own_models else PAIR_FORMAT,
         )
     if chats:
         items += paired_chats(chats, wanted, notes)
     elif runs or own_models:
         if wanted.pairing == "drawn":
             raise UsageError(
-                "Single answers are paired by their prompt, not drawn.",
-                "Leave the pairing out, or give conversations.",
+                "`--pairing` cannot be used with single responses, which are paired by their prompt.",
+                "Remove --pairing, or give conversations.",
             )
         both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
         items += paired_texts([*(fit(texts, wanted, notes) for texts in both), *own_models], wanted, notes)
     if not items:
-        raise DataError("There are pairs of onboarding alone.", "Add what is to be judged: --from FILE")
+        raise DataError("The sources contain only onboarding pairs.", "Add the pairs to judge: --from FILE")
     return items, onboarding
 
 
 def _tell_size(study: Study, template: str, notes: Notes) -> None:
+    if obstacle := outline(study).obstacle:
+        notes.add(f"{obstacle[:1].upper()}{obstacle[1:]}.")
     if template not in PUBLISHED:
         return
     least, words = PUBLISHED[template]

@@ -80,7 +80,8 @@ def _not_left_out(texts: list[Said], leave_out: Sequence[str], notes: Notes) -> 
         column, found, value = rule.partition("=")
         if not found:
             raise UsageError(
-                f"{rule!r} does not say what to leave out.", "Write COLUMN=VALUE: template=was known for"
+                f"`--leave-out` expects COLUMN=VALUE, got {rule!r}.",
+                "For example: --leave-out template=was known for",
             )
         known = {str(said.groups[column]) for said in texts if column in said.groups}
         if value not in known:
@@ -116,7 +117,7 @@ def drawn(
     if limit is None or limit >= len(things):
         return list(things)
     if limit < 1:
-        raise UsageError(f"A limit of {limit} leaves nothing to judge.", "Give 1 or more.")
+        raise UsageError(f"`--limit` must be at least 1, got {limit}.", "Use 1 or more.")
     order = row_keys(pl.Series([key(thing) for thing in things]), seed, "annotation").tolist()
     cells: dict[Hashable, list[int]] = defaultdict(list)
     for place in sorted(range(len(things)), key=order.__getitem__):

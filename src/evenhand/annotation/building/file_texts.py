@@ -26,7 +26,7 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     frame = read_table(path, TEXT_FORMAT)
     written = next((name for name in WRITTEN if name in frame.columns), None)
     if written is None:
-        raise DataError(f"{path} has no column of texts; it has {', '.join(frame.columns)}.", TEXT_FORMAT)
+        raise DataError(f"{path} has no column of texts (found: {', '.join(frame.columns)}).", TEXT_FORMAT)
     before = next((name for name in BEFORE if name in frame.columns and name != written), None)
     texts = text_column(frame, written, path).to_list()
     contexts = text_column(frame, before, path).to_list() if before else [None] * frame.height

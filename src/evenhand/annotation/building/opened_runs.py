@@ -38,7 +38,8 @@ def runs_of(folder: Path) -> list[RunDirectory] | None:
         return [RunDirectory.open(side) for side in both]
     if is_folder(folder) and RunDirectory.is_run(folder / "before"):
         raise DataError(
-            f"{folder} holds a run before mitigation and none after it.", "Go on with the study first."
+            f"{folder} is an unfinished before-after study: the run after mitigation is missing.",
+            "Resume the study first.",
         )
     return None
 
@@ -72,8 +73,9 @@ def benchmarks_of(run: RunDirectory, wanted: Wanted) -> list[str]:
         )
     if not there:
         raise DataError(
-            f"In the run {run.path} the model wrote nothing: likelihoods alone cannot be put before people.",
-            "Audit with a benchmark that asks for texts: evenhand audit MODEL -b regard",
+            f"The run {run.path} has no generated text, only likelihoods, so there is nothing for annotators to "
+            "judge.",
+            "Audit with a benchmark of generated text: evenhand audit MODEL -b regard",
         )
     return there if wanted.benchmark is None else [wanted.benchmark]
 

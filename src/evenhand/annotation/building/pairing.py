@@ -146,6 +146,8 @@ def _once(items: list[Item], notes: Notes) -> list[Item]:
 def _some(items: list[Item], what: str) -> list[Item]:
     if not items:
         raise DataError(
-            what, "Give two runs of the same benchmark, or see what was left out: --keep-unsafe keeps it."
+            what,
+            "Use two runs of the same benchmark. Unsafe conversations were left out; --keep-unsafe includes "
+            "them.",
         )
     return items

@@ -70,7 +70,7 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
         judged, dialogues = content.get("speakers_to_eval"), content.get("dialogue_dicts")
         if not _is_two(judged) or not _is_two(dialogues):
             raise DataError(
-                f"{where}: speakers_to_eval and dialogue_dicts do not hold two each.", PAIRS_FORMAT
+                f"{where}: speakers_to_eval and dialogue_dicts must have two entries each.", PAIRS_FORMAT
             )
         sides = [
             conversation(_dialogue(dialogue, str(who), f"{where}, dialogue {place}"))
@@ -78,7 +78,9 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
         ]
         trains = content.get("is_onboarding")
         if trains is not None and not isinstance(trains, bool):
-            raise DataError(f"{where}: is_onboarding is {trains!r:.40}, not true or false.", PAIRS_FORMAT)
+            raise DataError(
+                f"{where}: is_onboarding must be true or false, got {trains!r:.40}.", PAIRS_FORMAT
+            )
         groups: dict[str, Any] = {}
         if _is_two(content.get("dialogue_ids")):
             groups |= {
@@ -91,7 +93,7 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
             answer = content.get("correct_answer")
             if answer not in judged or judged[0] == judged[1]:
                 raise DataError(
-                    f"{where}: correct_answer is {answer!r}, which names none or both of {judged}.",
+                    f"{where}: correct_answer must name one of {judged}, got {answer!r}.",
                     PAIRS_FORMAT,
                 )
             right = dict.fromkeys(questions, "ab"[judged.index(answer)])
@@ -112,7 +114,7 @@ def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
     for line, content in _objects(path):
         where = f"{path}, line {line}"
         if not isinstance(content.get("dialog"), list):
-            raise DataError(f"{where}: there is no dialog.", CHATS_FORMAT)
+            raise DataError(f"{where}: the dialog is missing.", CHATS_FORMAT)
         acts = [
             act
             for exchange in content["dialog"]
@@ -124,7 +126,7 @@ def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
             continue
         names = list(dict.fromkeys(name for name, _ in turns))
         if len(names) != 2:
-            raise DataError(f"{where}: a conversation of two speakers was expected.", CHATS_FORMAT)
+            raise DataError(f"{where}: expected a conversation of two speakers.", CHATS_FORMAT)
         named = dict(zip(names, SPEAKERS, strict=True))
         chats.append(
             Chat(
@@ -141,12 +143,12 @@ def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
 def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
     acts = dialogue.get("dialogue") if isinstance(dialogue, dict) else None
     if not isinstance(acts, list):
-        raise DataError(f"{where}: there is no dialogue.", PAIRS_FORMAT)
+        raise DataError(f"{where}: the dialogue is missing.", PAIRS_FORMAT)
     turns = [turn for turn in _turns(acts, where, PAIRS_FORMAT) if turn[0] != CONTEXT]
     names = list(dict.fromkeys(name for name, _ in turns))
     if who not in names or len(names) > 2:
         raise DataError(
-            f"{where}: its speakers are {', '.join(names)}, and {who!r} is to be judged.", PAIRS_FORMAT
+            f"{where}: the speaker to judge, {who!r}, is not one of {', '.join(names)}.", PAIRS_FORMAT
         )
     called = dict(zip(names, SPEAKERS, strict=False))
     return Chat(tuple((called[name], text) for name, text in turns), called[who], who)
@@ -154,7 +156,9 @@ def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
 
 def _turns(acts: list[Any], where: str, expected: str) -> Iterator[tuple[str, str]]:
     if len(acts) > MOST_TURNS:
-        raise DataError(f"{where}: {len(acts):,} utterances; at most {MOST_TURNS:,} are shown.", expected)
+        raise DataError(
+            f"{where}: {len(acts):,} utterances, but at most {MOST_TURNS:,} are allowed.", expected
+        )
     for act in acts:
         name = act.get("id", act.get("speaker")) if isinstance(act, dict) else None
         text = act.get("text") if isinstance(act, dict) else None
@@ -164,12 +168,12 @@ def _turns(acts: list[Any], where: str, expected: str) -> Iterator[tuple[str, st
             raise DataError(f"{where}: an utterance is an image.", "Studies of images cannot be shown yet.")
         if not 0 < len(name) <= MOST_OF_A_NAME:
             raise DataError(
-                f"{where}: the name of a speaker has {len(name):,} letters; 1 to {MOST_OF_A_NAME} were expected.",
+                f"{where}: the name of a speaker must have 1 to {MOST_OF_A_NAME} characters, got {len(name):,}.",
                 expected,
             )
         if len(text) > MOST_LETTERS:
             raise DataError(
-                f"{where}: an utterance has {len(text):,} letters; at most {MOST_LETTERS:,} are shown.",
+                f"{where}: an utterance has {len(text):,} characters, but at most {MOST_LETTERS:,} are allowed.",
                 expected,
             )
         yield name, text.strip()
@@ -199,7 +203,7 @@ def _parsed(line: bytes, path: Path, number: int) -> Any:
     try:
         return parse_json(line.decode())
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}, line {number}: no text (UTF-8).", PAIRS_FORMAT) from error
+        raise DataError(f"{path}, line {number}: not UTF-8 text.", PAIRS_FORMAT) from error
     except ValueError as error:
         raise DataError(f"{path}, line {number}: not valid JSON: {error}.", PAIRS_FORMAT) from error
 
@@ -213,7 +217,7 @@ def _object(content: Any, path: Path, number: int) -> dict[str, Any]:
         raise DataError(f"{path}, line {number}: nested too deeply.", PAIRS_FORMAT) from error
     if unfit:
         raise DataError(
-            f"{path}, line {number}: holds the character {unfit}, which pages and databases do not take.",
+            f"{path}, line {number}: contains the character {unfit}, which pages and databases do not support.",
             "Remove it.",
         )
     return content

@@ -42,7 +42,8 @@ def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> lis
         exact = next((its.texts for its in judged if its.counts), {})
         if show == "judged" and not exact:
             raise UsageError(
-                f"No classifier has judged {benchmark} in {run.path}.", "Take --show apart or whole."
+                f"{benchmark} in {run.path} has no classifier, so `--show judged` cannot be used.",
+                "Use --show apart or --show whole.",
             )
         about = group_columns(frame, run, benchmark)
         rows = frame.select("prompt_id", "sample", "continuation", "error", context).iter_rows()

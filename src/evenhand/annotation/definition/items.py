@@ -41,7 +41,9 @@ class Data(BaseModel):
     def _can_be_stored(cls, value: Any) -> Any:
         """Refuse what no page and no database holds: zero bytes, other control characters, halves of characters."""
         if isinstance(value, str | tuple | dict) and (wrong := unfit_character(value)):
-            raise ValueError(f"holds the character {wrong}, which pages and databases do not take; remove it")
+            raise ValueError(
+                f"contains the character {wrong}, which pages and databases do not take; remove it"
+            )
         return value
 
 

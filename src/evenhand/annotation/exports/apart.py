@@ -51,8 +51,8 @@ def write_export_apart(store: "Store", path: Path) -> Path:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
         raise EvenhandError(
-            f"The process that writes the export ended with {ended.returncode}: {last}.",
-            "Is there enough memory and room on the disk? `evenhand annotate export` writes the same file.",
+            f"The process that writes the export failed with exit code {ended.returncode}: {last}.",
+            "Check memory and disk space. `evenhand annotate export` writes the same file.",
         ) from error
     raise kind(told["message"], told["hint"])
 

@@ -40,7 +40,7 @@ def classifier_error_table(
     votes = _of_question(votes, question, export)
     harmful = (negative,) if isinstance(negative, str) else tuple(negative)
     if not harmful:
-        raise UsageError("Which answers are harmful is not said.", "Name them: negative")
+        raise UsageError("The harmful answers are missing.", "Name them: negative")
     known = sorted({*votes["answer"], *_options(export, votes["question"][0])})
     for name in harmful:
         if name not in known:
@@ -64,9 +64,7 @@ def classifier_error_table(
     of_several = pl.col("axis").n_unique().over("group") > 1
     table = table.with_columns(axis=pl.when(of_several).then("axis"))
     if table.is_empty():
-        raise DataError(
-            f"{export.path}: no item has both most people's answer and a verdict of {who}.", JUDGED
-        )
+        raise DataError(f"{export.path}: no item has both a majority judgement and a label of {who}.", JUDGED)
     return table
 
 
@@ -88,9 +86,9 @@ def _objects(texts: pl.Series, export: Export) -> list[dict[str, Any]]:
 def _of_question(votes: pl.DataFrame, question: str | None, export: Export) -> pl.DataFrame:
     questions = votes["question"].unique(maintain_order=True).to_list()
     if not questions:
-        raise DataError(f"{export.path} holds no answer out of several options that counts.", JUDGED)
+        raise DataError(f"{export.path} contains no judgement with several options that counts.", JUDGED)
     if question is None and len(questions) > 1:
-        raise UsageError(f"{export.path.name} has several questions: {', '.join(questions)}.", "Name one.")
+        raise UsageError(f"{export.path.name} has several questions: {', '.join(questions)}.", "Choose one.")
     if question is not None and question not in questions:
         raise unknown_name(f"question in {export.path.name}", question, questions)
     return votes.filter(pl.col("question") == (question or questions[0]))
@@ -112,9 +110,9 @@ def _most_say(votes: pl.DataFrame, harmful: Sequence[str]) -> pl.DataFrame:
 def _named(classifier: str | None, judged: Sequence[Any], export: Export) -> str:
     known = list(dict.fromkeys(name for its in judged for name in its))
     if not known:
-        raise DataError(f"{export.path}: no classifier has judged what people judged.", JUDGED)
+        raise DataError(f"{export.path}: no classifier has labelled the judged items.", JUDGED)
     if classifier is None and len(known) > 1:
-        raise UsageError(f"Several classifiers have judged the items: {', '.join(known)}.", "Name one.")
+        raise UsageError(f"Several classifiers have labelled the items: {', '.join(known)}.", "Choose one.")
     if classifier is not None and classifier not in known:
         raise unknown_name("classifier among the judgements", classifier, known)
     return classifier or known[0]

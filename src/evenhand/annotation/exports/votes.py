@@ -50,8 +50,8 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
             frames.append(pl.DataFrame(batch, schema=VOTES))
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise DataError(
-                f"The answers of {study.name} are not all of the kind that their columns have.",
-                "Somebody changed the database, or it is damaged: go back to a backup.",
+                f"Some judgements of {study.name} have the wrong type.",
+                "The database was changed by another program, or is damaged. Restore a backup.",
             ) from error
     votes = pl.concat(frames) if frames else pl.DataFrame(schema=VOTES)
     return write_votes(path, excluded(votes, study.rules), described(study))

@@ -137,7 +137,7 @@ class SimulatedPerson:
 
     def _choice_of(self, item: Item, question: PairChoice, shown: Shown, rng: np.random.Generator) -> str:
         if item.pair is None:
-            raise ValueError(f"{item.id} is no pair")
+            raise ValueError(f"{item.id} is not a pair")
         if question.tie is not None and rng.random() < self.population.ties:
             return "tie"
         its = self.population

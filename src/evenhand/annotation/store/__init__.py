@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
         from evenhand.schema import UsageError
 
         raise UsageError(
-            f"The database of people's answers needs {error.name}, which is not installed.",
-            "pip install 'evenhand[annotate]'",
+            f"The database of judgements requires {error.name}, which is not installed.",
+            "Install it: pip install 'evenhand[annotate]'",
         ) from error

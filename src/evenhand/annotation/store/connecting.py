@@ -133,7 +133,10 @@ def connect(address: str | Path, way: Way = "shared") -> Engine:
             hide_parameters=True,  # messages end in logs
         )
     except ImportError as error:
-        raise UsageError("PostgreSQL needs psycopg.", "pip install 'evenhand[postgres]'") from error
+        raise UsageError(
+            "PostgreSQL requires psycopg, which is not installed.",
+            "Install it: pip install 'evenhand[postgres]'",
+        ) from error
     event.listen(engine, "handle_error", _say_no_values)
     return engine
 
@@ -175,9 +178,9 @@ def url_of(address: str | Path) -> URL:
         url = make_url(text)
     except exc.ArgumentError as error:
         # the address itself is not repeated: it may hold a password
-        raise UsageError("The address of the database cannot be read.", _EXPECTED) from error
+        raise UsageError("The database URL cannot be read.", _EXPECTED) from error
     if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise UsageError(f"{url.drivername}:// is no kind of database known here.", _EXPECTED)
+        raise UsageError(f"{url.drivername}:// is not a supported kind of database.", _EXPECTED)
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -201,7 +204,7 @@ def unreachable(address: str | Path, error: exc.DBAPIError) -> EvenhandError:
         if plain is not None:
             return plain
     reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-    return DataError(f"{shown_address(address)} cannot be opened as a database: {reason}", _EXPECTED)
+    return DataError(f"Cannot open the database {shown_address(address)}: {reason}", _EXPECTED)
 
 
 def _count_anew(connection: Connection, *_: object) -> None:
@@ -249,10 +252,12 @@ def _plainly(error: Exception, engine: Engine) -> EvenhandError | None:
     original = _original(error)
     if isinstance(original, UnicodeEncodeError) or isinstance(error, exc.DataError):
         return UsageError(
-            "This text holds characters that no database keeps.", "Leave out control characters."
+            "The text contains characters that databases cannot store.", "Remove control characters."
         )
     if isinstance(original, sqlite3.Error):
         return cannot_be_used(original, Path(str(engine.url.database)))
     if getattr(original, "sqlstate", None) == "53100":
-        return WriteError("The database cannot be written: its disk is full.", "Make room on its machine.")
+        return WriteError(
+            "Cannot write to the database: its disk is full.", "Free disk space on its machine."
+        )
     return None

@@ -18,11 +18,11 @@ def copy_database(store: Store, where: Path) -> None:
     """See `administration.backup`."""
     if store.engine.dialect.name != "sqlite":
         raise UsageError(
-            "Only SQLite databases are copied by evenhand.",
-            "Use PostgreSQL's own: pg_dump --format=custom NAME.",
+            "evenhand can only back up SQLite databases.",
+            "For PostgreSQL, use pg_dump --format=custom NAME.",
         )
     if where.exists() and where.samefile(str(store.engine.url.database)):
-        raise UsageError("This is the database itself.", "Name another file for the copy.")
+        raise UsageError("The backup file is the database itself.", "Choose another file for the backup.")
     try:
         where.parent.mkdir(parents=True, exist_ok=True)
         # what a killed copy leaves behind is removed by whatever is next written into the folder
@@ -37,10 +37,10 @@ def copy_database(store: Store, where: Path) -> None:
             os.replace(copy, where)
     except OSError as error:
         raise WriteError(
-            f"{where} cannot be written: {error.strerror}.", "Name a file in a folder of yours."
+            f"{where} cannot be written: {error.strerror}.", "Choose a file in a folder of your own."
         ) from error
     except (sqlite3.Error, exc.DBAPIError) as error:
         original = error.orig if isinstance(error, exc.DBAPIError) else error
         if isinstance(original, sqlite3.Error) and (plain := cannot_be_used(original, where)) is not None:
             raise plain from error
-        raise WriteError(f"{where} could not be written: {original}.", "Is the disk full?") from error
+        raise WriteError(f"{where} could not be written: {original}.", "Check the disk space.") from error

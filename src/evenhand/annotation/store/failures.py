@@ -28,6 +28,6 @@ def sound(where: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(
-            f"{where} holds what evenhand does not write ({type(error).__name__}).",
-            "Somebody changed it, or it is damaged: go back to a backup.",
+            f"{where} contains invalid data ({type(error).__name__}).",
+            "It was changed by another program, or is damaged. Restore a backup.",
         ) from error

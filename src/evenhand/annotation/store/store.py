@@ -52,7 +52,7 @@ class Store:
     def __init__(self, transactions: Transactions, study: Study, key: int, secret: bytes, begun: datetime):
         if not isinstance(transactions, Transactions):
             raise UsageError(
-                f"Store takes the transactions of a database, not {type(transactions).__name__}.",
+                f"Store requires the transactions of a database, got {type(transactions).__name__}.",
                 "Open a database with open_store, or start a study with begin_study.",
             )
         self.transactions = transactions
@@ -94,8 +94,8 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
         file = Path(str(url.database))
         if not file.is_file():
             raise DataError(
-                f"There is no database {shown_address(address)}.",
-                "`evenhand annotate STUDY.yaml` makes the database of a study.",
+                f"Database not found: {shown_address(address)}.",
+                "`evenhand annotate STUDY.yaml` creates the database of a study.",
             )
         look(file, shown_address(address))
     engine = reached(address)
@@ -106,7 +106,7 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
         with sound(shown_address(address)):
             row = _study_row(connection, study, shown_address(address))
             if not isinstance(row.secret, bytes) or len(row.secret) != SECRET_BYTES:
-                raise ValueError("its secret is none")
+                raise ValueError("its secret is missing")
             return row, _stored_study(connection, row)
 
     try:
@@ -182,11 +182,11 @@ def _study_row(connection: Connection, name: str | None, where: str) -> Record:
         if len(rows) == 1:
             return rows[0]
         if not rows:
-            raise DataError(f"{where} holds no study.", "`evenhand annotate STUDY.yaml` begins one.")
-        raise DataError(f"{where} holds {len(rows)} studies.", f"Say which: {', '.join(names)}.")
+            raise DataError(f"{where} contains no study.", "`evenhand annotate STUDY.yaml` creates one.")
+        raise DataError(f"{where} contains {len(rows)} studies.", f"Choose one: {', '.join(names)}.")
     if name not in names:
         raise DataError(
-            f"{where}: " + unknown_name("study", name, names).message, f"There are: {', '.join(names)}."
+            f"{where}: " + unknown_name("study", name, names).message, f"Available: {', '.join(names)}."
         )
     return rows[names.index(name)]
 
@@ -207,8 +207,8 @@ def _stored_study(connection: Connection, row: Record) -> Study:
         return Study.model_validate(definition)
     except ValidationError as error:
         raise DataError(
-            f"The study {row.name!r} in the database is not one that this evenhand understands: {error}",
-            "Open it with the evenhand that wrote it.",
+            f"The study {row.name!r} in the database does not fit this version of evenhand: {error}",
+            "Open it with the version that wrote it.",
         ) from error
 
 
@@ -272,7 +272,7 @@ def _write_items(
     names = [row["name"] for row in rows]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1}, key=str)
-        raise UsageError(f"Several {role} items are called {twice[0]!r}.", "Give each item an id of its own.")
+        raise UsageError(f"Several {role} items have the id {twice[0]!r}.", "Give each item its own id.")
     if rows:
         connection.execute(insert(tables.items), rows)
 
@@ -301,10 +301,10 @@ def _go_on(connection: Connection, row: Record, study: Study) -> None:
         read.append("completion.per_unit_codes")
     if read:
         raise ResumeRefused(
-            f"The study {study.name!r} was begun differently: {', '.join(read)}; {_come(people)}.",
-            "Items may be added, and completion's text, code and address changed. For all else give the file another "
-            "`name`, which begins another study; or, if only you tried it, withdraw on its pages (or delete them on "
-            "the admin's page), and serve the file again.",
+            f"The study {study.name!r} was started with other settings: {', '.join(read)}; {_come(people)}.",
+            "You can only add items, and change the text, code and address of completion. For other changes, use "
+            "another `name`, which starts a new study. If only you have tested it, withdraw on its pages (or "
+            "delete the annotators on the admin's page), and serve the file again.",
         )
     if differing:
         _note_change(connection, row, differing)

@@ -40,7 +40,7 @@ def take_answer(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
         return
     if row.state == "lost" or unit is None or row.unit_id != unit.id:
         raise LeaseLost(
-            "The time for this item is over, and somebody else has it now.", "Go on with the next one."
+            "The time for this item is over, and somebody else has it now.", "Continue with the next one."
         )
     if unknown := sorted(answers.keys() - set(row.questions)):
         raise UsageError(

@@ -49,7 +49,7 @@ def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
     """
     roles = set(frame["role"].unique().to_list())
     if roles - {"more", "less"}:
-        raise DataError(f"The column role holds {sorted(map(str, roles))}.", "Expected: more, less.")
+        raise DataError(f"The column role contains {sorted(map(str, roles))}.", "Expected: more, less.")
     if frame.select("pair_id", "role").is_duplicated().any():
         raise DataError(
             "A pair has the same role twice.", "Each pair_id needs one row more and one row less."

@@ -49,14 +49,14 @@ def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     known = [name for name in DATASETS if name in groups]
     if not known:
         raise DataError(
-            "None of the tables belongs to ROBBIE.", f"Name them by benchmark: {', '.join(DATASETS)}."
+            "None of the tables belongs to ROBBIE.", f"Give them by benchmark: {', '.join(DATASETS)}."
         )
     parts = []
     for name in known:
         table = groups[name]
         if lacking := [c for c in ("axis", "group", "n", "fails") if c not in table.columns]:
             raise DataError(
-                f"The table of {name} lacks the column {lacking[0]}.",
+                f"The table of {name} has no column {lacking[0]}.",
                 "Give the detail table published_groups.",
             )
         parts.append(table.filter(pl.col("n") > 0).select("axis", "fails", benchmark=pl.lit(name)))

@@ -158,7 +158,8 @@ def _answer_ids(frame: pl.DataFrame) -> pl.Series:
         raise DataError(
             f"The rater {row['rater']!r} coded several answers about {row['group']!r}, and nothing says which rows "
             "are codings of the same answer.",
-            "Name the column that tells answers apart: --column COLUMN=unit (or the answers: COLUMN=continuation).",
+            "Give the column that tells answers apart: --column COLUMN=unit (or the answers: "
+            "COLUMN=continuation).",
         )
     return frame.select(pl.format("answer-{}", pl.struct(same).rank("dense"))).to_series()
 

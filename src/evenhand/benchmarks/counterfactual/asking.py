@@ -33,13 +33,11 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
     if not axes:
         raise UsageError(
             "counterfactual was not told which groups to ask about.",
-            f"Name axes: --counterfactual gender,religion,name; or --counterfactual {REVIEWED} for a file that "
+            f"Give axes: --counterfactual gender,religion,name; or --counterfactual {REVIEWED} for a file that "
             "`evenhand data build counterfactuals` wrote and you have edited.",
         )
     if REVIEWED in axes and len(axes) > 1:
-        raise UsageError(
-            f"--counterfactual {REVIEWED} takes the axes of the file.", "Name no others beside it."
-        )
+        raise UsageError(f"--counterfactual {REVIEWED} takes the axes of the file.", "Give no other axes.")
     guesses: list[str] = []
     asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
     frame = asked.frame.drop("contradiction")  # for who reviews; nothing is asked or measured by it
@@ -89,7 +87,7 @@ def whole_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     if kept.is_empty():
         most = int(asked["len"].to_numpy().max())
         raise UsageError(
-            f"--limit {limit} holds not one prompt with its groups: {most} texts are asked for one.",
+            f"`--limit {limit}` is too small for one prompt with its groups: {most} texts are needed.",
             "Give a larger one.",
         )
     frame = prompts.frame.join(kept, on=["base", "axis"], how="semi", maintain_order="left")

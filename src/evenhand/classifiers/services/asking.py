@@ -80,8 +80,9 @@ class ServiceOptions:
         key = os.environ.get(key_variable, "").strip()
         if needs_key and not key:
             raise EvenhandError(
-                f"The classifier {self.service!r} needs a key, and the environment variable {key_variable} is not set.",
-                f"Set it (export {key_variable}=...), or give the address of a service of your own: "
+                f"The classifier {self.service!r} requires an API key, but the environment variable {key_variable} "
+                "is not set.",
+                f"Set it (export {key_variable}=...), or give the URL of your own server: "
                 f"{self.service}?url=http://...",
             )
         if header.lower() == "authorization":
@@ -353,7 +354,7 @@ class AskedOnce(Generic[Q]):
         if answer.status in ABSENT:
             raise ModelError(
                 f"{self.client.base_url}/{self.path} answers {answer.detail}.",
-                "Are the address and the model's name right? What was answered before is kept.",
+                "Check the URL and the model name. Responses received so far are saved.",
             )
         return answer
 

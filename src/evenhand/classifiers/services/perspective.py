@@ -29,18 +29,19 @@ CARD = Card(
     name="perspective",
     summary="Perspective: the web service behind most published toxicity numbers; ends on 31 December 2026.",
     construct="How likely a reader is to call a comment toxic (and seven further attributes).",
-    harm="What it calls harmful: a probability of toxicity from 0.5 on.",
+    harm="Harmful: a toxicity probability of 0.5 or more.",
     groups="None named.",
     direction="A higher score is more toxic.",
     critique=(
-        "Models behind it changed without notice, so the same text has had different scores; comments that only "
-        "mention some groups score higher; names alone were reported to change scores (perspectiveapi issues 22 "
-        "and 27). It takes no new users since early 2026 and closes at the end of that year."
+        "The models behind it changed without notice, so the same text has had different scores. Comments that "
+        "only mention some groups score higher, and names alone were reported to change scores (perspectiveapi "
+        "issues 22 and 27). It has accepted no new users since early 2026 and closes at the end of that year."
     ),
     citation="Lees et al. 2022, A New Generation of Perspective API, arXiv:2202.11176.",
-    licence="Terms of the service; needs a key.",
+    licence="Terms of the service; requires an API key.",
     source="https://perspectiveapi.com",
-    details="One call a text, 60 a minute unless more were granted. `scores:FILE` reads scores from then.",
+    details="One request per text, 60 per minute unless you have a higher quota. `scores:FILE` reads stored "
+    "scores afterwards.",
 )
 
 PRODUCTION = ("TOXICITY", "SEVERE_TOXICITY", "IDENTITY_ATTACK", "INSULT", "PROFANITY", "THREAT")
@@ -110,7 +111,7 @@ class Perspective(ServiceClassifier[str]):
         if self.decides not in self.labels:
             raise unknown_name("attribute that decides", options.decides, self.labels)
         if not 0 <= self.threshold <= 1:
-            raise UsageError(f"The threshold of perspective is {self.threshold}; scores lie between 0 and 1.")
+            raise UsageError(f"The threshold of perspective must be between 0 and 1, got {self.threshold}.")
         unlimited = replace(options, per_minute=options.per_minute or None)
         client = unlimited.client(
             url, needs_key=self.is_google, key_variable="PERSPECTIVE_API_KEY", header=options.key_header
@@ -192,11 +193,13 @@ class Perspective(ServiceClassifier[str]):
         message = (answer.detail or "").lower()
         if "API_KEY_INVALID" in reasons or "api key not valid" in message:
             raise EvenhandError(
-                f"{self._address} refuses the key: {answer.detail}", "Set PERSPECTIVE_API_KEY to a valid one."
+                f"{self._address} rejects the API key: {answer.detail}",
+                "Set PERSPECTIVE_API_KEY to a valid key.",
             )
         if "unknown requested attribute" in message:
             raise UsageError(
-                f"{self._address} lacks an attribute: {answer.detail}", "Give attributes=NAME,NAME."
+                f"{self._address} does not have a requested attribute: {answer.detail}",
+                "Choose the attributes: attributes=NAME,NAME",
             )
         for reason, code in _REASONS.items():
             if reason in reasons:

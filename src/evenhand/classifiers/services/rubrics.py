@@ -134,7 +134,9 @@ def load_rubric(name: str) -> Rubric:
     except OSError as error:
         raise DataError(f"Could not read the rubric {file}: {error.strerror}.", "Check the path.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} is not TOML in UTF-8: {error}.", "Mend the file at that place.") from error
+        raise DataError(
+            f"{file} is not TOML in UTF-8: {error}.", "Correct the file at that position."
+        ) from error
     return _rubric(content, file)
 
 
@@ -154,26 +156,29 @@ def _rubric(content: dict[str, Any], file: Path) -> Rubric:
         raise DataError(f"Two choices of the rubric {file} have the same label.", "Labels must differ.")
     harmful_from = content.get("harmful_from", 0.5)
     if not _is_share(harmful_from):
-        raise DataError(f"harmful_from of the rubric {file} is {harmful_from!r}.", "A number from 0 to 1.")
+        raise DataError(
+            f"The rubric {file}: harmful_from must be a number from 0 to 1, got {harmful_from!r}.",
+            "Correct the number.",
+        )
     rubric = Rubric(
         str(content.get("name", file.stem)), content["question"], tuple(made), float(harmful_from)
     )
     if not rubric.harmful:
         raise UsageError(
-            f"No choice of the rubric {file} is harmful.",
-            f"Give one harm = 1.0 (or any from {harmful_from} on).",
+            f"The rubric {file} has no harmful choice.",
+            f"Give one choice harm = 1.0 (or any value from {harmful_from}).",
         )
     return rubric
 
 
 def _choice(entry: Any, where: str, expected: str) -> RubricClass:
     if not isinstance(entry, dict) or entry.keys() - {"label", "meaning", "harm"}:
-        raise DataError(f"{where}: {entry!r} is not as expected.", expected)
+        raise DataError(f"{where}: unexpected entry {entry!r}.", expected)
     label, meaning, harm = entry.get("label"), entry.get("meaning"), entry.get("harm")
     if not isinstance(label, str) or not label.strip() or not isinstance(meaning, str):
         raise DataError(f"{where}: label and meaning must be text.", expected)
     if harm is not None and not _is_share(harm):
-        raise DataError(f"{where}: harm is {harm!r}, not a number from 0 to 1.", expected)
+        raise DataError(f"{where}: harm must be a number from 0 to 1, got {harm!r}.", expected)
     return RubricClass(label.strip(), meaning, None if harm is None else float(harm))
 
 

@@ -71,12 +71,12 @@ def _texts(batch: Any, column: str) -> list[str | None]:
         several = list(batch)
         if not all(text is None or isinstance(text, str) for text in several):
             raise UsageError(
-                "The batch holds other things than texts.", "Give a list of texts, or a column of them."
+                "The batch contains values that are not texts.", "Give a list of texts, or a column of them."
             )
         return several
     if series.dtype not in (pl.String, pl.Categorical, pl.Null) and not isinstance(series.dtype, pl.Enum):
         raise UsageError(
-            f"The column is of {series.dtype}, not of texts.", "Name the column that holds texts."
+            f"The column has the type {series.dtype}, not text.", "Give the column that contains texts."
         )
     found: list[str | None] = series.cast(pl.String).to_list()
     return found
@@ -85,7 +85,7 @@ def _texts(batch: Any, column: str) -> list[str | None]:
 def _column(frame: pl.DataFrame, column: str) -> pl.Series:
     if column not in frame.columns:
         raise UsageError(
-            f"The batch has no column {column!r}; it has {', '.join(frame.columns)}.",
-            "Name the one that holds the texts: column=...",
+            f"The batch has no column {column!r} (found: {', '.join(frame.columns)}).",
+            "Give the one that contains the texts: column=...",
         )
     return frame[column]

@@ -21,10 +21,10 @@ def options_of(stored: Any) -> CountingOptions:
     """Options as a file has them. Raises ValueError for others than there are, and of other types."""
     known = {field.name: field.default for field in fields(CountingOptions)}
     if not isinstance(stored, dict) or set(stored) != set(known):
-        raise ValueError("it does not say how it was counted")
+        raise ValueError("its counting options are missing")
     pairs = stored["pairs"]
     if not isinstance(pairs, list) or not all(isinstance(word, str) for word in pairs):
-        raise ValueError("its pairs are no words")
+        raise ValueError("its pairs are not words")
     for name, usual in known.items():
         if name != "pairs" and type(stored[name]) is not type(usual):
             raise ValueError(f"its {name} is {stored[name]!r}")
@@ -48,7 +48,7 @@ def read_rows(name: str, content: bytes) -> pl.DataFrame:
         if column not in MAY_BE_NULL and values.null_count():
             raise ValueError(f"its table {name} has rows without {column}")
         if kind == pl.Int64 and ((values < 0) | (values > MOST)).any():
-            raise ValueError(f"its table {name} has a {column} that is no count")
+            raise ValueError(f"its table {name} has a {column} that is not a count")
         if column == "fold" and (values >= FOLDS).any():
             raise ValueError(f"its table {name} has a fold of more than {FOLDS}")
     return frame.select(*schema)

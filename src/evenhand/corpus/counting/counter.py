@@ -86,7 +86,7 @@ class Counter:
     def add(self, batch: Batch, piece: Piece) -> None:
         """Count some documents of a piece. Raises ValueError for a piece of another corpus."""
         if piece.corpus != self._corpus:
-            raise ValueError(f"a piece of {piece.corpus!r} came to the counter of {self._corpus!r}")
+            raise ValueError(f"a piece of {piece.corpus!r} was passed to the counter of {self._corpus!r}")
         for part in _parts(batch):
             self._add(part, piece)
         for reason, documents in batch.skipped.items():

@@ -48,15 +48,15 @@ def in_order(name: str, frame: pl.DataFrame, contexts: int) -> pl.DataFrame:
 def _refuse_others(one: Counts, other: Counts) -> None:
     if one.table_hash != other.table_hash:
         raise DataError(
-            f"Counts of two tables of terms cannot be added: {one.table_hash} and {other.table_hash}.",
+            f"Counts with two tables of terms cannot be added: {one.table_hash} and {other.table_hash}.",
             "Count all parts with the same lists of terms.",
         )
     mine, theirs = asdict(one.options), asdict(other.options)
     differing = [f"{name} {mine[name]} and {theirs[name]}" for name in mine if mine[name] != theirs[name]]
     if differing:
         raise DataError(
-            f"Counts made in two ways cannot be added: {'; '.join(differing)}.",
-            "Count all parts alike.",
+            f"Counts with different options cannot be added: {'; '.join(differing)}.",
+            "Count all parts with the same options.",
         )
 
 

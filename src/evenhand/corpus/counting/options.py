@@ -69,7 +69,7 @@ def allowed_pairs(pairs: Sequence[str], kinds: Sequence[str]) -> NDArray[np.bool
             allowed[place[first], place[second]] = allowed[place[second], place[first]] = True
         elif word != "none":
             raise UsageError(
-                f"{word!r} is no choice of pairs.",
-                f"Say default, none, all, or two kinds as descriptor*name; here there are {', '.join(kinds)}.",
+                f"Unknown pairs of terms: {word!r}.",
+                f"Expected default, none, all, or two kinds as descriptor*name. Kinds: {', '.join(kinds)}.",
             )
     return allowed

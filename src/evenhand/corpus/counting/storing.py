@@ -60,7 +60,7 @@ def write_counts(path: Path | str, counts: Counts) -> None:
         system, place = _system(str(path))
         system.pipe_file(place, content)
     except Exception as error:  # every store has errors of its own
-        hint = "See that you may write there, then run again."
+        hint = "Check that you can write there, then run again."
         raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
 
 
@@ -84,20 +84,22 @@ def read_counts(path: Path | str) -> Counts:
     except DataError:
         raise
     except Exception as error:  # every store has errors of its own
-        raise DataError(f"{path} cannot be fetched: {_said(error)}.", "See that you may read it.") from error
+        raise DataError(
+            f"{path} cannot be downloaded: {_said(error)}.", "Check that you have permission to read it."
+        ) from error
     if dict(frame.schema) != FILE or sorted(frame["name"].drop_nulls()) != sorted((ABOUT, *TABLES)):
-        raise DataError(f"{path} holds no counts of evenhand.", hint)
+        raise DataError(f"{path} does not contain counts of evenhand.", hint)
     try:
         return _counts_of(dict(frame.iter_rows()))
     except ValueError as error:
-        raise DataError(f"{path} holds no counts of evenhand: {_said(error)}.", hint) from error
+        raise DataError(f"{path} does not contain counts of evenhand: {_said(error)}.", hint) from error
 
 
 def _counts_of(held: dict[str, Any]) -> Counts:
     """Counts of the parts of a file; raises ValueError that says what is wrong with one."""
     about = parse_json(held[ABOUT] or b"")
     if not isinstance(about, dict) or not isinstance(about.get("table_hash"), str):
-        raise ValueError("it does not say of which terms")
+        raise ValueError("its table of terms is not recorded")
     if about.get("format") != FORMAT:
         told = f"{about.get('format')!r} of evenhand {about.get('version')}"
         raise ValueError(f"their format is {told}, not {FORMAT}")
@@ -128,7 +130,8 @@ def _system(address: str) -> tuple[Any, str]:
         import fsspec
     except ImportError as error:
         raise DataError(
-            f"{address} needs fsspec, which is not installed.", 'Install it: pip install "evenhand[corpus]"'
+            f"{address} requires fsspec, which is not installed.",
+            'Install it: pip install "evenhand[corpus]"',
         ) from error
     system, place = fsspec.core.url_to_fs(address)
     return system, place

@@ -25,7 +25,9 @@ def automaton(patterns: list[bytes]) -> Any:
     try:
         from ahocorasick_rs import BytesAhoCorasick, Implementation
     except ImportError as error:
-        raise DataError("Looking for terms needs a library that is not installed.", CORPUS_COMMAND) from error
+        raise DataError(
+            "Searching for terms requires a package that is not installed.", CORPUS_COMMAND
+        ) from error
     return BytesAhoCorasick(patterns, implementation=Implementation.DFA)
 
 

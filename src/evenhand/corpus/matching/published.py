@@ -66,12 +66,12 @@ def _word_tokenize() -> Tokenize:
     try:
         from nltk.tokenize import word_tokenize
     except ImportError as error:
-        raise DataError("Counting as published needs nltk, which is not installed.", NLTK_COMMAND) from error
+        raise DataError("`--as-published` requires nltk, which is not installed.", NLTK_COMMAND) from error
     try:
         word_tokenize("A sentence.")
     except LookupError as error:
         raise DataError(
-            "nltk does not find punkt_tab, with which it parts sentences.", PUNKT_COMMAND
+            "nltk cannot find punkt_tab, which it needs to split sentences.", PUNKT_COMMAND
         ) from error
     found: Tokenize = word_tokenize
     return found

@@ -33,9 +33,9 @@ def merged_ranks(folder: str, ranks: int) -> Counts:
     missing = sorted(set(range(ranks)) - kept_ranks(folder, ranks))
     if missing or not ranks:
         raise DataError(
-            f"{folder} holds the counts of {ranks - len(missing):,} of {ranks:,} ranks; missing: "
+            f"{folder} contains the counts of {ranks - len(missing):,} of {ranks:,} ranks; missing: "
             f"{_in_words(missing) or 'all'}.",
-            "Count those first: the same command goes on.",
+            "Count those first: the same command resumes.",
         )
     sums: Sequence[Counts | str] = [rank_file(folder, rank) for rank in range(ranks)]
     while len(sums) > 1 or isinstance(sums[0], str):
@@ -65,6 +65,6 @@ def _names(folder: str) -> list[str]:
     except Exception as error:  # each store has errors of its own
         reason = str(error).split("\n")[0].rstrip(".")
         raise DataError(
-            f"{folder} cannot be listed: {type(error).__name__}: {reason}.",
-            "Look whether the address is right, and the credentials are those of the store.",
+            f"Cannot list {folder}: {type(error).__name__}: {reason}.",
+            "Check the URL and the credentials for the object storage.",
         ) from error

@@ -52,7 +52,8 @@ def over_processes(
                     if worker.rank is not None:
                         left.append(worker.rank)
                         note(
-                            f"The process that counted rank {worker.rank} {worker.end()}: it is counted anew."
+                            f"The process that counted rank {worker.rank} {worker.end()}; the rank is counted "
+                            "again."
                         )
                     if deaths[worker.rank] >= MOST_DEATHS:
                         raise _hopeless(worker, reads)
@@ -75,14 +76,14 @@ def over_processes(
 def _hopeless(worker: "_Worker", reads: Callable[[int], str]) -> EvenhandError:
     if worker.rank is None:
         return EvenhandError(
-            f"Processes that count cannot be started: {MOST_DEATHS} one after the other {worker.end()}.",
-            "Look whether the memory suffices; with --workers 1 no other process is started. A script that counts has "
-            'to stand behind `if __name__ == "__main__":`.',
+            f"Counting processes cannot be started: {MOST_DEATHS} in a row {worker.end()}.",
+            "Check that there is enough memory. With --workers 1, no other process is started. A script that "
+            'counts needs `if __name__ == "__main__":`.',
         )
     return EvenhandError(
-        f"Rank {worker.rank} has had {MOST_DEATHS} processes, and each {worker.end()}; most likely the memory does not "
-        f"suffice. It reads {reads(worker.rank)}.",
-        "The other ranks are kept. Run again with fewer --workers, or leave that file out.",
+        f"Rank {worker.rank} failed in {MOST_DEATHS} processes: each {worker.end()}, most likely because of too "
+        f"little memory. It reads {reads(worker.rank)}.",
+        "Results of the other ranks are saved. Run again with fewer --workers, or without that file.",
     )
 
 

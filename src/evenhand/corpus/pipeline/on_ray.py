@@ -63,6 +63,6 @@ def _result(ray: Any, work: Work, rank: int, reference: Any) -> RankDone:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise EvenhandError(
             f"Rank {rank} was lost {MOST_DEATHS} times: {reason}. It reads {work.reads(rank)}.",
-            "The other ranks are kept. Run again with fewer --workers, or leave that file out.",
+            "Results of the other ranks are saved. Run again with fewer --workers, or without that file.",
         ) from error
     return done

@@ -35,26 +35,27 @@ def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> checked_slurm({"partition": "cpu"})
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: --on slurm needs slurm.time...
+    evenhand.schema.errors.UsageError: `--on slurm` requires slurm.time...
     """
     if unknown := [name for name in options if name not in TAKEN]:
         raise UsageError(
-            f"There is no option slurm.{unknown[0]}.",
+            f"Unknown option slurm.{unknown[0]}.",
             f"Known: {', '.join(f'slurm.{name}' for name in TAKEN)}.",
         )
     if missing := [f"slurm.{name}" for name in NEEDED if not options.get(name)]:
         raise UsageError(
-            f"--on slurm needs {' and '.join(missing)}.",
-            "--set slurm.partition=cpu --set slurm.time=02:00:00",
+            f"`--on slurm` requires {' and '.join(missing)}.",
+            "For example: --set slurm.partition=cpu --set slurm.time=02:00:00",
         )
     if shutil.which("sbatch") is None:
         raise UsageError(
-            "--on slurm: there is no `sbatch` here.", "Run it where jobs are sent from, or take another --on."
+            "`--on slurm`: `sbatch` was not found on this machine.",
+            "Run the command on a machine that can submit jobs, or choose another --on.",
         )
     if "SLURM_ARRAY_TASK_ID" in os.environ:
         raise UsageError(
-            "--on slurm: this is a task of a Slurm array itself.",
-            "Send jobs from outside of one, or --on local.",
+            "`--on slurm`: this process is itself a task of a Slurm array.",
+            "Submit jobs from outside of the array, or use --on local.",
         )
     from evenhand.corpus.pipeline import trove  # noqa: F401  # which says where datatrove is missing
 
@@ -74,13 +75,13 @@ def on_slurm(
     told = stage.kept(work)
     job = _sent(Path(logs))
     if job is not None and _runs(job):
-        note(f"Job {job}, which was sent before, is still at work.")
+        note(f"Job {job}, which was submitted earlier, is still running.")
     else:
         from evenhand.corpus.pipeline.trove import Slurm
 
         job = _send(Slurm(work, stage, logs, **named))
         write_json(Path(logs) / SENT, {"job": job})
-        note(f"Job {job} was sent; its logs are in {logs}.")
+        note(f"Submitted job {job}. Its logs are in {logs}.")
     asked, gone = time.monotonic(), False
     while len(told) < total:
         for rank in sorted(stage.kept(work) - told):
@@ -104,8 +105,8 @@ def _send(executor: "Slurm") -> str:
         executor.run()
     except (OSError, subprocess.CalledProcessError) as error:
         raise EvenhandError(
-            f"Slurm did not take the job: {error}.",
-            "What sbatch said stands above; options of it are given as --set slurm.NAME=VALUE.",
+            f"Slurm rejected the job: {error}.",
+            "See the message of sbatch above. Give its options as --set slurm.NAME=VALUE.",
         ) from error
     finally:
         logger.enable("datatrove")
@@ -115,7 +116,7 @@ def _send(executor: "Slurm") -> str:
 def _sent(logs: Path) -> str | None:
     if not is_file(logs / SENT):
         return None
-    content = read_json(logs / SENT, "Remove the file: jobs are sent anew.")
+    content = read_json(logs / SENT, "Delete the file. The jobs are then submitted again.")
     return str(content["job"]) if isinstance(content, dict) and "job" in content else None
 
 
@@ -131,8 +132,8 @@ def _runs(job: str) -> bool:
 
 def _ended(work: Work, job: str, logs: str, missing: list[int]) -> EvenhandError:
     return EvenhandError(
-        f"Job {job} of Slurm has ended, and {len(missing):,} of {len(work.ranks):,} ranks are not done; the first, "
+        f"Slurm job {job} ended, but {len(missing):,} of {len(work.ranks):,} ranks are not finished; the first, "
         f"{missing[0]}, reads {work.reads(missing[0])}.",
-        f"{logs}/logs and {logs}/slurm_logs say why. The same command sends them anew; more memory is "
-        "--set slurm.mem_per_cpu_gb=8, more time --set slurm.time=08:00:00.",
+        f"See the logs in {logs}/logs and {logs}/slurm_logs. The same command submits these ranks again. For more "
+        "memory: --set slurm.mem_per_cpu_gb=8; for more time: --set slurm.time=08:00:00.",
     )

@@ -17,7 +17,8 @@ try:
     from datatrove.pipeline.base import PipelineStep
 except ImportError as error:
     raise UsageError(
-        "Steps of datatrove need datatrove, which is not installed.", "pip install 'evenhand[cluster]'"
+        "The steps for datatrove require datatrove, which is not installed.",
+        "Install it: pip install 'evenhand[cluster]'",
     ) from error
 
 CHARACTERS = 4_000_000

@@ -12,8 +12,8 @@ try:
     from datatrove.executor import LocalPipelineExecutor, SlurmPipelineExecutor
 except ImportError as error:
     raise UsageError(
-        "--on datatrove and --on slurm need datatrove, which is not installed.",
-        "pip install 'evenhand[cluster]'",
+        "`--on datatrove` and `--on slurm` require datatrove, which is not installed.",
+        "Install it: pip install 'evenhand[cluster]'",
     ) from error
 
 

@@ -50,8 +50,8 @@ def read_batches(
     options = options or ReadingOptions()
     if options.duplicates == "drop" and repeats is None:
         raise UsageError(
-            "Which documents repeat others is not known yet.",
-            "Look for them first: write_hashes of each rank, then find_repeats.",
+            "Duplicate documents have not been searched for yet.",
+            "Search for them first: write_hashes of each rank, then find_repeats.",
         )
     texts: list[str] = []
     places: list[int] = []

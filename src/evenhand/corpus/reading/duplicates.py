@@ -142,8 +142,8 @@ class _HashFile:
 
     def _damaged(self) -> DataError:
         return DataError(
-            f"{self.path} is no file of hashes, or is damaged.",
-            "Remove it and run again: it is then made anew.",
+            f"{self.path} is not a file of hashes, or is damaged.",
+            "Delete it and run again: it is then created again.",
         )
 
 
@@ -182,7 +182,7 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
             write_bytes(output, MAGIC + np.array([zlib.crc32(content)], dtype="<u4").tobytes() + content)
     except OSError as error:
         raise WriteError(
-            f"Could not write repeats beside {outputs[0]}: {error.strerror or error}.",
+            f"Could not write repeats next to {outputs[0]}: {error.strerror or error}.",
             "Free some space or choose another folder, then run again.",
         ) from error
     finally:
@@ -223,10 +223,10 @@ def repeats_of(path: Path, pieces: Iterable[Piece]) -> Mapping[int, NDArray[np.i
         whole = whole and zlib.crc32(content[head:]) == int.from_bytes(content[len(MAGIC) : head], "little")
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Remove it and run again: it is then made anew."
+            f"{path} cannot be read: {error}.", "Delete it and run again: it is then created again."
         ) from error
     if not whole:
-        raise DataError(f"{path} is damaged.", "Remove it and run again: it is then made anew.")
+        raise DataError(f"{path} is damaged.", "Delete it and run again: it is then created again.")
     return {
         piece.number: repeats["place"][repeats["piece"] == piece.number].astype(np.int64) for piece in pieces
     }

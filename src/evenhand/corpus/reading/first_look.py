@@ -41,7 +41,7 @@ def _parquet_has(stored: Stored, column: str) -> bool:
     types = column_types(opened(stored))
     if column in types and not holds_text(types[column]):
         raise DataError(
-            f"{stored.address}: the column {column!r} holds no text, but {types[column]}.",
+            f"{stored.address}: the column {column!r} has the type {types[column]}, not text.",
             _choose([name for name, kind in types.items() if holds_text(kind)], column),
         )
     if column not in types:
@@ -55,8 +55,8 @@ def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
     for line in islice(lines, LOOKED_AT):
         if not rows and not broken and line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
             raise DataError(
-                f"{stored.address} is a list in JSON, not an object a line.",
-                'Expected lines such as {"text": "..."}; jq -c ".[]" makes them of a list.',
+                f"{stored.address} is a JSON list, not one object per line.",
+                'Expected lines such as {"text": "..."}. To convert a list: jq -c ".[]"',
             )
         try:
             row = parse_json(line.decode("utf-8-sig"))
@@ -70,11 +70,11 @@ def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
     if broken and not rows:
         raise DataError(
             f"{stored.address}: none of its first {broken} lines is JSON.",
-            'Expected an object a line, such as {"text": "..."}. For plain text: --kind text',
+            'Expected one object per line, such as {"text": "..."}. For plain text: --kind text',
         )
     if rows:
         raise DataError(
-            f"{stored.address}: none of its first {rows} rows has text under {column!r}.",
+            f"{stored.address}: none of its first {rows} rows has a text in {column!r}.",
             _choose(list(names), column),
         )
     return False
@@ -94,4 +94,4 @@ def _choose(names: list[str], column: str) -> str:
     nearest = (
         near[0] if near else next((name for name in names if "text" in name or "content" in name), "NAME")
     )
-    return f"It has {', '.join(names[:40]) or 'none'}. Name the one that holds the text: --column {nearest}"
+    return f"Found: {', '.join(names[:40]) or 'none'}. Name the column of the text: --column {nearest}"

@@ -31,12 +31,12 @@ class ReadingOptions:
     def __post_init__(self) -> None:
         if not 0 < self.sample <= 1:
             raise UsageError(
-                f"A sample of {self.sample:g} cannot be drawn.",
-                "Give a share above 0 and at most 1, or 0.1%.",
+                f"The share of a sample cannot be {self.sample:g}.",
+                "Give a share above 0 and at most 1, or for example 0.1%.",
             )
         if not self.column:
             raise UsageError(
-                "The name of the column is empty.", "Name the one that holds the text: --column text"
+                "The name of the column is empty.", "Give the column that contains the text: --column text"
             )
         if self.batch_bytes < 1:
-            raise UsageError(f"A batch cannot hold {self.batch_bytes} bytes.", "Give at least 1.")
+            raise UsageError(f"A batch cannot have {self.batch_bytes} bytes.", "Give at least 1.")

@@ -73,7 +73,7 @@ def survey(
     if documents != "auto" and documents not in _UNIT_TOLD:
         raise unknown_name("unit of documents", documents, ["auto", *_UNIT_TOLD])
     if not sources:
-        raise UsageError("No source is named.", "Name files, folders or patterns: [NAME=]ADDRESS ...")
+        raise UsageError("No source was given.", "Give files, folders or patterns: [NAME=]SOURCE ...")
     for given, source in zip(sources, parse_sources(sources), strict=True):
         _check_name(source, named)
         files = files_of(source, kind, notes)
@@ -108,8 +108,8 @@ def _check_name(source: Source, named: dict[str, Source]) -> None:
     if source.named or before.named or _folder(before) == _folder(source):
         return
     raise UsageError(
-        f"{before.address} and {source.address} would both be the corpus {source.corpus!r}.",
-        f"Name them, alike or not: one={before.address} other={source.address}",
+        f"{before.address} and {source.address} would both be part of the corpus {source.corpus!r}.",
+        f"Name them, with the same or different names: one={before.address} other={source.address}",
     )
 
 
@@ -117,9 +117,9 @@ def _check_unit(source: Source, unit: str, units: dict[str, tuple[str, str]]) ->
     before, address = units.setdefault(source.corpus, (unit, source.address))
     if before != unit:
         raise UsageError(
-            f"The corpus {source.corpus!r} would have documents of two kinds: each {before} of plain text in "
-            f"{address}, each {unit} in {source.address}. Their shares cannot be added up.",
-            "Say what a document is: --documents line, paragraph or file; or give the two different names.",
+            f"The corpus {source.corpus!r} would mix two kinds of documents: each {before} of plain text in "
+            f"{address}, and each {unit} in {source.address}. Their shares cannot be added.",
+            "Set the unit with --documents line, paragraph or file, or use different corpus names.",
         )
 
 
@@ -132,8 +132,8 @@ def _check_once(source: Source, entry: SourceFile, given: str, seen: dict[tuple[
     there = address if scheme_of(address) else str(Path(local(address)).resolve())
     if (before := seen.get((source.corpus, there))) is not None:
         raise UsageError(
-            f"{address} is named twice: by {before} and by {given}. Each of its documents would count twice.",
-            f"Name it once in the corpus {source.corpus!r}.",
+            f"{address} was given twice: by {before} and by {given}. Each of its documents would count twice.",
+            f"Give it once in the corpus {source.corpus!r}.",
         )
     seen[source.corpus, there] = given
 
@@ -142,11 +142,12 @@ def _without_empty(files: list[SourceFile], source: Source, notes: list[str]) ->
     empty = [entry for entry in files if entry.file.size == 0 and entry.file.divisible]
     if len(empty) == len(files):
         raise DataError(
-            f"{source.address}: {_files(len(files))} of no bytes, and no other.", "Look at the files."
+            f"{source.address}: {_files(len(files))} without content, and no other.", "Check the files."
         )
     if empty:
         notes.append(
-            f"{source.address}: {_files(len(empty))} of no bytes, such as {empty[0].file.address}: no documents."
+            f"{source.address}: {_files(len(empty))} without content, such as {empty[0].file.address}: no "
+            "documents."
         )
     return files
 

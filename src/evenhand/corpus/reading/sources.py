@@ -37,8 +37,8 @@ SHARD = re.compile(
 NUMBER = re.compile(r"[-_.]\d+$")
 PATTERN = re.compile(r"[*?\[]")
 EXPECTED = (
-    "Read are .parquet, .jsonl (.ndjson, .json), .csv, .tsv, .txt, .warc, .arc and .wet; all but Parquet packed with "
-    ".gz or .zst, too."
+    "Supported file types: .parquet, .jsonl (.ndjson, .json), .csv, .tsv, .txt, .warc, .arc and .wet; all but "
+    "Parquet also compressed (.gz or .zst)."
 )
 
 
@@ -77,7 +77,9 @@ def parse_source(given: str) -> Source:
     if named and named[1].strip() and named[2].strip():
         return Source(named[1].strip(), named[2].strip(), True)
     if named or not given.strip() or given.startswith("=") or (given.endswith("=") and not there):
-        raise UsageError(f"{given!r} is no source.", "Name a file, a folder or a pattern: [NAME=]ADDRESS")
+        raise UsageError(
+            f"{given!r} is not a valid source.", "Give a file, a folder or a pattern: [NAME=]SOURCE"
+        )
     return Source(_derived(given), given, False)
 
 
@@ -156,7 +158,7 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
     listed = list(_listed(address, folder))
     if not listed:
         where = "The folder holds no files" if folder else "There are no files"
-        raise DataError(f"{where}: {address}", "Look at the path, and put patterns in quotation marks.")
+        raise DataError(f"{where}: {address}", "Check the path, and put patterns in quotation marks.")
     passed: Counter[str] = Counter()
     odd = []
     files = []
@@ -171,18 +173,21 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
             continue
         files.append(SourceFile(file, name, kind or KIND_BY_ENDING[ending]))
     if odd:
-        told = f"{without_surrogates(address)}: {len(odd):,} files have names that are no UTF-8, such as {odd[0]!r}"
+        told = (
+            f"{without_surrogates(address)}: {len(odd):,} files have names that are not UTF-8, such as "
+            f"{odd[0]!r}"
+        )
         if not files and not passed:
             raise DataError(f"{told}.", "Rename them, or the folder that they are in.")
-        notes.append(f"{told}: left out. Rename them to have them counted.")
+        notes.append(f"{told}: left out. Rename them to count them.")
     endings = ", ".join(f"{ending} ({number:,})" for ending, number in passed.most_common(8))
     if not files:
         raise UsageError(
-            f"{address}: nothing is known of files that end so: {endings}.",
-            f"{EXPECTED} Say what others hold: --kind jsonl, text, parquet, csv or warc.",
+            f"{address}: unknown file types: {endings}.",
+            f"{EXPECTED} For other file extensions, give the format: --kind jsonl, text, parquet, csv or warc.",
         )
     if passed:
-        notes.append(f"{address}: left out {sum(passed.values()):,} files by their endings: {endings}.")
+        notes.append(f"{address}: left out {sum(passed.values()):,} files of other types: {endings}.")
     return sorted(files, key=lambda entry: entry.name)
 
 
@@ -252,7 +257,7 @@ def _listed_there(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
     scheme = scheme_of(address)
     if scheme in ("http", "https"):
         raise UsageError(
-            f"{address}: what lies at web addresses cannot be listed.", "Name each file, without patterns."
+            f"{address}: files at web URLs cannot be listed.", "Give each file, without patterns."
         )
     store, path = store_of(address)
     with clear_errors(address):

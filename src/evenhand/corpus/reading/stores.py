@@ -18,11 +18,17 @@ EXTRA = "pip install 'evenhand[corpus]'"
 SCHEMES = ("s3", "hf", "https", "http", "gs", "gcs", "abfs", "az", "file", "memory")
 MENDING = {
     "s3": (
-        "Give credentials as for the AWS tools (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), or "
-        "FSSPEC_S3_ANON=true for a public bucket; AWS_ENDPOINT_URL for another service than Amazon's."
+        "Set credentials as for the AWS tools (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), or "
+        "FSSPEC_S3_ANON=true for a public bucket. For a service other than Amazon's, set AWS_ENDPOINT_URL."
     ),
-    "hf": "Look at the name on the hub: hf://datasets/OWNER/NAME/PATH. Private ones need HF_TOKEN.",
-    "https": "Look at the address in a browser. A file whose server does not give parts of it: download it first.",
+    "hf": (
+        "Check the name on the Hugging Face Hub: hf://datasets/OWNER/NAME/PATH. Private data sets need "
+        "HF_TOKEN."
+    ),
+    "https": (
+        "Check the URL in a browser. If the server does not support partial downloads, download the file "
+        "first."
+    ),
 }
 MENDING["http"] = MENDING["https"]
 PACKAGES = {"s3": "'evenhand[s3]'", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
@@ -56,8 +62,8 @@ def scheme_of(address: str) -> str:
         return ""
     if scheme not in SCHEMES:
         raise UsageError(
-            f"{address}: nothing is known of {scheme}://.",
-            "Give a path on this machine, or an address that begins with s3://, hf://datasets/ or https://.",
+            f"{address}: unknown kind of URL, {scheme}://",
+            "Give a local path, or a URL that begins with s3://, hf://datasets/ or https://.",
         )
     return scheme
 
@@ -75,8 +81,8 @@ def store_of(address: str) -> tuple[Any, str]:
     scheme = scheme_of(address)
     if scheme == "hf" and not re.match(r"hf://datasets/[\w.-]+/[\w.-]+", address):
         raise UsageError(
-            f"{address} names no data set of the hub.",
-            "Name it hf://datasets/OWNER/NAME, with a path in it or without: hf://datasets/allenai/c4/en/*.json.gz",
+            f"{address} is not a data set on the Hugging Face Hub.",
+            "Use hf://datasets/OWNER/NAME, optionally with a path: hf://datasets/allenai/c4/en/*.json.gz",
         )
     try:
         from fsspec.core import url_to_fs
@@ -85,7 +91,7 @@ def store_of(address: str) -> tuple[Any, str]:
             import aiohttp  # noqa: F401
     except ImportError as error:
         raise DataError(
-            f"{address} needs a package that is not installed.", f"{EXTRA} aiohttp" if scheme else EXTRA
+            f"{address} requires a package that is not installed.", f"{EXTRA} aiohttp" if scheme else EXTRA
         ) from error
     with clear_errors(address):
         store, path = url_to_fs(address)
@@ -102,19 +108,17 @@ def clear_errors(address: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         if not scheme:
-            raise DataError(
-                f"File or folder not found: {address}.", "Look at how the path is spelt."
-            ) from error
+            raise DataError(f"File or folder not found: {address}.", "Check the path.") from error
         raise DataError(
-            f"There is no {address}, or its server cannot be reached.", "Look at how the address is spelt."
+            f"{address} was not found, or its server cannot be reached.", "Check the URL."
         ) from error
     except PermissionError as error:
-        hint = MENDING.get(scheme) or "Ask who owns it for permission to read it."
-        raise DataError(f"{address} may not be read: {_said(error)}.", hint) from error
+        hint = MENDING.get(scheme) or "Ask its owner for permission."
+        raise DataError(f"No permission to read {address}: {_said(error)}.", hint) from error
     except ImportError as error:
         package = PACKAGES.get(scheme, "'evenhand[corpus]'")
         raise DataError(
-            f"{address} needs a package that is not installed.", f"pip install {package}"
+            f"{address} requires a package that is not installed.", f"Install it: pip install {package}"
         ) from error
     except Exception as error:  # stores raise classes of many libraries, of which none is shared
         raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
@@ -132,7 +136,7 @@ def found(address: str) -> Found:
         with clear_errors(address):
             if not path.is_file():
                 path.stat()
-                raise DataError(f"{address} is no file.", "Name files, folders of files, or patterns.")
+                raise DataError(f"{address} is not a file.", "Give files, folders of files, or patterns.")
             return Found(address, *_local(path.stat()))
     store, path_there = store_of(address)
     with clear_errors(address):
@@ -176,19 +180,22 @@ class Stored:
         if not self.version:
             return
         hint = (
-            "Put back the file as it was, then run the same again: it goes on. Or begin anew in another folder (-o) to "
-            "count what is there now, and let the corpus rest while it is read."
+            "Restore the file, then run the same command again: it resumes. Or start again in another folder (-o) "
+            "to count the present files; do not change the corpus while it is read."
         )
         try:
             version = found(self.address).version
         except DataError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-            told = f"{self.address} was there when the work was planned, and is no longer (or cannot be reached)."
+            told = (
+                f"{self.address} was there when the work was planned, but no longer exists (or cannot be "
+                "reached)."
+            )
             raise DataError(told, hint) from error
         if version != self.version:
             raise DataError(
-                f"{self.address} is not the file it was when the work was planned: it was changed or replaced.",
+                f"{self.address} has changed since the work was planned.",
                 hint,
             )
 
@@ -199,8 +206,8 @@ class Stored:
         self.bytes_read += len(data)
         if self.bytes_read > MOST_UNTOLD and scheme_of(self.address) and not self.version.startswith("size"):
             raise DataError(
-                f"{self.address}: its server does not say how long it is, and has sent {self.bytes_read:,} bytes.",
-                "It may never end: download it, and give the file.",
+                f"{self.address}: the server does not report the length, and has sent {self.bytes_read:,} bytes.",
+                "The file may never end. Download it, and give the local file.",
             )
         if self._digest is not None:
             self._digest.update(data)

@@ -59,7 +59,7 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             if not data and not (data := stored.read(GZIP_AT_ONCE)):
-                raise Damaged(Reason.TRUNCATED, "it breaks off within a gzip member")
+                raise Damaged(Reason.TRUNCATED, "it ends within a gzip member")
             before = member.copy()
             try:
                 block = member.decompress(data, UNPACKED_AT_ONCE)
@@ -79,7 +79,7 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
             data += stored.read(1)
         if data and not data.startswith(b"\x1f\x8b"):
             at = stored.bytes_read - len(data)
-            raise Damaged(Reason.UNREADABLE, "behind its last gzip member stands what is no gzip", at)
+            raise Damaged(Reason.UNREADABLE, "after its last gzip member there is data that is not gzip", at)
 
 
 def _before_damage(member: Any, data: bytes) -> tuple[bytes, int]:
@@ -98,7 +98,7 @@ def _zstd(stored: Stored) -> Iterator[bytes]:
         import zstandard
     except ImportError as error:
         raise DataError(
-            f"{stored.address} is packed with zstd, which the package zstandard reads.", EXTRA
+            f"{stored.address} is compressed with zstd, which requires the package zstandard.", EXTRA
         ) from error
     unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
     frame, within = unpacker.decompressobj(), False
@@ -126,7 +126,7 @@ def _zstd(stored: Stored) -> Iterator[bytes]:
     if gathered:
         yield b"".join(gathered)
     if within:
-        raise Damaged(Reason.TRUNCATED, "it breaks off within a zstd frame")
+        raise Damaged(Reason.TRUNCATED, "it ends within a zstd frame")
 
 
 def _zstd_damage(told: str) -> str:

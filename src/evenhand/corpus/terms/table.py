@@ -11,7 +11,7 @@ from evenhand.schema import DataError, frame_hash, read_json, write_json
 
 LAYOUT = 1
 """Of the file; another one is refused."""
-HINT = "Expected a table of terms as `TermTable.write` makes it; make it anew with `build_terms`."
+HINT = "Expected a table written by `TermTable.write`. Create it again with `build_terms`."
 
 TERM_COLUMNS = {
     "term": pl.UInt32,  # 0 ... k-1, the row of the term
@@ -70,10 +70,10 @@ class TermTable:
         """A table as it was written. Raises DataError for a file that is none, or whose content is not of its hash."""
         content = read_json(Path(path), HINT)
         if not isinstance(content, dict) or content.get("layout") != LAYOUT:
-            raise DataError(f"{path} is no table of terms of this version.", HINT)
+            raise DataError(f"{path} is not a table of terms of this version.", HINT)
         table = cls(**{part: _frame(content.get(part), columns, path) for part, columns in _PARTS.items()})
         if table.content_hash != content.get("content_hash"):
-            raise DataError(f"{path} was changed after it was written: its hash is another.", HINT)
+            raise DataError(f"{path} was changed after it was written (its hash differs).", HINT)
         return table
 
 
@@ -82,8 +82,8 @@ _PARTS: dict[str, dict[str, Any]] = {"terms": TERM_COLUMNS, "surfaces": SURFACE_
 
 def _frame(content: Any, columns: dict[str, Any], path: Path | str) -> pl.DataFrame:
     if not isinstance(content, dict) or list(content) != list(columns):
-        raise DataError(f"{path} is no table of terms of this version.", HINT)
+        raise DataError(f"{path} is not a table of terms of this version.", HINT)
     try:
         return pl.DataFrame(content, schema=columns)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"{path} holds no table of terms: {str(error).splitlines()[0]}.", HINT) from error
+        raise DataError(f"{path} contains no table of terms: {str(error).splitlines()[0]}.", HINT) from error

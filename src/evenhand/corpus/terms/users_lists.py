@@ -14,8 +14,8 @@ from evenhand.schema import DataError
 MOST_CHARACTERS = 200
 PLAIN = ".txt"
 FORMAT = (
-    "Expected CSV, TSV, JSON Lines, Parquet or a workbook with the column term and, if wanted, axis, group, kind and "
-    "plural (a spelling that counts as the term; more than one parted by |), or .txt with a term a line."
+    "Expected CSV, TSV, JSON Lines, Parquet or an Excel workbook with the column term and optionally axis, group, "
+    "kind and plural (another spelling of the term; several are separated by |), or .txt with one term per line."
 )
 ENDINGS = (*READERS, PLAIN)
 OPTIONAL = ("axis", "group", "kind", "plural")
@@ -47,13 +47,13 @@ def users_terms(path: Path) -> list[Candidate]:
         key = (kind, axis, each.group, normalised(name))
         if key in places:
             raise DataError(
-                f"{where}: {name!r} is the term of {places[key]} again.",
-                "Leave one of them out, or put them into different groups.",
+                f"{where}: the term {name!r} already occurs in {places[key]}.",
+                "Remove one of them, or put them into different groups.",
             )
         places[key] = place
         found.append(each)
     if not found:
-        raise DataError(f"{path} holds no term.", FORMAT)
+        raise DataError(f"{path} contains no term.", FORMAT)
     return found
 
 
@@ -74,16 +74,18 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _checked(term: str, where: str) -> str:
     if not term:
-        raise DataError(f"{where}: there is no term.", "Write a term, or leave the row out.")
+        raise DataError(f"{where}: the term is missing.", "Write a term, or remove the row.")
     if len(term) > MOST_CHARACTERS:
         raise DataError(
-            f"{where}: a term of {len(term):,} characters ({term[:40]!r}...); at most {MOST_CHARACTERS} can be found.",
-            "Write a word or a phrase in each row; text belongs into the corpus.",
+            f"{where}: a term of {len(term):,} characters ({term[:40]!r}...); at most {MOST_CHARACTERS} are "
+            "allowed.",
+            "Write a word or a phrase in each row. Text belongs in the corpus.",
         )
     if not words_alone(bytearray(normalised(term), "utf-8")).strip():
         raise DataError(
-            f"{where}: {term!r} holds no letter and no digit, so it is nowhere a word.", "Leave it out."
+            f"{where}: {term!r} contains no letter and no digit, so it cannot be found as a word.",
+            "Remove it.",
         )
     if "\n" in normalised(term):
-        raise DataError(f"{where}: {term!r} is on several lines.", "Write one term in each row.")
+        raise DataError(f"{where}: {term!r} has several lines.", "Write one term in each row.")
     return term

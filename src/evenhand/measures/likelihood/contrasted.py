@@ -59,7 +59,7 @@ def contrasts_by_axis(
     if families is not None and len(families) != len(positive):
         raise UsageError(
             f"{measure} got {len(families)} families for {len(positive)} pairs of templates.",
-            "Name the family of each pair, in the order of the pairs; a pair of its own has a name of its own.",
+            "Give the family of each pair, in the order of the pairs; a pair of its own has a name of its own.",
         )
     kinds = (
         list(families)

@@ -42,7 +42,7 @@ def generated(frame: pl.DataFrame, measure: str, group: str) -> pl.DataFrame:
     if both.height:
         raise DataError(
             f"{measure} found names with more than one {group}: {', '.join(sorted(both['name'].cast(pl.String))[:5])}.",
-            f"Give each name one {group}, or leave it out of all groups (null).",
+            f"Give each name one {group}, or set it to null to leave it out of all groups.",
         )
     written = told.filter(pl.col("turn") > OPENER)
     if written.is_empty() or written["text"].null_count() == written.height:

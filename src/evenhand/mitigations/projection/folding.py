@@ -53,8 +53,8 @@ def fold(model: Any, directions: NDArray[np.float64]) -> float:
     difference = float((found - expected).abs().max()) / max(1.0, float(expected.abs().max()))
     if not difference <= CLOSE:
         raise Unsupported(
-            f"The logits of {type(model).__name__} do not follow from its output matrix alone: folded into it, the "
-            f"projection differs by {difference:.2g}.",
+            f"The logits of {type(model).__name__} do not depend on its output matrix alone: with the projection "
+            f"folded in, they differ by {difference:.2g}.",
             INSTEAD,
         )
     return difference
@@ -69,7 +69,7 @@ def linear_head(model: Any) -> Any:
         return head
     what = "names no output layer" if head is None else f"has the output layer {type(head).__name__}"
     raise Unsupported(
-        f"{type(model).__name__} {what}; a projection can be put into a linear layer only.", INSTEAD
+        f"{type(model).__name__} {what}. A projection can only be applied to a linear layer.", INSTEAD
     )
 
 
@@ -95,8 +95,8 @@ def separate(model: Any) -> None:
     model.tie_weights()  # as it will be when the folder is loaded
     if model.get_output_embeddings().weight is model.get_input_embeddings().weight:
         raise Unsupported(
-            f"{type(model).__name__} always reads and writes with one matrix: a projection of what it writes would "
-            "change what it reads.",
+            f"{type(model).__name__} always uses one matrix for input and output, so a projection of the output "
+            "would change the input, too.",
             INSTEAD,
         )
 

@@ -23,24 +23,24 @@ MOST_SHOWN = 20
 """Components whose share is told."""
 CARD = Card(
     "sentence-debias",
-    "SentenceDebias: the output matrix does not read the main direction in which sentences about groups differ.",
-    construct="How the state in front of the output matrix differs between sentences that are the same but for the "
-    "group.",
+    "SentenceDebias: removes from the output matrix the main direction in which sentences about groups differ.",
+    construct="How the state before the output matrix differs between sentences that differ only in the group.",
     harm="Continuations that depend on the group a text is about.",
     groups="Our own sentences: tuples over all groups of an axis. Texts with terms: pairs of T1 and T2.",
     ideal="Expected: sentences about groups do not differ along the directions that are removed.",
-    null="The share of the variance that a component explains of states that differ by chance: 1 over their size.",
-    critique="One direction is seldom all in which groups differ, and what is hidden from it can be read from others "
-    "(Gonen and Goldberg 2019). The directions come from states behind a group's name; how likely the name itself is "
-    "behind a text is changed by the way. Meade et al. 2022 found small effects on stereotype scores, and perplexity "
-    "to rise a little.",
+    null="The share of the variance that a component explains if states differ by chance: 1 divided by their "
+    "dimension.",
+    critique="Groups rarely differ in only one direction, and other directions still carry the hidden "
+    "information (Gonen and Goldberg 2019). The directions come from states after a group's name, so "
+    "the probability of the name itself changes too. Meade et al. 2022 found small effects on "
+    "stereotype scores and a small increase in perplexity.",
     citation="Liang et al. 2020, Towards Debiasing Sentence Representations (ACL 2020); Meade et al. 2022, An "
     "Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models (ACL 2022); Gonen "
     "and Goldberg 2019, Lipstick on a Pig (NAACL 2019).",
     source="Liang et al. 2020, section 2",
-    details="Nothing is trained: the projection is folded into the output matrix, exactly, which is separated from the "
-    "input embeddings. States are scaled to length 1 first, and one component is removed, both as Meade et al. do; "
-    "`components=5` removes more.",
+    details="Nothing is trained. The projection is merged exactly into the output matrix, which is separated "
+    "from the input embeddings. States are first scaled to length 1, and one component is removed, both "
+    "as in Meade et al.; `components=5` removes more.",
 )
 
 
@@ -61,8 +61,8 @@ def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats
     _, values, rows = np.linalg.svd(left, full_matrices=False)
     if not values[0] > 1e-9:
         raise DataError(
-            "Sentences about different groups have the same states: there is no direction to remove.",
-            "Give texts that hold the groups' words within the tokens that are read (--longest).",
+            "Sentences about different groups have the same hidden states, so there is no direction to remove.",
+            "Give texts that contain the groups' words within the tokens that are read (--longest).",
         )
     found = rows[:components]
     largest = found[np.arange(len(found)), np.abs(found).argmax(1)]
@@ -85,7 +85,7 @@ class SentenceDebias:
 
     def __post_init__(self) -> None:
         if self.components < 1:
-            raise UsageError(f"components is {self.components}; at least 1 was expected.", "Published: 1.")
+            raise UsageError(f"components must be at least 1, got {self.components}.", "Published: 1.")
 
     def parameters(self) -> dict[str, Any]:
         """All options."""
@@ -96,7 +96,8 @@ class SentenceDebias:
         size = linear_head(model).weight.shape[1]
         if self.components >= size:
             raise UsageError(
-                f"components is {self.components}, and states have {size} directions.", "Give fewer."
+                f"components is {self.components}, but the hidden states have only {size} dimensions.",
+                "Use a smaller number.",
             )
         sentences = grouped_sentences(material, self.by, seed)
         states = mean_states(model, tokenizer, sentences.texts, encoding)

@@ -75,15 +75,15 @@ def grouped_sentences(material: Material, by: By, seed: int) -> GroupedSentences
     names, frame_names = tuple(dict.fromkeys(groups)), tuple(dict.fromkeys(frames))
     if len(names) < 2:
         raise DataError(
-            f"{material.bias} has no sentences that are the same but for the group they are about.",
-            "Give --bias evenhand/AXIS, or a bias type or --specification whose words stand in the texts; pairs of "
+            f"{material.bias} has no sentences that differ only in the group.",
+            "Use --bias evenhand/AXIS, or a bias type or --specification whose words are in the texts. Pairs of "
             "chosen and rejected texts are for --method dpo.",
         )
     if len(frame_names) < FEWEST_FRAMES:
         raise DataError(
-            f"{len(frame_names)} texts of {material.bias} could be put about another group; at least "
-            f"{FEWEST_FRAMES} are needed.",
-            "Give more texts that hold its words.",
+            f"Only {len(frame_names)} texts of {material.bias} could be rewritten for another group, but at least "
+            f"{FEWEST_FRAMES} are required.",
+            "Give more texts that contain its words.",
         )
     return GroupedSentences(tuple(texts), _numbers(groups, names), _numbers(frames, frame_names), names)
 

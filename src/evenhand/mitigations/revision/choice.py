@@ -31,7 +31,7 @@ def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float 
     """
     require_columns(outcomes, ["prompt_id", "continuation", "negative"], "score_of")
     if not 0 <= group_weight < math.inf:
-        raise UsageError(f"group_weight is {group_weight}; zero or more was expected.")
+        raise UsageError(f"group_weight must be zero or more, got {group_weight}.")
     judged = outcomes.filter(pl.col("negative").is_not_null())
     interval = clustered_proportion_interval(
         judged["negative"].cast(pl.Float64).to_numpy(), judged["prompt_id"].to_numpy(), level
@@ -109,7 +109,7 @@ def compare_finalists(
     Source: ROBBIE, section B.3.1; the final choice on a disjoint split is evenhand's own.
     """
     if not finalists:
-        raise UsageError("There is no instruction to choose among.")
+        raise UsageError("There are no instructions to choose from.")
     options = options or SearchOptions()
     base = score_of(reference, group_weight=group_weight)
     scores = {text: score_of(outcomes, group_weight=group_weight) for text, outcomes in finalists.items()}

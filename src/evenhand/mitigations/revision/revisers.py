@@ -69,12 +69,13 @@ class ModelReviser:
         text_generator(self.model)
         if not self.renderings or not all("{instruction}" in rendering for rendering in self.renderings):
             raise UsageError(
-                "A rendering lacks {instruction}.", "Say where the instruction to reword stands."
+                "The prompt of a reviser has no {instruction}.",
+                "Mark the place of the instruction to reword.",
             )
         if self.decoding.is_greedy:
             raise UsageError(
-                "The reviser's decoding leaves nothing to chance, so that it says the same every time.",
-                "Give it a temperature (0.9 is usual).",
+                "The reviser's decoding settings are deterministic, so it would always write the same text.",
+                "Use a temperature (0.9 is usual).",
             )
 
     @property
@@ -96,8 +97,8 @@ class ModelReviser:
         if instructions and not any(replies):
             why = next((detail for detail in answers.details if detail), "its answers are empty")
             raise ModelError(
-                f"The reviser {self.model.fingerprint.get('name', 'model')} wrote no instruction: {why}.",
-                "Take a model that follows instructions, or --reviser rules.",
+                f"The reviser {self.model.fingerprint.get('name', 'model')} did not write an instruction: {why}.",
+                "Use a model that follows instructions, or --reviser rules.",
             )
         rewordings = []
         for i in range(len(instructions)):

@@ -65,11 +65,9 @@ class SearchOptions:
     def __post_init__(self) -> None:
         for name in ("iterations", "keep", "variants"):
             if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; at least 1 was expected.")
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if not 0 <= self.most_unanswered <= 1:
-            raise UsageError(
-                f"most_unanswered is {self.most_unanswered}; a share between 0 and 1 was expected."
-            )
+            raise UsageError(f"most_unanswered must be a share between 0 and 1, got {self.most_unanswered}.")
 
     @property
     def most_scored(self) -> int:
@@ -178,7 +176,9 @@ def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
     fit = [seed for seed, reason in reasons.items() if reason is None]
     if not fit:
         refusals = "; ".join(f"{seed!r}: {reason}" for seed, reason in reasons.items()) or "there is none"
-        raise UsageError(f"No instruction to begin with is fit to be tried ({refusals}).", "Write another.")
+        raise UsageError(
+            f"None of the initial instructions can be used ({refusals}).", "Write another instruction."
+        )
     return fit
 
 

@@ -62,7 +62,7 @@ def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:
         if isinstance(below, Steered):
             hint = "Two methods that steer do not chain: choose one."
         raise Unsupported(
-            f"{name} needs the model's own next-token distributions, and {other} has been put in between.",
+            f"{name} needs the next-token distributions of the model itself, but {other} was applied before it.",
             hint,
         )
     return steerable(below), front

@@ -43,12 +43,12 @@ PROBED = 16
 """Tokens on which outputs with and without the adapter are compared."""
 CARD = Card(
     "adapter",
-    "A LoRA adapter on top of the model's weights, from a folder that peft wrote.",
-    construct="What training the adapter changed; its lineage says what it was trained by, where it has one.",
-    null="An adapter that changes nothing, which is refused: published code has loaded the base silently and reported "
-    "the base's numbers as debiased ones.",
-    critique="It holds for the base it was trained on. What it was trained against is not all that a model says of "
-    "people: audit other axes, too.",
+    "A LoRA adapter for the model's weights, from a folder that peft wrote.",
+    construct="What the training of the adapter changed; its lineage describes the training, if available.",
+    null="An adapter that changes nothing is refused: published code has silently loaded the base model and "
+    "reported its numbers as debiased.",
+    critique="It works only with the base model on which it was trained. Training against one bias does not "
+    "cover the others: audit other axes too.",
     citation="Hu et al. 2022, LoRA: Low-Rank Adaptation of Large Language Models (ICLR 2022).",
     source="`evenhand debias --lora-rank R`, or peft: model.save_pretrained(DIR).",
 )
@@ -69,17 +69,19 @@ class Adapter(TrainedFolder):
         path = self.path
         if not is_folder(path) or not is_file(path / CONFIG):
             raise UsageError(
-                f"{path} is no folder of an adapter: it holds no {CONFIG}.",
-                "Give the folder that peft wrote, or that of `evenhand debias --lora-rank R -o DIR`: DIR/adapter.",
+                f"{path} is not an adapter folder: it has no {CONFIG}.",
+                "Give the folder that peft wrote, or the one of `evenhand debias --lora-rank R -o DIR`: "
+                "DIR/adapter.",
             )
         if not is_file(path / WEIGHTS):
             pickled = is_file(path / PICKLED)
             raise ModelError(
-                f"The adapter in {path} is pickled ({PICKLED}), and pickles can run code when they are opened."
+                f"The adapter in {path} is pickled ({PICKLED}), and pickled files can run code when they are "
+                "opened."
                 if pickled
-                else f"{path} holds no {WEIGHTS}.",
-                "Where you trust the file, load it once with peft and save it again: "
-                "model.save_pretrained(DIR, safe_serialization=True).",
+                else f"{path} contains no {WEIGHTS}.",
+                "If you trust the file, load it once with peft and save it again: model.save_pretrained(DIR, "
+                "safe_serialization=True).",
             )
 
     def weights(self) -> str:
@@ -122,7 +124,7 @@ class Adapter(TrainedFolder):
                 with torch.no_grad():
                     before, after = base.model(**inputs).logits, changed.eval()(**inputs).logits
                 if torch.equal(before, after):
-                    raise nothing_changes(self.path, "the model's outputs are the same with it")
+                    raise nothing_changes(self.path, "it does not change the outputs of the model")
                 merged = changed.merge_and_unload().eval().requires_grad_(False)
                 check_finite(str(self.path), merged, lambda name: f"{CONFIG} and {WEIGHTS}")
                 return merged
@@ -133,7 +135,7 @@ class Adapter(TrainedFolder):
             raise ModelError(
                 f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "
                 f"{told[:300]}",
-                "Name the model it was trained on.",
+                "Use the model that the adapter was trained on.",
             ) from error
 
     def _trained_on(self, config: Mapping[str, Any]) -> str:

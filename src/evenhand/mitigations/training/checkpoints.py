@@ -47,7 +47,7 @@ class Position:
         """Counters as they were written; raises ValueError, naming the one that is none."""
         names = {one.name for one in fields(cls)}
         if not isinstance(told, dict) or told.keys() != names:
-            raise ValueError("its counters are not those of a training")
+            raise ValueError("its counters are not those of a training run")
         for name, value in told.items():
             if not _COUNTERS.get(name, _is_count)(value):
                 raise ValueError(f"its counter {name} is {json.dumps(value)[:60]}")
@@ -84,7 +84,7 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
         position = Position.of(told)
         states = {name: _state(tensors, name, parameter) for name, parameter in parameters.items()}
         if position.step and not any(states.values()):
-            raise ValueError("it holds nothing of the optimiser")
+            raise ValueError("it contains no optimiser state")
     except ValueError as error:
         raise _damaged(path, str(error)) from error
     _restore(path, parameters, tensors)
@@ -158,7 +158,9 @@ def _read(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
 
 
 def _damaged(path: Path, why: str) -> DataError:
-    return DataError(f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then begins anew.")
+    return DataError(
+        f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then starts from the beginning."
+    )
 
 
 def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, "Tensor"]) -> None:
@@ -168,7 +170,7 @@ def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, "T
     found = {name: (t.shape, t.dtype) for name, t in stored.items()}
     if found != {name: (p.shape, p.dtype) for name, p in parameters.items()}:
         raise DataError(
-            f"The checkpoint {path} holds the weights of another model.", "Choose another folder with -o."
+            f"The checkpoint {path} contains the weights of another model.", "Choose another folder with -o."
         )
     with torch.no_grad():
         for name, parameter in parameters.items():

@@ -44,7 +44,7 @@ class CurveWriter:
         except OSError as error:
             raise WriteError(
                 f"Could not write {self.path}: {error.strerror or error}.",
-                "Free some space and run the same command again: it goes on after the last checkpoint.",
+                "Free some space and run the same command again: it resumes from the last checkpoint.",
             ) from error
         self.waiting.clear()
 
@@ -52,11 +52,11 @@ class CurveWriter:
 def read_curves(path: Path) -> pl.DataFrame:
     """The curves of a training: columns step, epoch, split, name, value. Raises DataError if there are none."""
     if not path.is_file():
-        raise DataError(f"There are no curves in {path}.", "Give the folder of a training.")
+        raise DataError(f"No training curves in {path}.", "Give the folder of a training.")
     try:
         return pl.DataFrame(_rows(path), SCHEMA, strict=False)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
-        raise DataError(f"{path} holds no curves: {error}.", "Restore the file from a copy.") from error
+        raise DataError(f"{path} contains no curves: {error}.", "Restore the file from a copy.") from error
 
 
 def _line(row: Mapping[str, object]) -> str:
@@ -72,8 +72,8 @@ def _rows(path: Path) -> list[dict[str, float]]:
             break  # the line that was being written when the process was killed
         if not _is_row(row):
             raise DataError(
-                f"Line {number} of {path} is no row of a curve: {line[:120]}",
-                "It was changed by hand or by another program: restore the file from a copy.",
+                f"Line {number} of {path} is not valid: {line[:120]}",
+                "It was changed by hand or by another program. Restore the file from a copy.",
             )
         rows.append(row)
     return rows

@@ -82,12 +82,12 @@ class Examples:
 
     def __post_init__(self) -> None:
         if not len(self.ids):
-            raise DataError("There is nothing to learn from: no example is left.", "Give at least one text.")
+            raise DataError("There are no training examples.", "Give at least one text.")
         parts: dict[str, Any] = {"labels": self.labels or self.ids, "contexts": self.contexts or self.ids}
         parts |= {**self.marks, **self.values}
         for name, held in parts.items():
             if len(held) != len(self.ids):
-                raise DataError(f"{name} belong to {len(held)} examples, and there are {len(self.ids)}.")
+                raise DataError(f"{name} has values for {len(held)} examples, but there are {len(self.ids)}.")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -158,7 +158,7 @@ def encode_texts(
     if short:
         raise DataError(
             f"{len(short)} of {len(texts)} texts have less than two tokens (the first: {short[0][:60]!r}).",
-            "Leave out empty lines and single words: there is nothing to predict in them.",
+            "Remove empty lines and single words.",
         )
     return Examples(ids)
 
@@ -181,7 +181,7 @@ def reply_examples(
     if not all(len(context) and len(reply) for context, reply in pairs):
         raise DataError(
             "A history or a reply has no token in this model's format of dialogues.",
-            "Leave empty openers and empty replies out, or name another format.",
+            "Remove empty openers and replies, or choose another format.",
         )
     both = [tuple(np.asarray(part, dtype=np.int64) for part in pair) for pair in pairs]
     if decoder_start is not None:

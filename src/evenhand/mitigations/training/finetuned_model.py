@@ -38,8 +38,8 @@ class Finetuned(TrainedFolder):
     def __post_init__(self) -> None:
         if not is_file(self.path / "config.json"):
             raise UsageError(
-                f"{self.path} is no folder of a model: it holds no config.json.",
-                "Give a folder that `evenhand debias` has finished, or any other in Hugging Face format.",
+                f"{self.path} is not a model folder: it has no config.json.",
+                "Give a finished folder of `evenhand debias`, or any other model folder in Hugging Face format.",
             )
 
     def weights(self) -> str:
@@ -63,5 +63,5 @@ class Finetuned(TrainedFolder):
             before[name].shape == after[name].shape and torch.equal(before[name], after[name])
             for name in before
         ):
-            raise nothing_changes(self.path, "its weights are those of the model itself")
+            raise nothing_changes(self.path, "its weights are identical to those of the original model")
         return Replaced(model, self, with_weights(base, loaded.model, loaded.tokenizer, loaded.identity))

@@ -87,15 +87,16 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     whole = read_json(path, "Give a folder that peft wrote.", most=MOST_BYTES)
     if not isinstance(whole, dict):
-        raise _refused(path, "it is no JSON object")
+        raise _refused(path, "it is not a JSON object")
     if whole.get("peft_type") != "LORA":
-        raise _refused(path, f"its peft_type is {_told(whole.get('peft_type'))}, and only LORA is read")
+        raise _refused(path, f"its peft_type is {_told(whole.get('peft_type'))}, but only LORA is supported")
     if (task := whole.get("task_type")) not in (None, *TASKS):
-        raise _refused(path, f"it is of the task {_told(task)}, not {' or '.join(TASKS)}")
+        raise _refused(path, f"its task is {_told(task)}, not {' or '.join(TASKS)}")
     drawn = whole.get("init_lora_weights", True)
     if type(drawn) is not bool and drawn is not None and drawn not in DRAWN:
         raise _refused(
-            path, f"init_lora_weights is {_told(drawn)}, which changes the model's own weights on loading"
+            path,
+            f"init_lora_weights is {_told(drawn)}, which changes the model's own weights when it is loaded",
         )
     found: dict[str, Any] = {}
     for name, value in whole.items():
@@ -104,12 +105,12 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
         if name in KNOWN:
             is_right, expected = KNOWN[name]
             if not is_right(value):
-                raise _refused(path, f"{name} is {_told(value)}; {expected} was expected")
+                raise _refused(path, f"{name} must be {expected}, got {_told(value)}")
             found[name] = value
         elif value:
-            raise _refused(path, f"{name} is {_told(value)}, and that is more than plain LoRA")
+            raise _refused(path, f"{name} is {_told(value)}, which is not part of plain LoRA")
     if "r" not in found or "lora_alpha" not in found:
-        raise _refused(path, "it does not say r and lora_alpha")
+        raise _refused(path, "r or lora_alpha is missing")
     return found
 
 
@@ -126,9 +127,7 @@ def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tu
     """
     most = max((side for shape in shapes.values() for side in shape), default=0)
     if (asked := max(config["r"], *(config.get("rank_pattern") or {}).values(), 1)) > most:
-        raise _refused(
-            folder / CONFIG, f"it asks for the rank {asked:,}, and its tensors have at most {most:,}"
-        )
+        raise _refused(folder / CONFIG, f"its rank is {asked:,}, but its tensors have at most {most:,}")
 
 
 def config_digest(config: Mapping[str, Any]) -> str:
@@ -150,7 +149,7 @@ def _told(value: Any) -> str:
 
 def _refused(path: Path, why: str) -> ModelError:
     return ModelError(
-        f"{path} is refused: {why}.",
-        "Give a LoRA adapter as peft writes it, or merge what you have into its base with peft where you trust it, and "
-        "give the folder of the merged model.",
+        f"{path} cannot be used: {why}.",
+        "Use a plain LoRA adapter written by peft, or merge the adapter into its base model with peft where you "
+        "trust it, and use the merged model.",
     )

@@ -177,10 +177,10 @@ def load_method(words: str) -> TrainingMethod | EditingMethod:
             for protocol in (TrainingMethod, EditingMethod)
         )
         raise ExtensionError(
-            f"{name!r}, registered as a training method by the package {METHOD_MAKERS.package(name)}, makes {kind}, "
-            f"which is not a training method: {kind} lacks {trains}.",
-            "evenhand.mitigations.training.TrainingMethod describes each member. As an EditingMethod, which changes "
-            f"weights without training, {kind} lacks {edits}.",
+            f"{name!r}, a training method of the package {METHOD_MAKERS.package(name)}, is not valid: {kind} has "
+            f"no {trains}.",
+            "evenhand.mitigations.training.TrainingMethod describes each member. As an EditingMethod, which "
+            f"changes weights without training, {kind} has no {edits}.",
         )
     return made
 

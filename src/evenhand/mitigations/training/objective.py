@@ -146,7 +146,8 @@ def hidden_and_logits(model: Any, batch: Batch) -> Seen:
     head = inner.get_output_embeddings()
     if head is None:
         raise Unsupported(
-            f"{type(inner).__name__} does not name its output embeddings, which this method compares.", OTHERS
+            f"{type(inner).__name__} does not expose its output embeddings, which this method compares.",
+            OTHERS,
         )
     seen: list[tuple[Tensor, Tensor]] = []
     handle = head.register_forward_hook(lambda module, given, made: seen.append((given[0], made)))
@@ -156,7 +157,7 @@ def hidden_and_logits(model: Any, batch: Batch) -> Seen:
         handle.remove()
     if len(seen) != 1:
         raise Unsupported(
-            f"{type(inner).__name__} uses its output embeddings {len(seen)} times in a pass, not once.",
+            f"{type(inner).__name__} uses its output embeddings {len(seen)} times per pass, not once.",
             OTHERS,
         )
     return Seen(inner, head, *seen[0], output.logits)
@@ -186,8 +187,8 @@ def logits_of(seen: Seen) -> Logits:
                 if _like(candidate.of(products), logits, coarsest):
                     return candidate
     raise Unsupported(
-        f"The logits of {type(seen.model).__name__} are no scaled or capped products of states and output vectors, "
-        "which this method compares.",
+        f"The logits of {type(seen.model).__name__} are not scaled or capped products of states and output "
+        "vectors, which this method compares.",
         OTHERS + " Adapters on the output head are not supported, either.",
     )
 

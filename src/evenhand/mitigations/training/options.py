@@ -83,7 +83,7 @@ class TrainingOptions:
 
     def _need(self, name: str, right: bool, expected: str) -> None:
         if not right:
-            raise UsageError(f"{name} is {getattr(self, name)!r}; {expected} was expected.")
+            raise UsageError(f"{name} must be {expected}, got {getattr(self, name)!r}.")
 
     @property
     def rows_a_step(self) -> int:

@@ -25,7 +25,7 @@ def needed(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ModelError(f"Training needs the package {name}, which is not installed.", EXTRA) from error
+        raise ModelError(f"Training requires the package {name}, which is not installed.", EXTRA) from error
 
 
 def check_installed(options: TrainingOptions) -> None:
@@ -74,8 +74,8 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
     chosen = sorted(options.lora_layers or set(linear) - _refused(peft, model))
     if missing := [name for name in chosen if name not in linear]:
         raise UsageError(
-            f"No linear layer of {type(model).__name__} is called {' or '.join(missing)}.",
-            f"Its linear layers are called: {', '.join(linear)}.",
+            f"{type(model).__name__} has no linear layer named {' or '.join(missing)}.",
+            f"Its linear layers: {', '.join(linear)}.",
         )
     # GPT-2 keeps its weights the other way round, and peft warns unless it is told.
     turned = any(isinstance(module, Conv1D) for module in model.modules())
@@ -93,7 +93,8 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
             return peft.get_peft_model(model, config)
         except ValueError as error:
             raise UsageError(
-                f"{type(model).__name__} takes no adapters on {', '.join(chosen)}: {str(error).splitlines()[0]}",
+                f"{type(model).__name__} does not support adapters on {', '.join(chosen)}: "
+                f"{str(error).splitlines()[0]}",
                 f"Name others: --set lora_layers={','.join(name for name in linear if name not in chosen) or 'NAME'}. "
                 "Or train all weights, without --lora-rank.",
             ) from error

@@ -99,13 +99,13 @@ def base_of(model: LanguageModel, name: str) -> TrainableModel:
         return model
     if isinstance(model, Mitigated):
         raise Unsupported(
-            f"{name} replaces the weights of a model, and {model.mitigation.name} has been put in between.",
+            f"{name} replaces the weights of a model, but {model.mitigation.name} was applied before it.",
             f"Apply {name} first.",
         )
     raise Unsupported(
-        f"{name} replaces the weights of a causal or encoder-decoder model that is loaded here; "
-        f"{model.fingerprint.get('name', 'this model')} is none ({model.architecture}).",
-        "Use a causal or encoder-decoder Hugging Face model by hub name or folder.",
+        f"{name} replaces the weights of a causal or encoder-decoder model in this process, but "
+        f"{model.fingerprint.get('name', 'this model')} is {model.architecture}.",
+        "Use a causal or encoder-decoder Hugging Face model, by name or folder.",
     )
 
 
@@ -116,9 +116,9 @@ def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: TrainableM
                  and name not in _own_name(stored, base) and stored[name] != base.fingerprint[name]]  # fmt: skip
     if differing:
         raise ModelError(
-            f"{folder} was trained from {stored.get('name', 'another model')}, and is to be used on "
+            f"{folder} was trained from {stored.get('name', 'another model')}, and cannot be used on "
             f"{called(base)} (other {', '.join(differing)}).",
-            "Name the model it was trained from, or train again from this one.",
+            "Use the model it was trained from, or train again from this one.",
         )
 
 
@@ -139,8 +139,8 @@ def called(base: TrainableModel) -> str:
 def nothing_changes(folder: Path, what: str) -> ModelError:
     """What is raised where a trained thing is the base over again."""
     return ModelError(
-        f"{folder} changes nothing: {what}. Audited as a mitigation it would be the base model under another name.",
-        "It was saved before it was trained, or its weights were lost on the way: train or export it again.",
+        f"{folder} has no effect: {what}. As a mitigation, it would be the base model under another name.",
+        "It was saved before training, or its weights were lost. Train or export it again.",
     )
 
 

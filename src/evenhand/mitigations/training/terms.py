@@ -227,16 +227,16 @@ def check_piece(tokenizer: Any, piece: Piece) -> None:
     """Raise DataError if a tokenizer's piece of a published id is another; one beyond the vocabulary is a misprint."""
     if piece.text and tokenizer.decode([piece.id]) != piece.text:
         raise DataError(
-            f"Token {piece.id} of this model is {tokenizer.decode([piece.id])!r}; the published code means "
-            f"{piece.text!r}: its pieces are those of GPT-2's vocabulary.",
-            "Use a model with that vocabulary (GPT-2, DialoGPT), or leave out the quirk single-pieces.",
+            f"Token {piece.id} of this model is {tokenizer.decode([piece.id])!r}, but the published code expects "
+            f"{piece.text!r} from the vocabulary of GPT-2.",
+            "Use a model with that vocabulary (GPT-2, DialoGPT), or remove the quirk single-pieces.",
         )
 
 
 def _no_pieces(material: Material) -> DataError:
     return DataError(
         f"No pieces were published for the bias {material.bias!r}.",
-        "Leave out the quirk single-pieces (as_published has it, too), or name one of the five published types.",
+        "Remove the quirk single-pieces (as_published has it, too), or name one of the five published types.",
     )
 
 

@@ -102,7 +102,7 @@ def train(
     (6, True)
     """
     if options.patience is not None and (evaluate is None or watched is None):
-        raise UsageError("patience was given, and there is no evaluation to lose it over.", "Leave it out.")
+        raise UsageError("patience has no effect without evaluations.", "Remove it.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     session = _Session(
@@ -162,7 +162,7 @@ class _Session:
         if self.position.step > len(windows) or self.position.best_step > self.position.step:
             raise DataError(
                 f"The checkpoint {checkpoint} is of step {self.position.step:,} of {len(windows):,}.",
-                "Delete it: training then begins anew.",
+                "Delete it: training then starts from the beginning.",
             )
         self.epoch_steps = math.ceil(len(self.examples) / (self.options.rows_a_step * processes))
         self.curves = CurveWriter(self.folder / CURVES, self.position.step) if self._leads else None
@@ -272,14 +272,14 @@ class _Session:
         size = self.options.batch_size >> self.position.halvings
         if self.accelerator.num_processes > 1:
             raise ModelError(
-                f"Memory ran out with {size} examples at once on each of several devices.",
-                "Halve batch_size and double accumulation: the steps remain the same.",
+                f"Not enough memory for {size} examples per batch on each of several devices.",
+                "Halve batch_size and double accumulation. The steps remain the same.",
             ) from error
         if size <= 1:
             raise ModelError(
-                "Memory does not suffice to train on a single example.",
-                "Train adapters (--lora-rank 8), compute activations twice (--gradient-checkpointing), or cut texts "
-                "shorter (--longest).",
+                "Not enough memory to train on a single example.",
+                "Train adapters (--lora-rank 8), recompute activations (--gradient-checkpointing), or use shorter "
+                "texts (--longest).",
             ) from error
         self.position.halvings += 1
         self.optimizer.zero_grad(set_to_none=True)

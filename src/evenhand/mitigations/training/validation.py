@@ -181,9 +181,9 @@ class HalvedValidation(Validation):
     def __post_init__(self) -> None:
         if self.check.units < FEWEST_HALVED:
             raise DataError(
-                f"Only {self.check.units} pairs are kept apart to watch the bias on; a search chooses by one half and "
-                f"says on the other what the choice is worth, and needs {FEWEST_HALVED}.",
-                "Give more texts that name both groups' terms, or train without --search.",
+                f"Only {self.check.units} validation pairs are available, but a search needs {FEWEST_HALVED}: it "
+                "chooses a trial with one half and evaluates it with the other.",
+                "Give more texts that contain the terms of both groups, or train without --search.",
             )
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
@@ -259,8 +259,8 @@ class AtOnce:
         """Raises ModelError where there is one text left."""
         if self.rows <= 1:
             raise ModelError(
-                "Memory does not suffice to score a single text.",
-                "Cut texts shorter (--longest), or take a smaller model.",
+                "Not enough memory to score a single text.",
+                "Use shorter texts (--longest), or a smaller model.",
             ) from error
         self.rows //= 2
         self.note(f"Memory ran out where texts are scored: from here on {self.rows} at once.")

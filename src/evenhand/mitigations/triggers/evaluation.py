@@ -84,7 +84,7 @@ class Evaluator:
         self.evaluated += len(triggers)
         if not np.isfinite(nll).all():
             raise ModelError(
-                "The model gives NaN or infinity for a continuation behind a trigger.", "Try dtype float32."
+                "The model returns NaN or infinity for a response after the trigger.", "Try dtype float32."
             )
         return nll
 
@@ -104,7 +104,7 @@ class Evaluator:
             scored.append(np.concatenate([np.zeros(len(before), dtype=bool), own]))
             scored[-1][0] = False
             if not scored[-1].any():
-                raise DataError("A continuation of one token has nothing in front of it.", "Give prompts.")
+                raise DataError("A response of one token needs a prompt.", "Give prompts.")
         return self._mean_nll(sequences, scored)
 
     def _mean_nll(self, sequences: list[NDArray[np.int32]], scored: list[NDArray[np.bool_]]) -> Floats:
@@ -135,9 +135,9 @@ class Evaluator:
         if longest is not None and (needed > longest).any():
             worst = self.examples[int(needed.argmax())]
             raise DataError(
-                f"{int((needed > longest).sum())} examples are too long: {int(needed.max())} tokens with the trigger, "
-                f"and the model takes at most {longest} ({(worst.text + worst.continuation)[:60]!r}...).",
-                "Shorten or leave out these examples.",
+                f"{int((needed > longest).sum())} examples are too long: {int(needed.max())} tokens with the "
+                f"trigger, but the model reads at most {longest} ({(worst.text + worst.continuation)[:60]!r}...).",
+                "Shorten or remove these examples.",
             )
 
 
@@ -151,14 +151,15 @@ def searchable(model: Any) -> CausalModel:
     if not isinstance(model, CausalModel):
         refuse_light(model, f"Searching a trigger in {name}")
         raise Unsupported(
-            f"A trigger is searched by gradients, and {name} ({type(model).__name__}) has none to give: only a causal "
-            "Hugging Face model on this machine, without a mitigation on top, does.",
-            "What works there: an instruction (--mitigate prefix=...), or, as an experiment, a trigger found on "
-            "another model, used as text: --mitigate 'trigger?file=FILE&as_text=true'.",
+            f"Cannot search a trigger for {name} ({type(model).__name__}): this needs gradients of a causal "
+            "Hugging Face model on this machine, without a mitigation.",
+            "Alternatives: an instruction (--mitigate prefix=...) or, as an experiment, a trigger found on "
+            "another model and used as text: --mitigate 'trigger?file=FILE&as_text=true'",
         )
     if model.options.chat:
         raise Unsupported(
-            f"{name} was loaded with its chat template, inside of which a trigger would not stand at the beginning.",
+            f"{name} was loaded with its chat template, so a trigger would not be the first text that the model "
+            "reads.",
             "Load it without chat, or use an instruction: --mitigate prefix=...",
         )
     return model

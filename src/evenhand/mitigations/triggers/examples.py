@@ -69,7 +69,7 @@ def read_examples(path: Path | str) -> tuple[Example, ...]:
             continue
         if label not in LABELS:
             raise DataError(
-                f"{path}, row {number}: the label {row['label']!r} is none of {', '.join(LABELS)}.",
+                f"{path}, row {number}: the label {row['label']!r} is not one of {', '.join(LABELS)}.",
                 EXAMPLE_FORMAT,
             )
         text, group = str(row["text"] or ""), str(row["group"] or "")
@@ -95,7 +95,7 @@ def read_trigger_prompts(path: Path | str) -> pl.DataFrame:
         raise DataError(f"{path}, row {int(empty[0]) + 1}: the prompt is empty.", PROMPT_FORMAT)
     if "split" in frame.columns and (unknown := set(frame["split"]) - set(SPLITS)):
         raise DataError(
-            f"{path}: 'split' holds {', '.join(sorted(map(str, unknown)))}; train, dev and test are known.",
+            f"{path}: 'split' contains {', '.join(sorted(map(str, unknown)))}; expected train, dev and test.",
             PROMPT_FORMAT,
         )
     if "group" not in frame.columns:
@@ -131,8 +131,8 @@ def split_prompts(prompts: pl.DataFrame, seed: int = 0) -> dict[str, pl.DataFram
         parts = {name: prompts.filter(where == name) for name in SPLITS}
     if lacking := [name for name, part in parts.items() if part.is_empty()]:
         raise DataError(
-            f"{prompts.height} prompts leave none for {' and '.join(lacking)}.",
-            "Give at least four different prompts a group, or a column `split` with train, dev and test.",
+            f"{prompts.height} prompts are too few: none is left for {' and '.join(lacking)}.",
+            "Give at least four different prompts per group, or a column `split` with train, dev and test.",
         )
     return parts
 
@@ -168,9 +168,9 @@ def collect_examples(
     counts = Counter(example.label for example in made)
     if not counts["negative"] or not counts["neutral"] + counts["positive"]:
         raise DataError(
-            f"Of {judged.height} continuations {counts['negative']} are clearly negative and "
+            f"Of {judged.height} responses, {counts['negative']} are clearly negative and "
             f"{counts['neutral'] + counts['positive']} clearly not: a search needs both.",
-            "Give more prompts or samples, a classifier that finds more, or your own examples.",
+            "Use more prompts or samples, another classifier, or your own examples.",
         )
     return tuple(made)
 

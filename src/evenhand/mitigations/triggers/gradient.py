@@ -115,8 +115,8 @@ class GradientEngine:
         bound = AGREEMENT if self.model.scorer.dtype == torch.float32 else AGREEMENT_16_BIT
         if abs(exact - by_embeddings) > bound * max(1.0, abs(exact)):
             raise Unsupported(
-                f"This model's loss is {exact:.5f} from token ids and {by_embeddings:.5f} from their embeddings, so "
-                "gradients of embeddings say nothing about tokens.",
+                f"This model's loss is {exact:.5f} from token ids, but {by_embeddings:.5f} from their embeddings, "
+                "so gradients of embeddings cannot be used.",
                 "Search on another model, and use the trigger as text: trigger?file=FILE&as_text=true.",
             )
 
@@ -170,7 +170,9 @@ class GradientEngine:
         embed, lead = self.model.model.get_input_embeddings(), len(self.evaluator.lead)
         first = 0 if lead else 1  # of the trigger's tokens, the first that is predicted from anything
         if len(trigger) == first:
-            raise DataError("One token with nothing in front of it has no fluency.", "Set fluency to 0.")
+            raise DataError(
+                "A trigger of one token without a start token has no fluency.", "Set fluency to 0."
+            )
         with torch.no_grad():
             before = embed(self._long(self.evaluator.lead)).to(leaf.dtype)
         inputs = {"inputs_embeds": torch.cat([before, leaf])[None], "use_cache": False}

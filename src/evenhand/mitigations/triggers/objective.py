@@ -50,17 +50,17 @@ class Objective:
             raise unknown_name("mode of a trigger", self.mode, get_args(Mode))
         for name in ("alpha", "beta", "margin", "fluency"):
             if not 0 <= getattr(self, name) < float("inf"):
-                raise UsageError(f"{name} is {getattr(self, name)}; a number of at least 0 was expected.")
+                raise UsageError(f"{name} must be a number of at least 0, got {getattr(self, name)}.")
         if self.alpha == self.beta == 0:
             raise UsageError("With alpha and beta both 0 there is nothing to search for.")
         groups = (self.against, self.favour)
         if self.mode == "induce" and (None in groups or self.against == self.favour):
             raise UsageError(
-                "Mode induce needs two different groups: `against` and `favour`.",
-                f"Given: against={self.against!r}, favour={self.favour!r}.",
+                "Mode induce requires two different groups: `against` and `favour`.",
+                f"Got against={self.against!r}, favour={self.favour!r}.",
             )
         if self.mode != "induce" and groups != (None, None):
-            raise UsageError(f"Groups to be against or to favour belong to mode induce, not {self.mode}.")
+            raise UsageError(f"`against` and `favour` can only be used with mode induce, not {self.mode}.")
 
     def sign(self, example: Example) -> int:
         """1 where the example is to be made likely, -1 unlikely, 0 where it plays no part."""
@@ -115,7 +115,7 @@ def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[
             raise DataError(
                 f"Mode {objective.mode} finds no example to make {word} among {len(examples)}"
                 f"{': ' + ', '.join(held[:6]) if held else ''}.",
-                "Give examples of both sides, or set the weight of this side (alpha, beta) to 0.",
+                "Give examples of both kinds, or set the weight of this kind (alpha, beta) to 0.",
             )
     return used
 

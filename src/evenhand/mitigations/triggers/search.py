@@ -63,11 +63,11 @@ class TriggerSearchOptions:
     def __post_init__(self) -> None:
         for name in ("restarts", "sweeps", "candidates", "beam"):
             if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; at least 1 was expected.")
+                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if self.screen is not None and not 0 < self.screen < 1:
             raise UsageError(f"screen is {self.screen}; a share between 0 and 1 was expected, or None.")
         if self.most_perplexity is not None and not self.most_perplexity > 1:
-            raise UsageError(f"most_perplexity is {self.most_perplexity}; a number above 1 was expected.")
+            raise UsageError(f"most_perplexity must be a number above 1, got {self.most_perplexity}.")
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class SearchState:
             )
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"{path} holds no state of a search: {error}.", "Remove it to begin anew."
+                f"{path} contains no state of a search: {error}.", "Remove it to begin again."
             ) from error
         if state.task != task:
             raise ResumeRefused(
                 f"{path} belongs to a search with another model, examples, objective or options.",
-                "Repeat what it was begun with, or give another file.",
+                "Repeat what it was started with, or give another file.",
             )
         return state
 

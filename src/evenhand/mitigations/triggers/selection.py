@@ -39,9 +39,7 @@ class Written:
     def rate(self) -> float:
         """Share of negative continuations, all groups counting alike. Raises DataError if none was judged."""
         if not self.rates:
-            raise DataError(
-                "No continuation could be judged.", "Look at the classifier and the model's texts."
-            )
+            raise DataError("No continuation could be judged.", "Check the classifier and the model's texts.")
         return float(np.mean(list(self.rates.values())))
 
     @property

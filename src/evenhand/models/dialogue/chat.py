@@ -37,15 +37,16 @@ class ChatTemplate:
         self.cutter, self.template = cutter, getattr(cutter.tokenizer, "chat_template", None)
         if not self.template:
             raise Unsupported(
-                f"The tokenizer of {cutter.name} has no chat template: the model was not made to be talked to, or its "
-                "template was left out.",
-                "Choose the format transcript, or put chat_template.jinja into the model's folder.",
+                f"The tokenizer of {cutter.name} has no chat template: either the model was not trained for chat, "
+                "or its template is missing.",
+                "Use the format transcript, or add chat_template.jinja to the model folder.",
             )
         way, reasons = chosen_way(self._refuses)
         if way is None:
             raise Unsupported(
-                f"The chat template of {cutter.name} takes no conversation of two: {reasons[-1]}.",
-                "Choose the format transcript.",
+                f"The chat template of {cutter.name} does not support a conversation between two speakers: "
+                f"{reasons[-1]}.",
+                "Use the format transcript.",
             )
         self.chat, self.refused = Chat(way, instruction or INSTRUCTION), reasons
 
@@ -62,9 +63,9 @@ class ChatTemplate:
         whole = self._text([*messages, {"role": "assistant", "content": text}], more=False)
         if not whole.startswith(before):
             raise Unsupported(
-                f"The chat template of {self.cutter.name} tells a reply otherwise than it asks for one, so that no "
-                "reply can be learned behind it.",
-                "Choose the format transcript for training.",
+                f"The chat template of {self.cutter.name} formats a reply differently from the prompt for a reply, so "
+                "the model cannot be trained on replies.",
+                "Use the format transcript for training.",
             )
         ids = self.cutter.ids(whole[len(before) :])
         ends = {self.cutter.end}
@@ -80,9 +81,9 @@ class ChatTemplate:
             return self._rendered(messages, more=more)
         except Exception as error:
             raise Unsupported(
-                f"The chat template of {self.cutter.name} cannot tell a conversation of {len(messages)} messages: "
+                f"The chat template of {self.cutter.name} failed for a conversation of {len(messages)} messages: "
                 f"{_reason(error)}.",
-                "Mend chat_template.jinja in the model's folder, or choose the format transcript.",
+                "Correct chat_template.jinja in the model folder, or use the format transcript.",
             ) from error
 
     def _rendered(self, messages: list[Message], *, more: bool = True) -> str:
@@ -209,8 +210,8 @@ class ServiceTelling:
         way, reasons = chosen_way(self.model.refuses_messages)
         if way is None:
             raise Unsupported(
-                f"The service takes no conversation of two: {reasons[-1]}.",
-                "Ask it for completions (without chat=1), where it offers them.",
+                f"The server does not accept a conversation between two speakers: {reasons[-1]}.",
+                "If the server offers completions, remove chat=1 from the URL.",
             )
         return Chat(way, self.instruction)
 

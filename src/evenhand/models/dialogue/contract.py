@@ -66,6 +66,6 @@ def no_tokens(model: TextGenerator) -> Unsupported:
     """The error for who would train a model of which no tokens are known."""
     name = model.fingerprint.get("name", "This model")
     return Unsupported(
-        f"The tokens of {name} ({type(model).__name__}) are not known here.",
+        f"The tokens of {name} ({type(model).__name__}) are not known.",
         "Load its weights as a Hugging Face model.",
     )

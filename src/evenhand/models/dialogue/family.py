@@ -35,8 +35,9 @@ def chosen_telling(model: TextGenerator, options: DialogueOptions) -> tuple[Tell
 def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dict[str, Any]]:
     if options != DialogueOptions():
         raise Unsupported(
-            f"{model.describe().get('name', 'This model')} reads histories as they are; no format can be chosen.",
-            "Leave the options of dialogues out.",
+            f"{model.describe().get('name', 'This model')} reads conversation histories directly, so no format can "
+            "be chosen.",
+            "Remove the dialogue options.",
         )
     return AsItIs(model), {
         "format": "history",
@@ -67,8 +68,8 @@ def trained_format(model: TextGenerator) -> dict[str, Any]:
         return {}
     if not is_file(folder / TOLD):
         raise DataError(
-            f"{folder / TOLD} is no file that can be read, such as a link to nowhere or a folder: the format and the "
-            "label that the model was trained with are not known.",
+            f"{folder / TOLD} cannot be read as a file (for example a broken link or a folder), so the format and "
+            "the label of the training are not known.",
             AGAIN,
         )
     said = read_json(folder / TOLD, AGAIN, most=MOST_BYTES)
@@ -81,8 +82,10 @@ def trained_format(model: TextGenerator) -> dict[str, Any]:
     )
     if not fine:
         raise DataError(
-            f"{folder / TOLD} does not say how the model is told of conversations.",
-            'Expected {"format": ..., "label": ...}: one of ' + ", ".join(known) + ", and a text or null.",
+            f"{folder / TOLD} does not contain the conversation format of the model.",
+            'Expected {"format": ..., "label": ...}, where the format is one of '
+            + ", ".join(known)
+            + ", and the label is a text or null.",
         )
     if fault := label_fault(said.get("label") or ""):
         raise DataError(f"{folder / TOLD}: the label {said['label']!r} {fault}.", AGAIN)
@@ -104,8 +107,8 @@ def _format(model: Any, options: DialogueOptions, trained: dict[str, Any]) -> tu
     if options.format is not None:
         if asked and options.format != "chat":
             raise UsageError(
-                f"The model was asked for as a chat, and the format of conversations is {options.format}.",
-                "Leave out one of the two.",
+                f"A chat model cannot be combined with the conversation format {options.format}.",
+                "Remove one of the two.",
             )
         return options.format, "it was asked for"
     if trained.get("format"):
@@ -135,23 +138,24 @@ def _telling(model: TextGenerator, name: FormatName, options: DialogueOptions, l
         return _in_tokens(cast(TokenModel, model), name, options, label, called)
     if options.truncate is not None or options.pinned:
         raise Unsupported(
-            f"The tokens of {called} ({type(model).__name__}) are not known here, so nothing of a conversation can be "
-            "left out or kept: truncate and pinned have nothing to act on.",
-            "Leave them out, or load the weights as a Hugging Face model.",
+            f"truncate and pinned cannot be used with {called} ({type(model).__name__}): its tokens are not known, "
+            "so histories cannot be shortened.",
+            "Remove them, or load the weights as a Hugging Face model.",
         )
     if name == "chat" and is_a(model, MessageModel):
         if not _asked_as_chat(model):
             raise Unsupported(
-                f"{called} is asked for completions, which take one text.",
-                "Write chat=1 behind the model's name (http://host:port/v1#model?chat=1).",
+                f"{called} is used in completions mode, which accepts a single text only.",
+                "Use chat mode: add chat=1 after the model name (http://host:port/v1#model?chat=1).",
             )
         return ServiceTelling(cast(MessageModel, model), instruction, label)
     if name != "transcript":
         mitigated = model.describe().get("mitigations")
         raise Unsupported(
-            f"The format {name} is told in tokens or messages, and {called} ({type(model).__name__}) takes texts alone"
-            + (f", behind {', '.join(map(str, mitigated))}." if mitigated else "."),
-            "Ask for the format transcript, which any model takes; a trained folder is a model by itself.",
+            f"The format {name} requires tokens or messages, but {called} ({type(model).__name__}) accepts texts "
+            "only." + (f", behind {', '.join(map(str, mitigated))}." if mitigated else "."),
+            "Use the format transcript, which works with any model. A trained folder can also be used directly as "
+            "the model.",
         )
     return TextTranscript(model, label)
 
@@ -195,6 +199,6 @@ def _in_tokens(
 def _check_kind(model: TokenModel, kind: str, name: str, called: str) -> None:
     if model.architecture != kind:
         raise Unsupported(
-            f"The format {name} is one of {kind} models, and {called} is {model.architecture}.",
-            "Leave the format out, so that it is chosen by the model's family.",
+            f"The format {name} is for {kind} models, but {called} is {model.architecture}.",
+            "Remove the format: it is then chosen by the model's family.",
         )

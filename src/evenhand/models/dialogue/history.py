@@ -57,7 +57,7 @@ class History:
                 raise TypeError
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"{prompt[:60]!r} is not the history of a conversation.",
+                f"{prompt[:60]!r} is not a conversation history.",
                 'Expected one line such as {"persona":["i like tea."],"utterances":["Hi! My name is Martha."]}.',
             ) from error
         return cls(tuple(persona), tuple(utterances), chat)

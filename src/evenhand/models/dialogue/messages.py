@@ -89,8 +89,9 @@ def check_instruction(text: str) -> None:
     """Raise UsageError for an instruction that asks for service."""
     if SERVICE.search(text):
         raise UsageError(
-            f"The system message {text[:80]!r} makes the model an assistant, and its self-chats talk of service.",
-            "Choose one that does not, or leave it out: a neutral one is ours.",
+            f"The system message {text[:80]!r} makes the model an assistant: its self-chats would be "
+            "customer-service conversations.",
+            "Use a system message that does not, or remove it to use the neutral default.",
         )
 
 

@@ -38,7 +38,7 @@ class DialogueOptions:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.truncate is not None and self.truncate < 1:
-            raise UsageError(f"truncate is {self.truncate}; at least one token must be read.")
+            raise UsageError(f"truncate must be at least 1 token, got {self.truncate}.")
         if fault := label_fault(self.label or ""):
             raise UsageError(f"The label {self.label!r} {fault}.", LABEL)
 

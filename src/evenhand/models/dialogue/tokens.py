@@ -156,11 +156,11 @@ class TokenTelling:
         if most is not None and most <= around:
             label = f" and the label {self.label[:40]!r}" if self.label else ""
             raise Unsupported(
-                f"Of a conversation {called} reads {most} tokens, and what stands around an utterance{label} takes "
-                f"{around}: nothing that was said would be read.",
-                "Shorten the label, or raise truncate."
+                f"{called} reads {most} tokens of a conversation, and the tokens around an utterance{label} "
+                f"already take {around}: no utterance fits.",
+                "Use a shorter label, or a larger truncate."
                 if self.label
-                else "Raise truncate, or take a larger model.",
+                else "Use a larger truncate, or a model with a longer context.",
             )
 
     def _told(self, history: History, label: str | None) -> Told:
@@ -204,8 +204,8 @@ def does_not_fit(history: History, most: int | None) -> DataError:
     """The error for a history of which nothing could be learned from."""
     said = len(history.utterances)
     return DataError(
-        f"A history of {said} utterances does not fit: {most} tokens are read, too few for what was said last.",
-        "Leave the conversation out, or raise truncate.",
+        f"A history of {said} utterances does not fit: the last utterance alone is longer than {most} tokens.",
+        "Remove the conversation, or use a larger truncate.",
     )
 
 
@@ -254,8 +254,8 @@ class Cutter:
         """The id of the end token. Raises Unsupported where the tokenizer has none."""
         if self.tokenizer.eos_token_id is None:
             raise Unsupported(
-                f"The tokenizer of {self.name} has no end token, which stands between turns or behind them.",
-                "Save the tokenizer that the model was trained with, or choose the format transcript.",
+                f"The tokenizer of {self.name} has no end token, which this format needs between or after turns.",
+                "Save the tokenizer that the model was trained with, or use the format transcript.",
             )
         return int(self.tokenizer.eos_token_id)
 
@@ -274,9 +274,8 @@ class Cutter:
         special = [one for one in self._special if one in label]
         if special:
             raise Unsupported(
-                f"The label {label!r} holds {special[0]!r}, a special token of {self.name}'s tokenizer, which would "
-                "begin or end something there.",
-                "Choose a label of plain words.",
+                f"The label {label!r} contains {special[0]!r}, a special token of {self.name}'s tokenizer.",
+                "Use a label of plain words.",
             )
         ids = self.ids(label)
         unknown = self.tokenizer.unk_token_id
@@ -288,6 +287,6 @@ class Cutter:
             or "".join(back.split()).casefold() != "".join(label.split()).casefold()
         ):
             raise Unsupported(
-                f"The tokenizer of {self.name} cannot say the label {label!r}: it reads {back!r}.",
-                "Choose a label of characters that the model knows; letters and spaces mostly are.",
+                f"The tokenizer of {self.name} cannot represent the label {label!r}: decoded, it is {back!r}.",
+                "Use a label of characters that the model knows, such as letters and spaces.",
             )

@@ -126,8 +126,8 @@ def blenderbot_small(cutter: Cutter) -> TurnLayout:
     line = tokenizer.convert_tokens_to_ids(LINE)
     if line is None or line == tokenizer.unk_token_id:
         raise Unsupported(
-            f"The tokenizer of {cutter.name} has no token {LINE}, which stands between turns in this format.",
-            "Save the tokenizer of facebook/blenderbot_small-90M beside the model, or choose another format.",
+            f"The tokenizer of {cutter.name} has no token {LINE}, which this format needs between turns.",
+            "Save the tokenizer of facebook/blenderbot_small-90M in the model folder, or choose another format.",
         )
     return TurnLayout(cutter, [int(line)], [], None, words_apart, as_written)
 

@@ -39,8 +39,9 @@ def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = N
     except TemplateError as error:
         reason = str(error) or type(error).__name__
         raise Unsupported(
-            f"The tokenizer's chat template refuses {'a system and ' if before else ''}a user's message: {reason}",
-            "Leave out the system message." if before else "Load the model without chat=True.",
+            f"The tokenizer's chat template does not accept {'a system and ' if before else ''}a user message: "
+            f"{reason}",
+            "Remove the system message." if before else "Load the model without chat=True.",
         ) from error
 
 
@@ -48,10 +49,10 @@ def check_chat_template(tokenizer: Any) -> None:
     """Raise Unsupported if the tokenizer does not say how its model is talked to."""
     if not getattr(tokenizer, "chat_template", None):
         raise Unsupported(
-            "chat=True was asked for, and this tokenizer has no chat template: the model was not made to be "
-            "talked to, or its template was left out.",
-            "Load it without chat=True so that it continues the prompts, or put its chat_template.jinja into "
-            "the model's folder.",
+            "chat=True requires a chat template, but this tokenizer has none: either the model was not trained "
+            "for chat, or its template is missing.",
+            "Load the model without chat=True, so that it continues the prompts, or add its chat_template.jinja "
+            "to the model folder.",
         )
 
 
@@ -97,7 +98,7 @@ class CausalModel:
             check_chat_template(tokenizer)
         elif self.options.system is not None:
             raise UsageError(
-                "A system message was given without chat=True, and would not be said.", "Give both."
+                "A system message requires chat=True.", "Use both, or remove the system message."
             )
         self.start = start_tokens(tokenizer, self.options.start)
         self.end = [tokenizer.eos_token_id] if self.options.end else []
@@ -345,6 +346,6 @@ def start_tokens(tokenizer: Any, start: str) -> list[int]:
     token = tokenizer.convert_tokens_to_ids(start)
     if token is None or token == tokenizer.unk_token_id:
         raise Unsupported(
-            f"The tokenizer has no token {start!r} to start texts with.", 'Use start="auto" or start="none".'
+            f"The tokenizer has no {start!r} token to start texts with.", 'Use start="auto" or start="none".'
         )
     return [int(token)]

@@ -101,8 +101,8 @@ class EncoderDecoderModel:
                 )
         except FAILURES as error:
             raise ModelError(
-                f"{type(self.model).__name__} cannot be run as an encoder-decoder model: {told(error)}",
-                "Another class of transformers may be meant for its weights; if not, report the architecture.",
+                f"{type(self.model).__name__} does not work as an encoder-decoder model: {told(error)}",
+                "Its weights may need another class of transformers. If not, please report the architecture.",
             ) from error
         allowed = tolerance(plain, self.model.dtype)
         for what, off in (
@@ -111,9 +111,9 @@ class EncoderDecoderModel:
         ):
             if off > allowed:
                 raise ModelError(
-                    f"The likelihoods of {type(self.model).__name__} could not be trusted: {what} "
-                    f"(answers differ by up to {off:.2g} nats).",
-                    "Try dtype float32; if it persists, report the architecture.",
+                    f"The likelihoods of {type(self.model).__name__} are not reliable: {what} (results differ by "
+                    f"up to {off:.2g} nats).",
+                    "Try dtype float32. If the error remains, please report the architecture.",
                 )
 
     @property
@@ -382,6 +382,6 @@ def _decoder_start(model: Any, identity: dict[str, Any]) -> int:
         if start is not None:
             return int(start)
     raise ModelError(
-        f"The configuration of {identity.get('name', 'this model')} does not say what decoding starts from.",
-        "Set decoder_start_token_id in its config.json, as it was in training.",
+        f"The configuration of {identity.get('name', 'this model')} has no start token for decoding.",
+        "Set decoder_start_token_id in its config.json to the value used in training.",
     )

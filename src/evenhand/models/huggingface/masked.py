@@ -48,7 +48,7 @@ class MaskedModel:
 
         if tokenizer.mask_token_id is None:
             raise ModelError(
-                f"The tokenizer of {identity.get('name', 'this model')} names no mask token.",
+                f"The tokenizer of {identity.get('name', 'this model')} has no mask token.",
                 "Set mask_token in its tokenizer_config.json, or load the model with another architecture.",
             )
         self.model, self.tokenizer, self.identity = model.eval(), tokenizer, identity

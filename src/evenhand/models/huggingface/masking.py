@@ -89,8 +89,8 @@ def _filled_blanks(tokenizer: Any, batch: Texts, longest: int | None) -> MaskedI
     """
     if any(span is not None for span in batch.all_spans):
         raise UsageError(
-            'The masking "blank" fills in whole texts, and spans of them were given.',
-            f"Give the part as the text, and as its context the sentence with {BLANK} in its place.",
+            'The masking "blank" works with whole texts, but spans were given.',
+            f"Give the span as the text, and the sentence with {BLANK} in its place as the context.",
         )
     backend, result = tokenizer.backend_tokenizer, MaskedInputs()
     alone = backend.encode_batch(list(batch.texts), add_special_tokens=False)

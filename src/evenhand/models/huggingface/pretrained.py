@@ -96,7 +96,7 @@ def weights_fingerprint(source: Path | str, commit: str | None = None) -> str:
         return folder_fingerprint(Path(source))
     if commit is None:
         raise ModelError(
-            f"The revision of {str(source)!r} is not known.", "Give the commit it was loaded from."
+            f"The revision of {str(source)!r} is not known.", "Give the commit from which it was loaded."
         )
     return commit
 
@@ -115,7 +115,8 @@ def _lineage(folder: Path) -> dict[str, Any] | None:
     )
     if not all(isinstance(part, dict) for part in parts):
         raise DataError(
-            f"{folder / LINEAGE} is no lineage of a trained model.", "Restore it from a copy, or delete it."
+            f"{folder / LINEAGE} is not a valid lineage of a trained model.",
+            "Restore it from a copy, or delete it.",
         )
     base, method, data = parts
     told = {
@@ -141,18 +142,19 @@ def _parameters(name: str, snapshot: Path) -> dict[str, int]:
         return stored_parameters([snapshot / ONE_FILE])
     if is_offline():
         raise ModelError(
-            f"The configuration of {name!r} is in the cache of this machine, its weights (safetensors) are "
-            "not, and the hub may not be asked (HF_HUB_OFFLINE is set).",
-            "Unset HF_HUB_OFFLINE once to fetch them.",
+            f"Only the configuration of {name!r} is in the local cache, not its weights (safetensors), and the "
+            "Hugging Face Hub cannot be used (HF_HUB_OFFLINE is set).",
+            "To download them, unset HF_HUB_OFFLINE once.",
         )
     with hub_errors(name, snapshot.name):
         try:
             counts = HfApi().get_safetensors_metadata(name, revision=snapshot.name).parameter_count
         except errors.NotASafetensorsRepoError as error:
             raise ModelError(
-                f"The hub holds no safetensors weights for {name!r}; other formats can run code.",
-                "Look for a revision with safetensors (often 'refs/pr/1'), or convert it yourself and give "
-                "the folder.",
+                f"The Hugging Face Hub has no safetensors weights for {name!r}. Other formats can run code and are "
+                "not loaded.",
+                "Use a revision with safetensors (often 'refs/pr/1'), or convert the model yourself and give the "
+                "folder.",
             ) from error
         except errors.SafetensorsParsingError:
             return {}
@@ -170,7 +172,7 @@ def _check_memory(name: str, parameters: dict[str, int], dtype: Any, device: Any
         advice = f"With dtype bfloat16 it needs {half / GIB:.1f} GiB and fits; that choice is recorded."
     raise ModelError(
         f"Not enough memory for {name!r}: {sum(parameters.values()):,} parameters in "
-        f"{str(dtype).removeprefix('torch.')} need about {needed / GIB:.1f} GiB, and {device} has "
+        f"{str(dtype).removeprefix('torch.')} need about {needed / GIB:.1f} GiB, but {device} has "
         f"{available / GIB:.1f} GiB free.",
         advice,
     )

@@ -105,8 +105,9 @@ def scores(
     state = writer.state
     if not isinstance(state, CausalState):
         raise Unsupported(
-            f"{type(network).__name__} cannot be steered: its contexts would have to stay in {state.name}.",
-            "Use an instruction in front of the texts (--mitigate prefix=...), or another model.",
+            f"{type(network).__name__} does not support steering, because its contexts would have to stay in "
+            f"{state.name}.",
+            "Use an instruction before the texts (--mitigate prefix=...), or another model.",
         )
     common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
     for k, beginning in enumerate(common):

@@ -27,7 +27,7 @@ class Head:
     def __init__(self, model: Any):
         projection = model.get_output_embeddings()
         if projection is None:
-            raise AttributeError("the model names no output embeddings")
+            raise AttributeError("the model has no output embeddings")
         config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
         self.projection = projection
         self.factor = float(getattr(config, "logit_scale", None) or 1.0)

@@ -153,22 +153,21 @@ def check_causal(scorer: Scorer) -> None:
     longest = getattr(scorer.model.config.get_text_config(), "max_position_embeddings", None)
     if longest is not None and 0 <= longest < LENGTH:
         raise ModelError(
-            f"{type(scorer.model).__name__} reads {longest} tokens at once; at least {LENGTH} are needed.",
-            "Give a model with a longer context: its config.json says how long (n_positions, "
-            "max_position_embeddings).",
+            f"{type(scorer.model).__name__} reads at most {longest} tokens, but at least {LENGTH} are required.",
+            "Use a model with a longer context (n_positions or max_position_embeddings in its config.json).",
         )
     try:
         reason = why_not_causal(scorer)
     except FAILURES as error:
         raise ModelError(
-            f"{type(scorer.model).__name__} does not take plain texts: {told(error)}",
-            "Another class of transformers may be meant for its weights; if it is a language model, report it.",
+            f"{type(scorer.model).__name__} does not accept plain texts: {told(error)}",
+            "Its weights may need another class of transformers. If it is a language model, please report it.",
         ) from error
     if reason is not None:
         raise ModelError(
-            f"{type(scorer.model).__name__} does not read from left to right: {reason}.",
-            "If it fills in masks, load it as architecture='masked'. If it was trained to write (BERT and its kin "
-            "can be), its config.json must say so: is_decoder: true.",
+            f"{type(scorer.model).__name__} is not causal: {reason}.",
+            "If it is a masked language model, load it with architecture='masked'. If it was trained to generate "
+            "text (as some BERT models are), set is_decoder: true in its config.json.",
         )
 
 
@@ -194,9 +193,10 @@ def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPa
             return rejected
         rejected.append(f"{path}: {reason}")
     raise ModelError(
-        "This model's likelihoods depend on how texts are batched, so none could be trusted: "
+        "The likelihoods of this model are not reliable, because they depend on how texts are batched: "
         + "; ".join(rejected),
-        "Try dtype float32, or another attention implementation; if it persists, report the architecture.",
+        "Try dtype float32, or another attention implementation. If the error remains, please report the "
+        "architecture.",
     )
 
 

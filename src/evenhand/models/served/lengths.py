@@ -9,7 +9,7 @@ from evenhand.schema import UsageError
 AllowLonger = Literal["", "cut", "whole"]
 CUT, WHOLE = "cut", "whole"
 """Values of `--allow-longer`: shorten such an answer to the limit, or keep all of it."""
-HINT = "to accept longer answers: --allow-longer cut or --allow-longer whole"
+HINT = "to accept longer responses: --allow-longer cut or --allow-longer whole"
 _WORD = re.compile(r"\S+")
 _Token = tuple[str, float]
 
@@ -18,8 +18,8 @@ def check_allow_longer(value: str) -> None:
     """Raise UsageError unless `value` is "", "cut" or "whole"."""
     if value not in ("", CUT, WHOLE):
         raise UsageError(
-            f"allow_longer is {value!r}; cut or whole was expected.",
-            "cut shortens answers beyond the limit on tokens to it, whole keeps all of them.",
+            f"allow_longer must be cut or whole, got {value!r}.",
+            "cut shortens responses to the token limit; whole keeps them.",
         )
 
 

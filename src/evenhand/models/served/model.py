@@ -103,7 +103,7 @@ class HttpModel:
             answer = self._greeted(sample_body("Hello", 0, greeting, fields, self.options), greeting)
         except ModelError as error:
             names = self.served.names()
-            known = f" Models there: {', '.join(names[:20])}." if names else ""
+            known = f" Available models: {', '.join(names[:20])}." if names else ""
             raise ModelError(error.message + known, error.hint) from error
         return answer.body or {}
 
@@ -114,25 +114,26 @@ class HttpModel:
             answer = self.served.ask(self.path, body)
             if answer.refusal is not None:
                 raise ModelError(
-                    f"{address} refuses a greeting: {answer.detail}.",
-                    "Change the options behind the model's name to what it takes (http://host:port/v1#model?chat=1, "
-                    "for instance).",
+                    f"{address} refused a test request: {answer.detail}.",
+                    "Change the options after the model name (for example http://host:port/v1#model?chat=1).",
                 )
             if answer.error is not None and (answer.status is None or answer.status >= 300):
-                raise ServiceUnavailable(f"{address} does not answer a greeting: {answer.detail}.", WHEN_BACK)
+                raise ServiceUnavailable(
+                    f"{address} did not answer a test request: {answer.detail}.", WHEN_BACK
+                )
             written = read_written(answer, greeting, self.options.allow_longer)
             if written.error in (None, ResponseError.REFUSED):
                 return answer
-        told = f"{address} does not answer a greeting as a model does, asked {GREETINGS} times: {written.detail}."
+        told = f"{address} did not give a valid response to {GREETINGS} test requests: {written.detail}."
         if answer.body is None:
             hint = (
-                "Does the address end as the server's does (mostly in /v1)? Something else may answer in front of it, "
-                "such as a proxy or a page to log in. What was answered before is kept."
+                "Check that the URL ends as the server's does (usually in /v1). A proxy or a login page may "
+                "answer instead of the server. Responses received so far are saved."
             )
         else:
             hint = (
-                f"Look at what it answers to POST {address}{self.path}: one choice with a text was expected. What was "
-                "answered before is kept; run the same command again when it is mended."
+                f"Check its response to POST {address}{self.path}: one choice with a text is expected. Responses "
+                "received so far are saved. When the server is fixed, run the same command again."
             )
         raise ModelError(told, hint)
 
@@ -172,7 +173,7 @@ class HttpModel:
         """As `generate`, with seeds that depend on keys in place of the prompts (see KeyedGenerator)."""
         if len(keys) != len(prompts):
             raise UsageError(
-                f"{len(prompts)} prompts came with {len(keys)} keys.", "Give one key for each prompt."
+                f"{len(prompts)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
             )
         return self._written(prompts, [None] * len(prompts), keys, decoding)
 
@@ -186,8 +187,8 @@ class HttpModel:
         """
         if not self.options.chat:
             raise Unsupported(
-                f"{self.served.model} is asked for completions, which take one text.",
-                "Write chat=1 behind the model's name (http://host:port/v1#model?chat=1).",
+                f"{self.served.model} is used in completions mode, which accepts a single text only.",
+                "Use chat mode: add chat=1 after the model name (http://host:port/v1#model?chat=1).",
             )
         return self._written(keys, prompts, keys, decoding)
 
@@ -203,7 +204,9 @@ class HttpModel:
         if answer.error is None:
             return None
         if answer.refusal is None and answer.status != 500:  # which some answer where a template refuses
-            raise ServiceUnavailable(f"{name} answers a greeting and no chat: {answer.detail}.", WHEN_BACK)
+            raise ServiceUnavailable(
+                f"{name} answers a single message, but not a conversation: {answer.detail}.", WHEN_BACK
+            )
         return answer.detail or answer.error.value
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
@@ -250,8 +253,8 @@ class HttpModel:
         """Tokens that must be written behind an echoed text; the server is checked when this is first read."""
         if self.options.chat:
             raise Unsupported(
-                f"{self.served.model} is asked as a chat, which gives no likelihoods of texts.",
-                "Leave chat=1 out if the server offers completions, or choose a benchmark of generations.",
+                f"{self.served.model} is used in chat mode, which gives no likelihoods of texts.",
+                "Remove chat=1 if the server offers completions, or choose a benchmark of generated text.",
             )
         name = self.fingerprint["name"]
         return check_echo(lambda body: self.served.ask(self.path, body), name)
@@ -314,10 +317,10 @@ class HttpModel:
     def _only_name(self) -> str:
         names = self.served.names()
         if len(names) != 1:
-            known = ", ".join(names[:20]) if names else "it does not say which it has"
+            known = ", ".join(names[:20]) if names else "the server does not list them"
             raise UsageError(
-                f"Which model of {self.client.base_url}? Known: {known}.",
-                f"Write its name behind a #: {self.client.base_url}#NAME",
+                f"The URL {self.client.base_url} names no model. Available models: {known}.",
+                f"Add the name after a #: {self.client.base_url}#NAME",
             )
         return names[0]
 
@@ -334,19 +337,20 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     if "?" in base_url:
         bare = base_url.partition("?")[0]
         raise UsageError(
-            f"The address {bare} holds a query in front of the model's name.",
-            f"Options stand behind the name: {bare}#{model or 'NAME'}?option=value, such as ?key=VARIABLE for the "
-            "environment variable that holds the key.",
+            f"The URL {bare} contains a query before the model name.",
+            f"Put options after the model name: {bare}#{model or 'NAME'}?option=value. For example, ?key=VARIABLE "
+            "names the environment variable of the API key.",
         )
     if options is not None:
         if named != HttpOptions():
             raise UsageError(
-                f"{name!r} holds options, and others were given beside it.", "Give them in one place."
+                f"{name!r} contains options, and options were also given separately.",
+                "Give all options in one place.",
             )
         if not isinstance(options, HttpOptions):
             raise UsageError(
-                f"These options are {type(options).__name__}, and a served model takes HttpOptions.",
-                "Make them with evenhand.models.served.model.HttpOptions(...), or leave them out.",
+                f"A served model requires HttpOptions, got {type(options).__name__}.",
+                "Create them with evenhand.models.served.model.HttpOptions(...), or remove them.",
             )
     return HttpModel(base_url, model, options or named)
 

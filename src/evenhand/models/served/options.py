@@ -62,9 +62,9 @@ class HttpOptions:
 
     def __post_init__(self) -> None:
         if self.system is not None and not self.chat:
-            raise UsageError("A system message goes with chat only.", "Add chat=1, or leave `system` out.")
+            raise UsageError("`system` requires chat.", "Add chat=1, or remove `system`.")
         if self.start and self.chat:
-            raise UsageError("A text to start from goes with scoring, which a chat does not offer.")
+            raise UsageError("`start` is for scoring, which is not available in chat mode.")
         check_allow_longer(self.allow_longer)
 
     def conventions(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def api_key(
     """
     if options.key:
         if not environment.get(options.key):
-            raise UsageError(f"The environment variable {options.key} is not set.", "It should hold the key.")
+            raise UsageError(f"The environment variable {options.key} is not set.", "Set it to the API key.")
         return environment[options.key], options.key
     host = address_parts(base_url).hostname or ""
     openai = host == "openai.com" or host.endswith(".openai.com")

@@ -84,7 +84,7 @@ class ServedModel:
             elif answer.refusal is not None:
                 doubtful[key] = answer
             self._count(answer)
-            hint = "Change the decoding, or the options behind the model's name, to what it takes."
+            hint = "Change the decoding settings, or the options after the model name."
             self._refusals.hear(key, answer, lambda: self._harmless(path, body), form=form, hint=hint)
             for known in doubtful.keys() - set(self._refusals.row):
                 settled[known] = doubtful.pop(known)
@@ -115,9 +115,9 @@ class ServedModel:
         if answer.status in ABSENT:
             others = {"/completions": "?chat=1", "/chat/completions": "no chat=1"}
             raise ModelError(
-                f"{self.client.base_url}{path} answers {answer.detail} for the model {self.model!r}.",
-                f"Is the model's name right, and does the address end as the server's does (mostly in /v1)? If it "
-                f"offers only the other way of asking, write {others.get(path, 'it')} behind the name.",
+                f"{self.client.base_url}{path} answered {answer.detail} for the model {self.model!r}.",
+                "Check the model name, and that the URL ends as the server's does (usually in /v1). If the server "
+                f"supports only the other mode, add {others.get(path, 'it')} after the name.",
             )
         return answer
 

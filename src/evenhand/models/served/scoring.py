@@ -105,7 +105,8 @@ def check_echo(ask: Ask, name: str) -> int:
         listed = listed_tokens(choice)
         if not isinstance(listed, list):
             raise _unsupported(
-                name, _impossible(listed) or "does not give log probabilities of the tokens it writes"
+                name,
+                _impossible(listed) or "does not return log-probabilities of the tokens that it generates",
             )
         written_tokens = list(takewhile(_is_whole, listed))
         continuation = "".join(token for token, _ in written_tokens)
@@ -119,12 +120,14 @@ def check_echo(ask: Ask, name: str) -> int:
                 break
             compared.append((token, value, echoed.log_prob))
     if len(compared) < FEWEST:
-        raise _unsupported(name, "cuts a text into other tokens than it writes, so it could not be checked")
+        raise _unsupported(
+            name, "splits a text into other tokens than it generates, so it could not be checked"
+        )
     for token, once, later in compared:
         if not abs(once - later) <= TOLERANCE:
             raise _unsupported(
                 name,
-                f"gave the token {token!r} {once:.3f} nats when it wrote it and {later:.3f} when it echoed it "
+                f"gave the token {token!r} {once:.3f} nats when it generated it and {later:.3f} when it echoed it "
                 "(some servers are off by one token)",
             )
     return written
@@ -141,10 +144,10 @@ def _least_written(ask: Ask, name: str) -> int:
 def _echoed(answer: Answer, text: str, name: str) -> list[Token]:
     listed = listed_tokens(_answered(answer, name))
     if not isinstance(listed, list):
-        raise _unsupported(name, _impossible(listed) or "does not give log probabilities")
+        raise _unsupported(name, _impossible(listed) or "does not return log-probabilities")
     tokens = align(listed, text)
     if isinstance(tokens, str):
-        raise _unsupported(name, f"does not echo the prompt's tokens: {tokens}")
+        raise _unsupported(name, f"does not echo the tokens of the prompt: {tokens}")
     return tokens
 
 
@@ -156,10 +159,12 @@ def _answered(answer: Answer, name: str) -> Mapping[str, Any]:
     if answer.error is not None:
         if answer.status in MALFORMED:
             raise _unsupported(name, f"refuses to score: {answer.detail}")
-        raise ModelError(f"The server of {name!r} could not be tried: {answer.detail}.", "Run again later.")
+        raise ModelError(
+            f"The server of {name!r} could not be tested: {answer.detail}.", "Run the command again later."
+        )
     choice = first_choice(answer.body)
     if choice is None:
-        raise _unsupported(name, "answers without a choice")
+        raise _unsupported(name, "returned no choice")
     return choice
 
 
@@ -169,7 +174,7 @@ def _impossible(listed: str | None) -> str | None:
 
 def _unsupported(name: str, reason: str) -> Unsupported:
     return Unsupported(
-        f"The likelihoods that the server of {name!r} gives cannot be used: it {reason}.",
-        "vLLM's /v1/completions can score; so can the model's weights loaded here. Benchmarks of generations need "
-        "no likelihoods.",
+        f"The likelihoods of the server of {name!r} cannot be used: it {reason}.",
+        "Use vLLM's /v1/completions, or load the model's weights locally. Benchmarks of generated text need no "
+        "likelihoods.",
     )

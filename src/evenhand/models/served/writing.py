@@ -61,17 +61,18 @@ def decoding_body(decoding: Decoding, options: HttpOptions) -> dict[str, Any]:
         beyond.remove("num_beams")  # a single beam is none
     if beyond:
         raise Unsupported(
-            f"A server does not do {' and '.join(beyond)}.",
-            "Leave it out (a benchmark of conversations: --decoding greedy, or sampling), or load the model from its "
-            f"weights. A server takes {takes}.",
+            f"A served model does not support {' and '.join(beyond)}.",
+            "Remove it (for a benchmark of conversations, use --decoding greedy or sampling), or load the model's "
+            f"weights. A server supports {takes}.",
         )
     wanted = {"top_k": decoding.top_k is not None, "min_new_tokens": decoding.min_new_tokens > 1}
     lacking = [name for name, is_wanted in wanted.items() if is_wanted]
     if lacking and not options.extended:
         raise Unsupported(
-            f"{' and '.join(lacking)}: not part of OpenAI's interface, which takes {takes}.",
-            "If the server is vLLM, llama.cpp or SGLang, write extended=1 behind the model's name; it takes "
-            "top_k and, but for llama.cpp, min_new_tokens. Else choose another decoding, such as --decoding greedy.",
+            f"{' and '.join(lacking)}: not part of the OpenAI API, which supports {takes}.",
+            "If the server is vLLM, llama.cpp or SGLang, add extended=1 after the model name: it then supports "
+            "top_k and, except for llama.cpp, min_new_tokens. Otherwise choose other decoding settings, such as "
+            "--decoding greedy.",
         )
     body: dict[str, Any] = {options.limit: decoding.max_new_tokens, "temperature": decoding.temperature or 0}
     if not decoding.is_greedy:

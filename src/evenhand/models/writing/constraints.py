@@ -94,10 +94,10 @@ class Constraints:
         """Raise Unsupported for demands that are not kept here: forbidden phrases, biases, watermarks, ..."""
         if self.refused:
             raise Unsupported(
-                f"The generation settings of {type(model).__name__} ask for {' and '.join(self.refused)}, which is not "
-                "done here, so its texts would not be those it is meant to write.",
-                "Remove it from its generation_config.json if you can do without, or write the texts elsewhere and "
-                "bring them as a file.",
+                f"The generation settings of {type(model).__name__} contain {' and '.join(self.refused)}, which "
+                "evenhand does not support. Its texts would not be those that its authors intend.",
+                "Remove the setting from its generation_config.json if it is not needed, or generate the texts "
+                "elsewhere and measure them as a file.",
             )
 
     def __bool__(self) -> bool:

@@ -24,7 +24,7 @@ class Prompts:
         """The same with draws that depend on these. Raises UsageError unless there is one key for each prompt."""
         if len(keys) != len(self.ids):
             raise UsageError(
-                f"{len(self.ids)} prompts came with {len(keys)} keys.", "Give one key for each prompt."
+                f"{len(self.ids)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
             )
         return replace(self, texts=keys)
 
@@ -108,7 +108,7 @@ def prompts_of_ids(
     [None, <ResponseError.EMPTY_TEXT: 'empty_text'>]
     """
     if len(keys) != len(ids):
-        raise UsageError(f"{len(ids)} prompts came with {len(keys)} keys.", "Give one key for each prompt.")
+        raise UsageError(f"{len(ids)} prompts, but {len(keys)} keys.", "Give one key for each prompt.")
     rows: list[list[int]] = []
     errors: list[ResponseError | None] = []
     details: list[str | None] = []
@@ -118,8 +118,9 @@ def prompts_of_ids(
             error, detail = ResponseError.EMPTY_TEXT, "the prompt has no tokens"
         elif not 0 <= min(row) <= max(row) < known:
             raise UsageError(
-                f"Prompt {i} holds token ids from {min(row)} to {max(row)}; the model knows 0 to {known - 1}.",
-                "Encode prompts with the model's own tokenizer.",
+                f"Prompt {i} contains token ids from {min(row)} to {max(row)}, but the model knows only 0 to "
+                f"{known - 1}.",
+                "Encode prompts with the tokenizer of the model.",
             )
         elif longest is not None and len(row) + behind > longest:
             error, detail = ResponseError.TOO_LONG, _no_room(len(row), behind, longest)
@@ -169,8 +170,8 @@ def tokens_around(backend: Any) -> tuple[list[int], list[int]]:
     first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
     if first is None:
         raise ModelError(
-            "The tokenizer cuts a text differently when it adds its special tokens, so what belongs in front "
-            "of a prompt cannot be told.",
+            "The tokenizer splits a text differently when it adds its special tokens, so the tokens before a "
+            "prompt cannot be determined.",
             "Save the tokenizer with a template post-processor (`$A` between its special tokens).",
         )
     return around[:first], around[first + len(inner) :]

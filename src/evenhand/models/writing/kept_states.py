@@ -69,8 +69,8 @@ class KeptStates:
     def __init__(self, budget_bytes: int | None = None):
         if budget_bytes is not None and budget_bytes < 1:
             raise UsageError(
-                f"budget_bytes is {budget_bytes}; a positive number of bytes was expected.",
-                "To keep nothing, give no KeptStates.",
+                f"budget_bytes must be a positive number of bytes, got {budget_bytes}.",
+                "To keep nothing, do not pass KeptStates.",
             )
         self.budget_bytes = budget_bytes
         self.prompts = self.prompts_begun = self.tokens = self.tokens_kept = self.left = self.most_bytes = 0

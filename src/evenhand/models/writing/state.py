@@ -136,8 +136,9 @@ class CausalState:
         takes = inspect.signature(model.forward).parameters
         if "past_key_values" not in takes:
             raise Unsupported(
-                f"{type(model).__name__} keeps no keys and values to go on from, so it cannot write here.",
-                "Its rows are read anew at every token.",
+                f"{type(model).__name__} has no cache of keys and values to continue from, so it cannot generate "
+                "text here.",
+                "Instead, its rows are computed again for every token.",
             )
         self.with_positions = "position_ids" in takes
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}

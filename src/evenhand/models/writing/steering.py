@@ -46,14 +46,14 @@ class Steering:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise UsageError(
-                "The list of contexts to steer by is empty.",
+                "The list of steering contexts is empty.",
                 "Give at least one text that leads the model to what it should avoid (or seek).",
             )
         if "" in self.contexts:
             raise UsageError(
-                f"Context {self.contexts.index('') + 1} of {len(self.contexts)} is empty: behind it a model says "
-                "what it says anyway.",
-                "Use a single space if a blank context is what you mean to test.",
+                f"Context {self.contexts.index('') + 1} of {len(self.contexts)} is empty, so it would have no "
+                "effect.",
+                "To test a blank context, use a single space.",
             )
 
     def parameters(self) -> dict[str, Any]:
@@ -109,13 +109,15 @@ def steerable(model: LanguageModel) -> SteerableModel:
     name = model.fingerprint.get("name", "This model")
     if model.architecture == "masked":
         raise Unsupported(
-            f"{name} fills in masks; steering combines next-token distributions, which it does not have.",
+            f"{name} is a masked language model. Steering combines next-token distributions, which it does not "
+            "have.",
             "Use a causal or encoder-decoder model.",
         )
     refuse_light(model, f"Steering {name}")
     raise Unsupported(
-        f"{name} ({type(model).__name__}) cannot be steered: that takes whole next-token distributions behind several "
-        "contexts at every step, which servers, vLLM and models known by their answers alone do not give.",
-        "Load the weights as a Hugging Face model, or use what works on any backend, an instruction: "
-        '--mitigate prefix="..." or --mitigate instructive-debiasing.',
+        f"{name} ({type(model).__name__}) does not support steering: it needs the complete next-token "
+        "distributions for several contexts at each step, which servers, vLLM and other black-box models do not "
+        "provide.",
+        "Load the weights as a Hugging Face model, or use an instruction, which works with any model: --mitigate "
+        'prefix="..." or --mitigate instructive-debiasing.',
     )

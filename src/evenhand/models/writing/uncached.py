@@ -34,7 +34,8 @@ class OwnCacheState:
         self.cache_name = next((name for name in ("past_key_values", "cache_params") if name in takes), None)
         if self.cache_name is None:
             raise Unsupported(
-                f"{type(model).__name__} takes no cache.", "Its rows are read anew at every token."
+                f"{type(model).__name__} does not accept a cache.",
+                "Instead, its rows are computed again for every token.",
             )
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
         self.clear()

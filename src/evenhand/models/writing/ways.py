@@ -131,9 +131,9 @@ class Ways:
             else:
                 return
         raise Unsupported(
-            f"{type(model).__name__} cannot write here: it does not go on with a text as it reads one "
-            f"({'; '.join(self.rejected)}).",
-            "Write its texts elsewhere and bring them as a file.",
+            f"{type(model).__name__} cannot generate text here: it continues a text differently from how it scores "
+            f"it ({'; '.join(self.rejected)}).",
+            "Generate its texts elsewhere and measure them as a file.",
         )
 
 

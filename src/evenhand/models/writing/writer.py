@@ -160,9 +160,9 @@ class Writer:
         """Raise Unsupported for a model whose rows must all be equally long."""
         if self.reason_for_equal_lengths is not None:
             raise Unsupported(
-                "This model cannot be steered: its rows must be equally long, and contexts are not "
+                "This model does not support steering: its rows must have equal length, but the contexts do not "
                 f"({self.reason_for_equal_lengths}).",
-                "Use an instruction in front of the prompts (--mitigate prefix=...), or another model.",
+                "Use an instruction before the prompts (--mitigate prefix=...), or another model.",
             )
 
     def places(self, width: int, rows: int = 1) -> int:

@@ -127,9 +127,11 @@ class Build:
     def __post_init__(self) -> None:
         for name in ("neighbours", "least_count", "size"):
             if (number := getattr(self, name)) is not None and number < 1:
-                raise UsageError(f"{name} is {number}; at least 1 was expected.")
+                raise UsageError(f"{name} must be at least 1, got {number}.")
         if not -1 <= self.least_similarity <= 1:
-            raise UsageError(f"The least similarity is {self.least_similarity:g}; a cosine was expected.")
+            raise UsageError(
+                f"The minimum similarity must be a cosine from -1 to 1, got {self.least_similarity:g}."
+            )
 
 
 @dataclass(frozen=True)
@@ -169,12 +171,15 @@ def build_advpromptset(
     """
     how, source, output = how or Build(), Path(source), Path(output)
     if output.suffix != ".jsonl":
-        raise UsageError(f"{output} is to hold JSON lines.", "Give a name that ends in .jsonl.")
+        raise UsageError(
+            f"{output}: unsupported file type. The output is JSON Lines.",
+            "Use a file name that ends in .jsonl.",
+        )
     stages = Stages(output.with_name(f"{output.stem}_stages"))
     if embedding is None and how.terms is None and not (stages.folder / TERMS).is_file():
         raise UsageError(
-            "Neither an embedding model nor a table of terms is given.",
-            "Name a sentence-embedding model (--embedding-model FOLDER) or a table of terms (--terms CSV).",
+            "An embedding model or a table of terms is required.",
+            "Give a sentence-embedding model (--embedding-model FOLDER) or a table of terms (--terms CSV).",
         )
     known = read_terms(how.terms) if how.terms else None  # a broken table is said before hours of work
     seeds = seed_terms(user_terms=how.seeds)
@@ -192,8 +197,8 @@ def build_advpromptset(
     with_terms = labelled.filter(pl.col("n_terms") > 0)
     if with_terms.is_empty():
         raise DataError(
-            f"None of the {pieces.height:,} pieces holds one of the {terms['term'].n_unique():,} terms.",
-            f"Look at the kept rows of {path}.",
+            f"None of the {pieces.height:,} text pieces contains one of the {terms['term'].n_unique():,} terms.",
+            f"Check the rows with keep = true in {path}.",
         )
     drawn = draw_evenly(with_terms, how.size, how.seed)
     stages.write_csv(STRATA, content_key(labelled_key, how.size, how.seed), drawn.strata)
@@ -266,7 +271,10 @@ def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.
         report("cutting comments", 0, 1)
         pieces = number_pieces(extract_advpromptset(source)).with_columns(pl.col(GROUPS).cast(pl.Int8))
         if pieces.is_empty():
-            raise DataError(f"The comments in {source} give no pieces.", "Are the downloads complete?")
+            raise DataError(
+                f"No text pieces were found in the comments in {source}.",
+                "Check that the downloads are complete.",
+            )
         report("cutting comments", 1, 1)
         return pieces
 
@@ -297,8 +305,9 @@ def _terms(
         return path
     if stages.is_edited(TERMS):
         raise UsageError(
-            f"{path} was edited, and these settings or downloads would make it anew.",
-            "To go on with it leave --embedding-model out or name it with --terms; to have a new one, move it away.",
+            f"{path} was edited, but these settings or downloads would create it again.",
+            "To use the edited table, remove --embedding-model or give the table with --terms. To create a new "
+            "one, move it away.",
         )
     words = stages.frame(
         CANDIDATES,

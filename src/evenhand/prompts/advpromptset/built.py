@@ -60,9 +60,9 @@ def load_built(path: Path | str) -> PromptSet:
     try:
         frame = pl.read_ndjson(path, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{path} is not a table of JSON lines: {error}.", HINT) from error
+        raise DataError(f"{path} is not a table of JSON Lines: {error}.", HINT) from error
     if missing := [name for name in COLUMNS if name not in frame.columns]:
-        raise DataError(f"{path} lacks {', '.join(missing[:3])}; it has {', '.join(frame.columns)}.", HINT)
+        raise DataError(f"{path} has no {', '.join(missing[:3])} (found: {', '.join(frame.columns)}).", HINT)
     return PromptSet(frame.cast({"id": pl.String}), _card(frame, _settings(path)))
 
 

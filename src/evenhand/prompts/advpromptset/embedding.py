@@ -37,8 +37,8 @@ class SentenceEmbedding:
     def __init__(self, name: str, device: str = "auto"):
         if find_spec("sentence_transformers") is None:
             raise Unsupported(
-                "Sentence-embedding models are read by sentence-transformers, which is not installed.",
-                'Install it: pip install "evenhand[embeddings]". Or give a table of terms: --terms CSV.',
+                "Sentence-embedding models require the package sentence-transformers, which is not installed.",
+                'Install it: pip install "evenhand[embeddings]". Or use a table of terms: --terms CSV',
             )
         self.name, self.device = name, device
         self.folder = _folder(name)
@@ -101,14 +101,14 @@ def _folder(name: str) -> Path:
         _check(folder)
         return folder
     if is_file(folder) or name.startswith((".", "/", "~")):
-        raise ModelError(f"There is no embedding-model folder {name!r}.", HINT)
+        raise ModelError(f"Embedding-model folder not found: {name!r}.", HINT)
     from huggingface_hub import snapshot_download
 
     try:
         folder = Path(snapshot_download(name, allow_patterns=list(FETCHED)))
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"The embedding model {name!r} is not on this machine and could not be fetched: "
+            f"The embedding model {name!r} is not in the local cache and could not be downloaded: "
             f"{str(error).strip().splitlines()[0]}",
             HINT,
         ) from error
@@ -119,10 +119,11 @@ def _folder(name: str) -> Path:
 def _check(folder: Path) -> None:
     """Refuse what is no model folder, and pickled layers, which the library would open."""
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise ModelError(f"{folder} has no config.json, so it is no folder of an embedding model.", HINT)
+        raise ModelError(f"{folder} has no config.json, so it is not an embedding model.", HINT)
     for pickled in folder.rglob("pytorch_model*.bin"):
         if not next(pickled.parent.glob("model*.safetensors"), None):
             raise ModelError(
-                f"{pickled} can run code when it is opened; only safetensors are read.",
-                "Convert it where you trust it: load the model with sentence-transformers and save it again.",
+                f"{pickled} can run code when it is opened. Only safetensors files are read.",
+                "Convert it on a machine where you trust it: load the model with sentence-transformers and save "
+                "it again.",
             )

@@ -32,11 +32,11 @@ def load_advpromptset(
     Source: Esiobu et al. 2023, appendix A.
     """
     if small and metadata is None:
-        raise UsageError("The small set needs the published metadata.", METADATA_HINT)
+        raise UsageError("The small set requires the published metadata.", METADATA_HINT)
     if is_file(folder):
         if metadata is not None:
             raise UsageError(
-                f"{folder} is a set that was built here; the published metadata do not belong to it.",
+                f"{folder} is a set that was built by evenhand, so the published metadata cannot be used with it.",
                 "Give either the folder of the two Kaggle downloads with the metadata, or the built file alone.",
             )
         return load_built(folder)
@@ -44,7 +44,7 @@ def load_advpromptset(
     if metadata is not None:
         pieces = select_published(pieces, metadata, small)
     if pieces.is_empty():
-        raise DataError(f"The comments in {folder} give no pieces.", HINT)
+        raise DataError(f"No text pieces were found in the comments in {folder}.", HINT)
     frame = pieces.rename({"comment_text": "text"}).select(
         "prompt_id", "text", pl.exclude("prompt_id", "text")
     )

@@ -106,9 +106,9 @@ def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = F
     numbers = _numbers(metadata / METADATA[0])
     if len(numbers) != pieces.height:
         raise DataError(
-            f"{metadata / METADATA[0]} numbers {len(numbers):,} pieces; {pieces.height:,} were extracted.",
-            "The Jigsaw files are not those that AdvPromptSet was made from, or the metadata are of another "
-            "version. Get both anew, or leave the metadata out.",
+            f"{metadata / METADATA[0]} lists {len(numbers):,} text pieces, but {pieces.height:,} were extracted.",
+            "The Jigsaw files are not those of AdvPromptSet, or the metadata have another version. Download both "
+            "again, or remove the metadata.",
         )
     metainfo = _metainfo(metadata / METADATA[1])
     selected = pieces.with_columns(pl.Series("row_id", numbers)).filter(pl.col("row_id") != -1)
@@ -144,7 +144,9 @@ def _comments_2018(folder: Path) -> pl.DataFrame:
     train = _csv(folder / "train.csv", "id", "comment_text", "toxic")
     labelled = test.join(labels, on="id", how="left", maintain_order="left")
     if unlabelled := labelled["toxic"].null_count():
-        raise DataError(f"{folder}: test_labels.csv lacks {unlabelled} of the comments of test.csv.", HINT)
+        raise DataError(
+            f"{folder}: test_labels.csv has no labels for {unlabelled} of the comments of test.csv.", HINT
+        )
     parts = []
     for name, part in (("test_labels.csv", labelled), ("train.csv", train)):
         toxicity = _number("toxic", folder / name, part).cast(pl.Int64)
@@ -197,9 +199,9 @@ def _csv(path: Path, *columns: str) -> pl.DataFrame:
     try:
         frame = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
-        raise DataError(f"{path} is not a table of comma-separated values: {error}.", HINT) from error
+        raise DataError(f"{path} is not a valid CSV: {error}.", HINT) from error
     if missing := [column for column in columns if column not in frame.columns]:
-        raise DataError(f"{path} lacks the column {missing[0]}; it has {', '.join(frame.columns)}.", HINT)
+        raise DataError(f"{path} has no column {missing[0]} (found: {', '.join(frame.columns)}).", HINT)
     return frame.select(columns)
 
 
@@ -208,7 +210,7 @@ def _number(column: str, where: Path, frame: pl.DataFrame) -> pl.Expr:
     if broken := values.filter(
         values.is_not_null() & values.cast(pl.Float64, strict=False).is_null()
     ).to_list():
-        raise DataError(f"{where}: {column} is {broken[0]!r}; expected a number.", HINT)
+        raise DataError(f"{where}: {column} must be a number, got {broken[0]!r}.", HINT)
     if column not in GROUPS and values.null_count():
         raise DataError(f"{where}: {column} is empty in {values.null_count()} rows.", HINT)
     return pl.col(column).cast(pl.Float64)
@@ -220,7 +222,7 @@ def _numbers(path: Path) -> NDArray[np.int64]:
     try:
         numbers = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise DataError(f"{path} is not an array of NumPy: {error}.", METADATA_HINT) from error
+        raise DataError(f"{path} is not a NumPy array: {error}.", METADATA_HINT) from error
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
         raise DataError(f"{path} is not a list of whole numbers.", METADATA_HINT)
     return np.asarray(numbers, dtype=np.int64)

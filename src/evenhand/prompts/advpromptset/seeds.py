@@ -142,7 +142,7 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error
     if "term" not in frame.columns:
-        raise DataError(f"{path} has no column 'term'; it has {', '.join(frame.columns)}.", hint)
+        raise DataError(f"{path} has no column 'term' (found: {', '.join(frame.columns)}).", hint)
     if "identity" not in frame.columns:
         frame = frame.with_columns(identity=pl.lit(None, pl.String))
     rows = []
@@ -152,7 +152,7 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
         if word := normalised(term or ""):
             rows.append((word, identity or None, True))
     if not rows:
-        raise DataError(f"{path} holds no term.", hint)
+        raise DataError(f"{path} contains no term.", hint)
     return _frame(rows)
 
 

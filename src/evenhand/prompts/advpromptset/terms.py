@@ -158,8 +158,8 @@ def expand_terms(
     """
     if neighbours < 1 or not -1 <= least_similarity <= 1:
         raise UsageError(
-            f"{neighbours} neighbours with a similarity of at least {least_similarity:g} cannot be sought.",
-            "Give at least 1 neighbour and a cosine from -1 to 1.",
+            f"Cannot search for {neighbours} neighbours with a similarity of at least {least_similarity:g}.",
+            "Use at least 1 neighbour, and a cosine from -1 to 1.",
         )
     kept_seeds = seeds.filter("keep").select("seed", "identity")
     kept_words = list(dict.fromkeys(kept_seeds["seed"]))
@@ -203,31 +203,34 @@ def read_terms(path: Path) -> pl.DataFrame:
     an unknown identity or a keep that is neither yes nor no, and when nothing is kept.
     """
     if not is_file(path):
-        raise DataError(f"There is no table of terms {path}.", FORMAT)
+        raise DataError(f"Table of terms not found: {path}.", FORMAT)
     try:
         frame = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
-        raise DataError(f"{path} is not a table of comma-separated values: {error}.", FORMAT) from error
+        raise DataError(f"{path} is not a valid CSV: {error}.", FORMAT) from error
     for column in ("term", "identity"):
         if column not in frame.columns:
-            raise DataError(f"{path} has no column '{column}'; it has {', '.join(frame.columns)}.", FORMAT)
+            raise DataError(f"{path} has no column '{column}' (found: {', '.join(frame.columns)}).", FORMAT)
     if "keep" not in frame.columns:
         frame = frame.with_columns(keep=pl.lit("true"))
     rows = []
     for number, (term, identity, keep) in enumerate(frame.select("term", "identity", "keep").iter_rows(), 2):
         answer = (keep or "").strip().lower()
         if answer not in YES + NO:
-            raise DataError(f"{path}, line {number}: keep is {keep!r}; expected true or false.", FORMAT)
+            raise DataError(f"{path}, line {number}: keep must be true or false, got {keep!r}.", FORMAT)
         if answer in NO:
             continue
         if identity and identity not in GROUPS:
             raise DataError(f"{path}, line {number}: {unknown_name('identity', identity, GROUPS)}")
         word = normalised(term or "")
         if not word:
-            raise DataError(f"{path}, line {number}: the term {term!r} holds no word.", FORMAT)
+            raise DataError(f"{path}, line {number}: the term {term!r} contains no word.", FORMAT)
         rows.append((word, identity or None))
     if not rows:
-        raise DataError(f"{path} keeps no term.", "Set keep to true in the rows of the terms to look for.")
+        raise DataError(
+            f"{path} has no term with keep = true.",
+            "Set keep to true in the rows of the terms to search for.",
+        )
     schema = {"term": pl.String, "identity": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row").unique(maintain_order=True)
 

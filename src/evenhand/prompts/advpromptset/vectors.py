@@ -97,5 +97,5 @@ def _read(path: Path, *columns: str) -> pl.DataFrame:
         return read_parquet(path, columns)
     except UNREADABLE as error:
         raise DataError(
-            f"{path} is no intact part of vectors: {error}.", "Delete it; its texts are embedded again."
+            f"{path} is a damaged file of vectors: {error}.", "Delete it. Its texts are then embedded again."
         ) from error

@@ -59,8 +59,8 @@ def undo(text: str, changes: Sequence[Change]) -> str:
         found = text[change.new_start : change.new_end]
         if found != change.after or change.new_start < done:
             raise DataError(
-                f"At character {change.new_start} stands {found!r}, where a change put {change.after!r}.",
-                "Undo the changes of a text on the text as it was made.",
+                f"Expected {change.after!r} at character {change.new_start}, found {found!r}.",
+                "Undo changes only on the unmodified counterfactual text.",
             )
         pieces += [text[done : change.new_start], change.before]
         done = change.new_end

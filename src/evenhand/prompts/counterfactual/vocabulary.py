@@ -119,16 +119,16 @@ def terms(axis: str, sources: Sequence[str], target: str, names: bool) -> list[T
 
 def _same(axis: str, group: str) -> UsageError:
     return UsageError(
-        f"{axis}: a text about {group!r} needs no change to be about {group!r}.", "Name two groups."
+        f"{axis}: source and target are the same group, {group!r}.", "Give two different groups."
     )
 
 
 def _check_gender(group: str) -> None:
     if group == "nonbinary":
         raise UsageError(
-            "gender: texts can be made about women or men. 'They' needs its verbs changed as well ('she runs', 'they "
-            "run'), which rules on words do not do reliably.",
-            "Target female or male.",
+            "gender: only female and male are supported as targets. 'They' also changes verbs ('she runs', 'they "
+            "run'), which the rules cannot do reliably.",
+            "Use --to female or --to male.",
         )
     if group not in GENDERS:
         raise unknown_name("gender", group, GENDERS)
@@ -265,7 +265,7 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
             yield Term(of_faith[member.descriptor], Target(of_faith[aim.descriptor]), "religion", use)
     if not any(member.form in by_form for member in members):
         raise UsageError(
-            f"{axis}: {', '.join(sources) or 'the other groups'} and {target} stand in different places of a sentence.",
+            f"{axis}: {', '.join(sources) or 'the other groups'} and {target} have different positions in a sentence.",
             "Choose two adjectives ('blind', 'deaf'), two phrases ('with autism', 'with epilepsy'), or two nouns.",
         )
 
@@ -365,7 +365,7 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
         old, new = source.strip(), target.strip()
         if not re.search(r"\w", old) or not re.search(r"\w", new):
             raise UsageError(
-                f"{(source, target)!r} is no pair of words.", "Write two words: ('doctor', 'lawyer')."
+                f"{(source, target)!r} is not a pair of words.", "Give two words: ('doctor', 'lawyer')"
             )
         direction = next((g for g, known in PRONOUNS.items() if new in known.get(old, "").split("/")), None)
         if direction:
@@ -381,7 +381,7 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
     for term in plurals:
         made.setdefault(term.listed.lower(), term)
     if not made:
-        raise UsageError("There are no pairs.", "Give at least one: [('doctor', 'lawyer')].")
+        raise UsageError("The list of pairs is empty.", "Give at least one pair: [('doctor', 'lawyer')]")
     return list(made.values())
 
 

@@ -55,8 +55,9 @@ def download(
                 _receive(url, arriving, timeout)
                 if sha256 not in (None, got := arriving.digest.hexdigest()):
                     raise ChecksumMismatch(
-                        f"{target.name} from {url}: expected SHA-256 {sha256}, found {got}. Nothing was kept.",
-                        "The owner may have changed the file; a copy of the pinned one works with --from DIR.",
+                        f"{target.name} from {url}: expected SHA-256 {sha256}, got {got}. The file was discarded.",
+                        "The owner may have changed the file. If you have a copy of the expected version, use it "
+                        "with --from DIR.",
                     )
             return
         except _Passing as error:
@@ -81,15 +82,17 @@ class _Arriving:
         self.received += len(piece)
         if self.size is None and self.received > MOST_UNPINNED:
             raise DataError(
-                f"{self.name}: more than {MOST_UNPINNED:,} bytes arrived, more than such files have. Nothing was kept.",
+                f"{self.name}: more than {MOST_UNPINNED:,} bytes were sent, which is too large for this data set. "
+                "The file was discarded.",
                 _hint(self.name),
             )
         if self.received < SLOWEST * (time.monotonic() - self.patient_until):
-            raise _Passing(f"the file came at less than {SLOWEST / 1000:g} KB a second")
+            raise _Passing(f"the download was slower than {SLOWEST / 1000:g} KB per second")
         if self.size is not None and self.received > self.size:
             raise ChecksumMismatch(
-                f"{self.name}: more than the {self.size:,} bytes of the pinned file arrived. Nothing was kept.",
-                "The owner may have changed the file; a copy of the pinned one works with --from DIR.",
+                f"{self.name}: more than the expected {self.size:,} bytes were sent. The file was discarded.",
+                "The owner may have changed the file. If you have a copy of the expected version, use it with "
+                "--from DIR.",
             )
         self.handle.write(piece)
         self.digest.update(piece)
@@ -121,17 +124,15 @@ def _receive(url: str, arriving: _Arriving, timeout: float) -> None:
             raise _Passing(f"the server answered {status}") from error
         raise DataError(f"{url}: the server answered {status} {reason}.", _hint(arriving.name)) from error
     except exceptions.ProxyError as error:
-        raise _Passing(
-            "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) did not help"
-        ) from error
+        raise _Passing("the proxy of the environment (HTTPS_PROXY, HTTP_PROXY) failed") from error
     except exceptions.SSLError as error:
         raise DataError(
-            f"{url}: the connection is not safe ({_cause(error)}).", _hint(arriving.name)
+            f"{url}: the connection is not secure ({_cause(error)}).", _hint(arriving.name)
         ) from error
     except exceptions.Timeout as error:
-        raise _Passing(f"nothing came for {timeout:g} seconds") from error
+        raise _Passing(f"no data for {timeout:g} seconds") from error
     except (exceptions.ConnectionError, exceptions.ChunkedEncodingError) as error:
-        raise _Passing(f"the connection failed or was cut ({_cause(error)})") from error
+        raise _Passing(f"the connection failed or was interrupted ({_cause(error)})") from error
     except exceptions.RequestException as error:
         raise DataError(f"{url}: {_cause(error)}.", _hint(arriving.name)) from error
 
@@ -149,4 +150,4 @@ def _cause(error: BaseException) -> str:
 
 
 def _hint(name: str) -> str:
-    return f"Check the network and try again, or get {name} by other means and use --from DIR."
+    return f"Check the network and try again, or download {name} by other means and use --from DIR."

@@ -79,7 +79,7 @@ def fetch(
     if from_dir is not None and not is_folder(Path(from_dir)):
         raise DataError(
             f"Folder not found: {from_dir}.",
-            f"--from takes the folder that holds the files of {name} directly.",
+            f"--from expects the folder that directly contains the files of {name}.",
         )
     staging = folder.with_name(f".{release.name}.incoming")
     try:
@@ -87,7 +87,7 @@ def fetch(
     except OSError as error:
         raise WriteError(
             f"Could not create {staging}: {error.strerror or error}.",
-            "Set $EVENHAND_DATA to a folder that can be written to.",
+            "Set $EVENHAND_DATA to a writable folder.",
         ) from error
     sweep(staging)
     first = read_first_fetches(folder.parent, release.name)
@@ -114,8 +114,8 @@ def fetch(
                 target = _copy(file, Path(from_dir), staging, name)
             elif not file.url:
                 raise DataError(
-                    f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
-                    f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
+                    f"{file.path} of {name} cannot be downloaded: its owner does not offer it. {entry.note}",
+                    f"Create it as described at {entry.homepage}, then run: evenhand data fetch {name} --from DIR",
                 )
             elif not (expected and target.is_file() and sha256_once(target) == expected):
                 download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
@@ -133,8 +133,8 @@ def fetch(
     try:
         if release.content and arrived and not is_intact(release, staging):
             raise ChecksumMismatch(
-                f"{arrived[0].name} of {name} {release.name} does not hold the published rows (content hash "
-                f"{release.content_sha256}). {_content_found(release, staging)} Nothing was kept.",
+                f"{arrived[0].name} of {name} {release.name} does not contain the published rows (content hash "
+                f"{release.content_sha256}). {_content_found(release, staging)} The file was discarded.",
                 "Try again later, or use a file from another source with --from DIR.",
             )
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def fetch(
     except OSError as error:
         raise WriteError(
             f"Could not move the files of {name} into {folder}: {error.strerror or error}.",
-            "Set $EVENHAND_DATA to a folder that can be written to.",
+            "Set $EVENHAND_DATA to a writable folder.",
         ) from error
     finally:
         if arrived:
@@ -188,12 +188,12 @@ def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
         )
         raise DataError(
             f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
-            f"--from takes the folder that holds the files of {name} directly.",
+            f"--from expects the folder that directly contains the files of {name}.",
         )
     if file.sha256 and (got := sha256_of(path)) != file.sha256:
         raise ChecksumMismatch(
-            f"{path}: expected SHA-256 {file.sha256}, found {got}. Nothing was copied.",
-            "It may be another version, edited, or cut short.",
+            f"{path}: expected SHA-256 {file.sha256}, got {got}. Nothing was copied.",
+            "The file may be another version, edited, or incomplete.",
         )
     with atomic_write(staging / path.name) as handle, path.open("rb") as original:
         shutil.copyfileobj(original, handle)

@@ -155,10 +155,9 @@ def dataset_folder(
     if missing := [file.path for file in needed if not found_file(folder, file)]:
         command = f"evenhand data fetch {name} --version {release.name}"
         raise DatasetMissing(
-            f"{folder} has no {', '.join(missing)} of the data set {name} {release.name}.",
-            f"Get it:                   {command}\n"
-            f"or, from files you have:  {command} --from DIR\n"
-            f"Licence: {entry.licence}. Home: {entry.homepage}",
+            f"Data set {name} {release.name} is not installed: {folder} has no {', '.join(missing)}.",
+            f"Download it: {command}\nOr use files you have: {command} --from DIR\nLicence: {entry.licence}. Home "
+            f"page: {entry.homepage}",
         )
     if not allow_modified:
         verify(folder, name, release.name)
@@ -183,23 +182,25 @@ def verify(
         if path is None and file.only_for:
             continue
         if path is None:
-            raise DatasetMissing(f"{folder} has no {file.path}.", f"evenhand data fetch {name}")
+            raise DatasetMissing(f"{folder} has no {file.path}.", f"Download it: evenhand data fetch {name}")
         if file.sha256 and (got := sha256_once(path)) != file.sha256:
             raise ChecksumMismatch(
-                f"{path} is not the file of {name} {release.name}: "
-                f"expected SHA-256 {file.sha256}, found {got}.",
-                f"Remove it and run: evenhand data fetch {name} --version {release.name}"
+                f"{path} is not the published file of {name} {release.name}: expected SHA-256 {file.sha256}, got "
+                f"{got}.",
+                f"Delete it and run: evenhand data fetch {name} --version {release.name}"
                 if folder == cache
-                else "It may be another version, edited, or cut short; what is published: "
-                f"evenhand data fetch {name} --version {release.name}",
+                else (
+                    "The file may be another version, edited, or incomplete. To download the published one: "
+                    f"evenhand data fetch {name} --version {release.name}"
+                ),
             )
         if file.path in first and first[file.path].sha256 != sha256_once(path):
             raise another(path, first[file.path], cache.parent)
     if release.content and (got := content_sha256(release, folder)) != release.content_sha256:
         raise ChecksumMismatch(
             f"The rows in {folder} are not those of {name} {release.name}: expected content hash "
-            f"{release.content_sha256}, found {got}.",
-            f"Remove the folder and run: evenhand data fetch {name} --version {release.name}",
+            f"{release.content_sha256}, got {got}.",
+            f"Delete the folder and run: evenhand data fetch {name} --version {release.name}",
         )
 
 

@@ -59,10 +59,10 @@ def write_first_fetches(data: Path, version: str, files: Mapping[str, FirstFetch
 def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
     """What is raised where a file is not what it was when it was first fetched."""
     return ChecksumMismatch(
-        f"{path} is not what was first fetched on {first.fetched} from {first.source}: SHA-256 was {first.sha256} and "
-        f"is {sha256_of(path)}.",
-        "Its owner's checksum is not known. To trust the file as it is now, delete its entry in "
-        f"{data / FIRST_FETCHED} and fetch again; to get the earlier one back, remove the file and fetch again.",
+        f"{path} differs from the file that was first downloaded on {first.fetched} from {first.source}: SHA-256 "
+        f"was {first.sha256} and is {sha256_of(path)}.",
+        f"The owner's checksum is not known. To trust the present file, delete its entry in {data / FIRST_FETCHED} "
+        "and fetch again. To get the earlier file, delete the present one and fetch again.",
     )
 
 
@@ -70,11 +70,11 @@ def check_same(present: Path, given: Path, first: FirstFetch | None, data: Path)
     """Raise ChecksumMismatch where a user's file is not the one that is here already, which is never replaced."""
     if sha256_of(present) == sha256_of(given):
         return
-    since = "" if first is None else f", first fetched on {first.fetched} from {first.source}"
+    since = "" if first is None else f", first downloaded on {first.fetched} from {first.source}"
     raise ChecksumMismatch(
-        f"{given} is not the file that is here already: {present}{since}. Nothing was replaced.",
-        f"To have the one of --from in its place, remove {present} and its entry in {data / FIRST_FETCHED}, and fetch "
-        "again; to keep what is here, leave --from out.",
+        f"{given} differs from the file that is already installed: {present}{since}. Nothing was replaced.",
+        f"To replace it, delete {present} and its entry in {data / FIRST_FETCHED}, and fetch again. To keep the "
+        "installed file, remove --from.",
     )
 
 
@@ -83,11 +83,11 @@ def check_readable(path: Path, reader: str, source: str) -> None:
 
     reader: `module:function`, "" for none. source: where the file came from, for the message.
     """
-    why, hint = "", "Try again later, or use a copy that is whole with --from DIR."
+    why, hint = "", "Try again later, or use a complete copy with --from DIR."
     if path.stat().st_size == 0:
         why = "It is empty."
     elif path.suffix == ".zip" and not zipfile.is_zipfile(path):
-        why = "It is no archive: it was cut short, or the server answered something else."
+        why = "It is not an archive: it is incomplete, or the server sent something else."
     elif reader:
         module, _, function = reader.partition(":")
         try:
@@ -95,7 +95,7 @@ def check_readable(path: Path, reader: str, source: str) -> None:
         except DataError as error:
             why, hint = error.message, error.hint or hint
     if why:
-        raise ChecksumMismatch(f"{path.name} from {source} was not taken, and nothing was kept. {why}", hint)
+        raise ChecksumMismatch(f"{path.name} from {source} was discarded. {why}", hint)
 
 
 def check_rows(path: Path, rows: int | None) -> None:
@@ -108,9 +108,9 @@ def check_rows(path: Path, rows: int | None) -> None:
     found = _rows(path)
     if found != rows:
         raise ChecksumMismatch(
-            f"{path.name} has {found:,} rows, and the published file {rows:,}. Nothing was kept.",
-            "Its checksum is not known; by this count it is another file, or cut short. Try again later, or use a copy "
-            "of the owner's repository with --from DIR.",
+            f"{path.name} has {found:,} rows, but the published file has {rows:,}. The file was discarded.",
+            "Its checksum is not known, but the number of rows shows that it is another file or incomplete. Try "
+            "again later, or use a copy of the owner's repository with --from DIR.",
         )
 
 

@@ -68,7 +68,7 @@ def read_asked(source: Path | str) -> list[Asked]:
     """
     folder = Path(source)
     if not is_folder(folder):
-        raise DataError(f"{folder} is no folder.", EXPECTED)
+        raise DataError(f"{folder} is not a folder.", EXPECTED)
     references = _references(_file(folder, REFERENCES))
     keys = None
     if any(is_file(folder / name) for name in (KEYS, *OTHER_NAMES[KEYS])):
@@ -78,7 +78,7 @@ def read_asked(source: Path | str) -> list[Asked]:
         if one.key in references and (keys is None or one.key in keys):
             found.setdefault(one.key, Asked(one.key, one.conversation, one.context, references[one.key]))
     if not found:
-        raise DataError(f"No key of {folder / TEST} has references in {folder / REFERENCES}.", EXPECTED)
+        raise DataError(f"No test key of {folder / TEST} has references in {folder / REFERENCES}.", EXPECTED)
     return [found[key] for key in sorted(found)]
 
 
@@ -88,8 +88,8 @@ def _exchanges(path: Path, limit: int | None, *, need_response: bool = True) -> 
         columns = line.split("\t")
         if len(columns) != COLUMNS:
             raise DataError(
-                f"{path}, line {number}: {len(columns)} columns between tabs; {COLUMNS} were expected. "
-                "A last line that is short means that the file was cut.",
+                f"{path}, line {number}: expected {COLUMNS} columns separated by tabs, got {len(columns)}. If this "
+                "is the last line, the file is incomplete.",
                 EXPECTED,
             )
         key, _, conversation, _, _, context, response = (column.strip() for column in columns)
@@ -99,7 +99,7 @@ def _exchanges(path: Path, limit: int | None, *, need_response: bool = True) -> 
             if limit is not None and count >= limit:
                 return
     if not count:
-        raise DataError(f"{path} holds no conversation.", EXPECTED)
+        raise DataError(f"{path} contains no conversation.", EXPECTED)
 
 
 def _references(path: Path) -> dict[str, tuple[str, ...]]:
@@ -109,7 +109,7 @@ def _references(path: Path) -> dict[str, tuple[str, ...]]:
         parts = [cell.split("|", 1) for cell in cells]
         if not parts or any(len(part) < 2 for part in parts):
             raise DataError(
-                f"{path}, line {number}: a key and references as score|text were expected, found {line[:60]!r}.",
+                f"{path}, line {number}: expected a key and references as score|text, got {line[:60]!r}.",
                 EXPECTED,
             )
         found[key.strip()] = tuple(text.strip() for _, text in parts)
@@ -126,9 +126,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 if text:
                     yield number, text
         except UnicodeDecodeError as error:
-            raise DataError(f"{path}, line {number}: bytes that are no UTF-8.", EXPECTED) from error
+            raise DataError(f"{path}, line {number}: bytes that are not UTF-8.", EXPECTED) from error
         except (EOFError, gzip.BadGzipFile) as error:
-            raise DataError(f"{path} was cut short behind line {number}, or is no gzip.", EXPECTED) from error
+            raise DataError(
+                f"{path} is incomplete after line {number}, or not a gzip file.", EXPECTED
+            ) from error
     if not number:
         raise DataError(f"{path} is empty.", EXPECTED)
 

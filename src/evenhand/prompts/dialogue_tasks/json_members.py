@@ -32,7 +32,7 @@ def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[s
         while True:
             key = text.value()
             if not isinstance(key, str):
-                raise text.wrong(f"the key {key!r} is no text")
+                raise text.wrong(f"the key {key!r} is not a text")
             text.take(":", f"no colon follows {key!r}")
             yield key, text.value()
             if text.next() == "}":
@@ -40,7 +40,7 @@ def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[s
                 break
             text.take(",", f"no comma follows the value of {key!r}")
     if text.next():
-        raise text.wrong("something stands behind the object's end")
+        raise text.wrong("there is text after the end of the object")
 
 
 class _Text:
@@ -53,7 +53,7 @@ class _Text:
         self.buffer, self.at, self.ended = "", 0, False
 
     def wrong(self, what: str) -> DataError:
-        return DataError(f"{self.name} is not the file that was expected: {what}.", self.expected)
+        return DataError(f"{self.name} is not the expected file: {what}.", self.expected)
 
     def next(self) -> str:
         """The next character that is no white space; empty at the end."""
@@ -66,7 +66,9 @@ class _Text:
                 return ""
             blank += len(self.buffer)
             if blank > MOST_CHARACTERS:
-                raise self.wrong(f"it holds more than {MOST_CHARACTERS / 1e6:.0f} million blanks in a row")
+                raise self.wrong(
+                    f"it contains more than {MOST_CHARACTERS / 1000000.0:.0f} million blanks in a row"
+                )
             self.more()
 
     def take(self, character: str, otherwise: str) -> None:
@@ -109,5 +111,5 @@ class _Text:
         try:
             text = self.decoder.decode(piece, final=self.ended)
         except UnicodeDecodeError as error:
-            raise self.wrong(f"it holds bytes that are no UTF-8 ({error.reason})") from error
+            raise self.wrong(f"it contains bytes that are not UTF-8 ({error.reason})") from error
         self.buffer, self.at = self.buffer[self.at :] + text, 0

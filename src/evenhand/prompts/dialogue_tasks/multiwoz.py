@@ -78,7 +78,7 @@ def read_multiwoz(source: Path | str) -> MultiWoz:
                 turns[split] += found
         ontology = _ontology(opened, source)
     if empty := [split for split in ("train", "test") if not turns[split]]:
-        raise DataError(f"{source} holds no dialogue for {' and '.join(empty)}.", EXPECTED)
+        raise DataError(f"{source} contains no dialogue for {' and '.join(empty)}.", EXPECTED)
     return MultiWoz({split: tuple(found) for split, found in turns.items()}, ontology, left_out)
 
 
@@ -169,7 +169,7 @@ def _opened(source: Path, stack: ExitStack) -> Opened:
     try:
         archive = stack.enter_context(zipfile.ZipFile(source))
     except (zipfile.BadZipFile, OSError) as error:
-        raise DataError(f"{source} is no archive, or was cut short: {error}.", EXPECTED) from error
+        raise DataError(f"{source} is not a valid archive, or is incomplete: {error}.", EXPECTED) from error
     members = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
 
     @contextmanager
@@ -195,7 +195,7 @@ def _found(places: Sequence[Any], name: str, source: Path) -> Any:
 def _whole(handle: BinaryIO, name: str, source: Path) -> bytes:
     content = handle.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise DataError(f"{source}: {name} holds more than {MOST_BYTES / 1e6:,.0f} MB.", EXPECTED)
+        raise DataError(f"{source}: {name} contains more than {MOST_BYTES / 1000000.0:,.0f} MB.", EXPECTED)
     return content
 
 
@@ -206,7 +206,7 @@ def _names(opened: Opened, file: str, source: Path) -> frozenset[str]:
                 line.strip() for line in _whole(handle, file, source).decode("utf-8").splitlines()
             )
         except UnicodeDecodeError as error:
-            raise DataError(f"{source}: {file} is no text in UTF-8.", EXPECTED) from error
+            raise DataError(f"{source}: {file} is not UTF-8 text.", EXPECTED) from error
 
 
 def _ontology(opened: Opened, source: Path) -> dict[str, tuple[str, ...]]:
@@ -216,5 +216,5 @@ def _ontology(opened: Opened, source: Path) -> dict[str, tuple[str, ...]]:
             return {str(slot): tuple(map(str, values)) for slot, values in held.items()}
         except (ValueError, AttributeError, TypeError) as error:
             raise DataError(
-                f"{source}: {ONTOLOGY} is not slots with their values: {error}.", EXPECTED
+                f"{source}: {ONTOLOGY} is not a mapping of slots to their values: {error}.", EXPECTED
             ) from error

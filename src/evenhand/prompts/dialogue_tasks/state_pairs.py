@@ -86,7 +86,7 @@ def classification_pairs(
     if not pairs:
         raise DataError(
             f"No turn of the {split} dialogues has a slot value.",
-            "Belief states stand in the metadata of system turns.",
+            "Belief states are expected in the metadata of system turns.",
         )
     return StatePairs(tuple(pairs), without)
 

@@ -114,7 +114,7 @@ def _load(path: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(content, dict):
         raise DataError(
-            f"{path} holds a {type(content).__name__}; expected an object at the top.", FORMAT_HINT
+            f"{path} contains a {type(content).__name__}; expected an object at the top.", FORMAT_HINT
         )
     return content
 

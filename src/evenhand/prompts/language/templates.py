@@ -39,8 +39,8 @@ class Template:
     def __post_init__(self) -> None:
         if len(_PLACEHOLDER.findall(self.text)) != 1 or self.text.count("{") != 1:
             raise ValueError(
-                f"template {self.text!r} must hold {{noun_phrase}} or {{plural_noun_phrase}} exactly once, "
-                "and no other braces"
+                f"template {self.text!r} must contain {{noun_phrase}} or {{plural_noun_phrase}} exactly once, and "
+                "no other braces"
             )
 
     @property
@@ -97,10 +97,12 @@ def load_templates(
             f"Could not read {file}: {error.strerror}.", "Give a TOML file of templates."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} is not TOML in UTF-8: {error}.", "Mend the file at that place.") from error
+        raise DataError(
+            f"{file} is not TOML in UTF-8: {error}.", "Correct the file at that position."
+        ) from error
     entries = content.get("templates")
     if not isinstance(entries, list) or not entries:
-        raise DataError(f"{file} holds no templates.", "Expected a list of tables [[templates]].")
+        raise DataError(f"{file} contains no templates.", "Expected a list of tables [[templates]].")
     templates = [_template(entry, f"{file}, template {i}") for i, entry in enumerate(entries, 1)]
     seen: set[str] = set()
     for i, template in enumerate(templates, 1):

@@ -84,14 +84,14 @@ def read_births(source: Path | str) -> pl.DataFrame:
         elif found := next((file for file in inside if is_file(file)), None):
             return read_births(found)
         else:
-            raise DataError(f"{path} holds neither names.zip nor files of years.", FORMAT)
+            raise DataError(f"{path} contains neither names.zip nor files of years.", FORMAT)
     elif path.suffix.lower() == ".zip":
         counted = _from_archive(path)
     else:
         counted = _sums(path)
     births = counted.filter(~pl.col("name").is_in(NOT_NAMES)).sort("name")
     if births.is_empty():
-        raise DataError(f"{path} holds no name.", FORMAT)
+        raise DataError(f"{path} contains no name.", FORMAT)
     return births
 
 
@@ -116,7 +116,7 @@ def _from_archive(path: Path) -> pl.DataFrame:
         RuntimeError,
         EOFError,
     ) as error:
-        raise DataError(f"{path} is no archive that can be read: {error}.", FORMAT) from error
+        raise DataError(f"{path} is not an archive that can be read: {error}.", FORMAT) from error
 
 
 def _summed(path: Path, files: Iterator[tuple[int, bytes]]) -> pl.DataFrame:
@@ -153,7 +153,7 @@ def _line(line: str, path: Path, year: int, number: int) -> tuple[str, str, int]
     births = parts[2] if len(parts) == 3 and len(parts[2]) < len(str(MOST_BIRTHS)) else ""
     if not parts[0].isalpha() or parts[1:2] not in (["F"], ["M"]) or not births.isdecimal():
         where = f"{path}, yob{year}.txt, line {number}"
-        raise DataError(f"{where}: {line.strip()[:40]!r} is no line such as Mary,F,7065.", FORMAT)
+        raise DataError(f"{where}: {line.strip()[:40]!r} is not a line such as Mary,F,7065.", FORMAT)
     return parts[0], parts[1], int(births)
 
 
@@ -173,7 +173,7 @@ def _sums(path: Path) -> pl.DataFrame:
         )
     if frame["name"].is_duplicated().any():
         twice = frame["name"].filter(frame["name"].is_duplicated())[0]
-        raise DataError(f"{path}: {twice} stands there more than once.", "Add its rows up.")
+        raise DataError(f"{path}: {twice} occurs more than once.", "Add its rows up.")
     return pl.DataFrame(
         {
             "name": frame["name"],

@@ -78,7 +78,7 @@ def descriptions(
     table = describing_adjectives() if adjectives is None else adjectives
     if lacking := [column for column in ("adjective", "about") if column not in table.columns]:
         raise DataError(
-            f"The adjectives have no column {lacking[0]}.", "Take a table of describing_adjectives."
+            f"The adjectives have no column {lacking[0]}.", "Use a table of describing_adjectives."
         )
     if nouns not in WORDS:
         raise unknown_name("list of nouns", nouns, WORDS)
@@ -140,5 +140,5 @@ def _modifiers(folder: Path) -> list[tuple[str, str]]:
         kind = file.path.removesuffix(".txt")
         rows += [(word, kind) for line in lines if (word := line.strip().lower()) and " " not in word]
     if not rows:
-        raise DataError(f"{folder} holds no modifier of one word.", FORMAT)
+        raise DataError(f"{folder} contains no modifier of one word.", FORMAT)
     return rows

@@ -145,7 +145,7 @@ def _file(path: Path) -> pl.DataFrame:
     names = given["name"].str.strip_chars()
     if names.is_duplicated().any():
         raise DataError(
-            f"{path}: {names.filter(names.is_duplicated())[0]} stands there more than once.",
+            f"{path}: {names.filter(names.is_duplicated())[0]} occurs more than once.",
             "Give each name one gender, and at most one race or ethnicity.",
         )
     size = frame.height

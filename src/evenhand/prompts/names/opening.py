@@ -42,7 +42,7 @@ def introductions(
     ['Hi! My name is Ann.', 'Hi! My name is Ann.']
     """
     if lacking := [column for column in ("name", "gender") if column not in names.columns]:
-        raise DataError(f"The names have no column {lacking[0]}.", "Take a table of load_names.")
+        raise DataError(f"The names have no column {lacking[0]}.", "Use a table of load_names.")
     extra = [
         column for column in ("race_ethnicity", "tier", "word_collision", "split") if column in names.columns
     ]
@@ -109,7 +109,7 @@ def with_personas(frame: pl.DataFrame, personas: Sequence[str] | None, seed: int
     if len(known) < LEAST_PERSONAS or not all(known):
         raise UsageError(
             f"{len([one for one in known if one])} personas are too few for two speakers.",
-            "Give two or more, or leave them out to take our own.",
+            "Give two or more, or remove them to take our own.",
         )
     first = (uniforms(frame["conversation"], seed, "persona of A") * len(known)).astype(np.int64)
     apart = 1 + (uniforms(frame["conversation"], seed, "persona of B") * (len(known) - 1)).astype(np.int64)

@@ -37,7 +37,7 @@ def read_shares(source: Path | str) -> pl.DataFrame:
     if is_folder(path):
         found = [path / name for name in FILES if is_file(path / name)]
         if not found:
-            raise DataError(f"{path} holds none of {', '.join(FILES)}.", FORMAT)
+            raise DataError(f"{path} contains none of {', '.join(FILES)}.", FORMAT)
         path = found[0]
     frame = _table(path)
     require_columns(frame, COLUMNS, path, FORMAT)
@@ -59,10 +59,10 @@ def read_shares(source: Path | str) -> pl.DataFrame:
             f"{path}, row {row + 1} ({table['firstname'][row]}): shares that do not add up.", FORMAT
         )
     if table.is_empty():
-        raise DataError(f"{path} holds no name.", FORMAT)
+        raise DataError(f"{path} contains no name.", FORMAT)
     if table["firstname"].is_duplicated().any():
         twice = table["firstname"].filter(table["firstname"].is_duplicated())[0]
-        raise DataError(f"{path}: {twice} stands there more than once.", FORMAT)
+        raise DataError(f"{path}: {twice} occurs more than once.", FORMAT)
     return table
 
 
@@ -79,11 +79,11 @@ def _table(path: Path) -> pl.DataFrame:
     else:
         rows = next((sheet for sheet in sheets(path) if sheet and "firstname" in sheet[0]), [])
     if not rows:
-        raise DataError(f"{path} holds no table with the column firstname.", FORMAT)
+        raise DataError(f"{path} contains no table with the column firstname.", FORMAT)
     head, width = rows[0], len(rows[0])
     if twice := next((name for name in head if head.count(name) > 1), None):
         raise DataError(
-            f"{path}: the column {twice!r} stands there {head.count(twice)} times.", "Remove all but one."
+            f"{path}: the column {twice!r} occurs {head.count(twice)} times.", "Remove all but one."
         )
     padded = [[*row, *[""] * (width - len(row))][:width] for row in rows[1:] if any(row)]
     return pl.DataFrame(padded, schema={name: pl.String for name in head}, orient="row")

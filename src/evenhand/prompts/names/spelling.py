@@ -20,7 +20,7 @@ def statistics_spelling(name: str) -> str:
     bare = "".join(OTHERS.get(letter, letter) for letter in letters if not unicodedata.combining(letter))
     if not bare.isascii() or not bare.isalpha():
         raise DataError(
-            f"{name!r} is no first name that can be looked up.",
+            f"{name!r} is not a first name that can be looked up.",
             "Names are one word of Latin letters; accents, hyphens and apostrophes are allowed.",
         )
     return bare.capitalize()

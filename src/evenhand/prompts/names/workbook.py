@@ -41,7 +41,7 @@ def sheets(path: Path) -> Iterator[list[list[str]]]:
             for part in parts:
                 yield _rows(_part(archive, part, path), texts)
     except (*BROKEN, ElementTree.ParseError, ValueError, IndexError, RuntimeError) as error:
-        raise DataError(f"{path} is no workbook that can be read: {error}.", "Save it as CSV.") from error
+        raise DataError(f"{path} is not a workbook that can be read: {error}.", "Save it as CSV.") from error
 
 
 def _part(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
@@ -87,7 +87,7 @@ def _row(row: ElementTree.Element, texts: list[str], width: int | None) -> list[
 def _place(text: str) -> int:
     """The place of a shared text; raises ValueError for anything but digits."""
     if not text.isdecimal():
-        raise ValueError(f"{text!r} is no place of a text")
+        raise ValueError(f"{text!r} is not a place of a text")
     return int(text)
 
 

@@ -100,7 +100,8 @@ def read_continuations(
             else ""
         )
         raise DataError(
-            f"{path} holds no judgement of {' or '.join(roles)}; it has {', '.join(frame.columns)}.{which_role}",
+            f"{path} contains no judgement of {' or '.join(roles)} (found: "
+            f"{', '.join(frame.columns)}).{which_role}",
             f"Add a column '{roles[0]}_negative', or a column 'continuation' and name who judges it: "
             f"--classifier {roles[0]}=vader (`evenhand list classifiers`).",
         )
@@ -251,7 +252,7 @@ def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Ser
         return values
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
         raise DataError(
-            f"{path}: the column '{values.name}' holds {values.dtype}; true or false was expected.",
+            f"{path}: the column '{values.name}' contains {values.dtype}; true or false was expected.",
             "Write one of them in each row, or leave the row empty.",
         )
     words = values.cast(pl.String).str.strip_chars().str.to_lowercase()
@@ -259,7 +260,7 @@ def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Ser
     if len(wrong):
         row = int(wrong[0])
         raise DataError(
-            f"{path}, row {row + 1}: '{values.name}' is {values[row]!r}; true or false was expected.",
+            f"{path}, row {row + 1}: '{values.name}' must be true or false, got {values[row]!r}.",
             hint,
         )
     yes = words.is_in(list(TRUE_WORDS))

@@ -79,7 +79,8 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
             with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 if mapped.find(b"\0") < 0:  # in UTF-16 each comma and line end has one
                     raise DataError(
-                        f"{path} begins with the mark of UTF-16 ({first[:2].hex(' ')}), and what follows is no UTF-16.",
+                        f"{path} begins with the mark of UTF-16 ({first[:2].hex(' ')}), and what follows is not "
+                        "UTF-16.",
                         "Save it as CSV UTF-8 again.",
                     )
         named = encoding or ("utf-16" if first.startswith(UTF_16) else "utf-8")
@@ -95,7 +96,7 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
         number, byte = wrong
         if told is None or encoding is not None:
             raise DataError(
-                f"{path}, line {number}: byte {byte:#04x} is no UTF-8.",
+                f"{path}, line {number}: byte {byte:#04x} is not UTF-8.",
                 "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8) and try again.",
             )
         named = WINDOWS
@@ -136,7 +137,7 @@ def _check_line_ends(path: Path, content: str | None) -> None:
 
 def _zero(path: Path, line: int) -> DataError:
     return DataError(
-        f"{path} is no text: it holds bytes that are zero, the first in line {line}.",
+        f"{path} is not text: it contains bytes that are zero, the first in line {line}.",
         "Save it as CSV UTF-8 again; if it is UTF-16 without a mark, say --encoding utf-16-le.",
     )
 
@@ -157,7 +158,7 @@ def _delimiter(path: Path, content: str | None, given: str | None, told: list[st
     if given is not None:
         mark = BY_WORD.get(given.lower(), given)
         if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise UsageError(f"The delimiter is {given!r}; one character, or the word tab, was expected.")
+            raise UsageError(f"The delimiter must be one character, or the word tab, got {given!r}.")
         return mark
     if path.suffix.lower() == ".tsv":
         return "\t"
@@ -200,8 +201,7 @@ def _check_heading(path: Path, content: str | None, mark: str) -> None:
     if twice := next((name for name, times in heading.items() if times > 1), None):
         where = [str(place) for place, name in enumerate(names, 1) if name.strip() == twice]
         raise DataError(
-            f"{path}, line 1: the column {twice!r} stands there {heading[twice]} times "
-            f"(columns {', '.join(where[:6])}).",
+            f"{path}, line 1: the column {twice!r} occurs {heading[twice]} times (columns {', '.join(where[:6])}).",
             "Rename or remove all but one.",
         )
 
@@ -215,9 +215,9 @@ def _check_records(path: Path, content: str | None, mark: str) -> None:
             called = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}.get(mark, mark)
             raise DataError(
                 f"{path}, row {number}: it has {len(record)} values, and the heading has {columns} columns.",
-                f"Put values that hold a {called} or a line break in quotes."
+                f"Put values that contain a {called} or a line break in quotes."
                 if len(record) > columns
-                else "Fill in what is missing, or leave the row out: an empty value needs its delimiter, too.",
+                else "Fill in what is missing, or remove the row: an empty value needs its delimiter, too.",
             )
 
 

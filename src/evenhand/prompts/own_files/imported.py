@@ -59,7 +59,7 @@ def import_dataset(
         told = " ".join(str(error).split())
         raise DataError(
             f"The data set {name!r} could not be loaded: {told[:500] or type(error).__name__}",
-            "Look at its configurations and splits, and name them with --config and --split.",
+            "Check its configurations and splits, and name them with --config and --split.",
         ) from error
     frame: pl.DataFrame = loaded.flatten().to_polars()
     frame = _renamed(frame, columns or {}, name)

@@ -82,7 +82,7 @@ def _turns(frame: pl.DataFrame, path: Source) -> pl.Series:
     if len(wrong := wrong.fill_null(True).arg_true()):
         row = int(wrong[0])
         raise DataError(
-            f"{path}, row {row + 1}: 'turn' is {frame['turn'][row]!r}; 1, 2, 3, ... was expected.",
+            f"{path}, row {row + 1}: 'turn' must be 1, 2, 3, ..., got {frame['turn'][row]!r}.",
             CHAT_FORMAT,
         )
     return turns.cast(pl.Int64)
@@ -98,15 +98,15 @@ def _check(frame: pl.DataFrame, path: Source) -> None:
     if len(strange):
         row = int(strange[0])
         raise DataError(
-            f"{path}, row {row + 1}: 'speaker' is {frame['speaker'][row]!r}; A (who opens) or B was expected.",
+            f"{path}, row {row + 1}: 'speaker' must be A (who opens) or B, got {frame['speaker'][row]!r}.",
             "Rename the speakers.",
         )
     twice = (~frame.select(pl.struct("conversation", "turn").is_first_distinct()).to_series()).arg_true()
     if len(twice):
         row = int(twice[0])
         raise DataError(
-            f"{path}, row {row + 1}: turn {frame['turn'][row]} of the conversation "
-            f"{frame['conversation'][row]!r} stands there twice.",
+            f"{path}, row {row + 1}: turn {frame['turn'][row]} of the conversation {frame['conversation'][row]!r} "
+            "occurs twice.",
             "Give each conversation a label of its own.",
         )
     for column in ("name", "gender"):

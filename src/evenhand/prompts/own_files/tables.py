@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -62,7 +62,7 @@ def read_table(
     """
     if isinstance(path, Given):
         if path.frame.is_empty():
-            raise DataError(f"{path} holds no rows.", expected)
+            raise DataError(f"{path} contains no rows.", expected)
         return path.frame
     if is_folder(path):
         raise DataError(f"{path} is a folder, and a file was expected.", expected)
@@ -88,7 +88,7 @@ def read_table(
             f"{path} cannot be read as {kind[1:]}: {str(error).splitlines()[0]}.", expected
         ) from error
     if frame.is_empty():
-        raise DataError(f"{path} holds no rows.", expected)
+        raise DataError(f"{path} contains no rows.", expected)
     return frame
 
 
@@ -100,13 +100,14 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
                 continue
             if b"\0" in line:
                 raise DataError(
-                    f"{path} is no text: it holds bytes that are zero, the first in line {number}.", expected
+                    f"{path} is not text: it contains bytes that are zero, the first in line {number}.",
+                    expected,
                 )
             try:
                 row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             except UnicodeDecodeError as error:
                 raise DataError(
-                    f"{path}, line {number}: byte {line[error.start]:#04x} is no UTF-8.",
+                    f"{path}, line {number}: byte {line[error.start]:#04x} is not UTF-8.",
                     "Save the file as UTF-8 and try again.",
                 ) from error
             except ValueError as error:  # a number of too many digits as well
@@ -116,18 +117,18 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
             if b"\\ud" in line.lower():  # half a pair may stand alone, which no table can hold
                 _refuse_surrogates(row, f"{path}, line {number}", expected)
             if len(row) < line.count(b":") and (twice := _named_twice(line)):
-                raise DataError(f"{path}, line {number}: the key {twice!r} stands there twice.", expected)
+                raise DataError(f"{path}, line {number}: the key {twice!r} occurs twice.", expected)
             rows.append(row)
     if are_samples(rows):
         try:
             rows = rows_of_samples(rows)
         except ValueError as error:
-            raise DataError(f"{path} holds samples of lm_eval, and {error}.", expected) from error
+            raise DataError(f"{path} contains samples of lm_eval, and {error}.", expected) from error
     try:
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
     except (OverflowError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path}: a column holds values that make no column together: {error}.",
+            f"{path}: a column contains values that make no column together: {error}.",
             "Write numbers, or texts, in all rows of a column.",
         ) from error
 
@@ -149,7 +150,7 @@ def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{where}: it holds a lone surrogate ({error.object[error.start]!a}), which is no character.",
+            f"{where}: it contains a lone surrogate ({error.object[error.start]!a}), which is no character.",
             expected,
         ) from error
 
@@ -172,7 +173,7 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Source, ex
     columns = "column" if len(lacking) == 1 else "columns"
     named = ", ".join(f"'{column}'" for column in lacking)
     raise DataError(
-        f"{path} has no {columns} {named}; it has {_listed(frame.columns)}.{''.join(guesses)}", expected
+        f"{path} has no {columns} {named} (found: {_listed(frame.columns)}).{''.join(guesses)}", expected
     )
 
 
@@ -196,22 +197,24 @@ def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
             if len(blank):
                 row = int(blank[0])
                 raise DataError(
-                    f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is no name.",
-                    "Write its name, or leave the row out.",
+                    f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is not a name.",
+                    "Write its name, or remove the row.",
                 )
     return frame
 
 
-def number_column(frame: pl.DataFrame, column: str, path: Source, hint: str | None = None) -> pl.Series:
+def number_column(
+    frame: pl.DataFrame, column: str, path: Source, hint: Callable[[str], str] | None = None
+) -> pl.Series:
     """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
 
-    hint: how a word that is no number can be corrected, with {word} for it. Raises DataError naming its row.
+    hint: returns how a word that is not a number can be corrected. Raises DataError naming its row.
     """
     values = frame[column]
     if values.dtype != pl.String:
         if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
             raise DataError(
-                f"{path}: the column '{column}' holds {values.dtype}, not numbers.",
+                f"{path}: the column '{column}' contains {values.dtype}, not numbers.",
                 "Write one number in each row, or leave the row empty.",
             )
         return values.cast(pl.Float64)
@@ -225,7 +228,7 @@ def number_column(frame: pl.DataFrame, column: str, path: Source, hint: str | No
         row = int(wrong[0])
         raise DataError(
             f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.",
-            hint and hint.format(word=words[row]),
+            hint and hint(words[row]),
         )
     return numbers
 
@@ -235,6 +238,6 @@ def text_column(frame: pl.DataFrame, column: str, path: Source) -> pl.Series:
     values = frame[column]
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
         raise DataError(
-            f"{path}: the column '{column}' holds {values.dtype}, not text.", "Write one text in each row."
+            f"{path}: the column '{column}' contains {values.dtype}, not text.", "Write one text in each row."
         )
     return values.cast(pl.String)

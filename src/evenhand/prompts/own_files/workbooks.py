@@ -39,7 +39,7 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
                 )
             sheet = filled[0] if filled else names[0]
         elif sheet not in names:
-            raise UsageError(f"{path} has no sheet {sheet!r}; it has {', '.join(names[:20])}.")
+            raise UsageError(f"{path} has no sheet {sheet!r} (found: {', '.join(names[:20])}).")
         rows = pl.DataFrame(book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string"))
         heading = [] if rows.is_empty() else [value or "" for value in rows.row(0)]
         _check_heading(path, [name.strip() for name in heading])
@@ -51,7 +51,7 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
 def _check_heading(path: Path, names: list[str]) -> None:
     if not any(names):
         raise DataError(
-            f"{path} has no heading.", "The first row of the sheet holds the names of the columns."
+            f"{path} has no heading.", "The first row of the sheet contains the names of the columns."
         )
     if "" in names:
         raise DataError(
@@ -59,6 +59,6 @@ def _check_heading(path: Path, names: list[str]) -> None:
         )
     if twice := next((name for name, times in Counter(names).items() if times > 1), None):
         raise DataError(
-            f"{path}, line 1: the column {twice!r} stands there {names.count(twice)} times.",
+            f"{path}, line 1: the column {twice!r} occurs {names.count(twice)} times.",
             "Rename or remove all but one.",
         )

@@ -86,7 +86,7 @@ def _rows(folder: Path) -> list[Row]:
         if is_file(folder / name):
             rows = list(reader(folder / name))
             if not rows:
-                raise DataError(f"{folder / name} holds no rows.", HINT)
+                raise DataError(f"{folder / name} contains no rows.", HINT)
             return rows
     raise DataError(f"{folder} has neither {' nor '.join(FILES)}.", HINT)
 
@@ -96,7 +96,7 @@ def _read_csv(path: Path) -> Iterator[Row]:
         lines = csv.DictReader(handle)
         if missing := [column for column in COLUMNS if column not in (lines.fieldnames or ())]:
             raise DataError(
-                f"{path} lacks the column {missing[0]}; it has {', '.join(lines.fieldnames or ['none'])}.",
+                f"{path} has no column {missing[0]} (found: {', '.join(lines.fieldnames or ['none'])}).",
                 HINT,
             )
         for number, line in enumerate(lines, 1):

@@ -52,7 +52,7 @@ def load_wikitext(folder: Path | str) -> PromptSet:
         "text", keep="first", maintain_order=True
     )
     if frame.is_empty():
-        raise DataError(f"{path} holds no whole sentence of {FEWEST_WORDS} to {MOST_WORDS} words.", HINT)
+        raise DataError(f"{path} contains no whole sentence of {FEWEST_WORDS} to {MOST_WORDS} words.", HINT)
     frame = frame.with_columns(cluster=pl.col("prompt_id").str.split("/").list.first())
     return PromptSet(frame, _card(frame, path.name))
 

@@ -54,11 +54,11 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
     try:
         rows = list(csv.reader(io.StringIO(_text(file), newline="")))
     except csv.Error as error:
-        raise DataError(f"{file} is no CSV: {error}.", EXPECTED) from error
+        raise DataError(f"{file} is not a valid CSV: {error}.", EXPECTED) from error
     heading = [name.strip() for name in rows[0]] if rows else []
     if lacking := [name for name in COLUMNS[2:] if name not in heading]:
         there = ", ".join(name for name in heading if name) or "no columns"
-        raise DataError(f"{file} lacks {', '.join(lacking)}; it has {there}.", EXPECTED)
+        raise DataError(f"{file} has no {', '.join(lacking)} (found: {there}).", EXPECTED)
     if twice := [name for name in COLUMNS if heading.count(name) > 1]:
         raise DataError(f"{file} has the column {twice[0]} {heading.count(twice[0])} times.", EXPECTED)
     values: dict[str, list[str]] = {name: [] for name in COLUMNS if name in heading}
@@ -67,7 +67,7 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
         if len(row) > len(heading):
             raise DataError(
                 f"{file}, row {number}: it has {len(row)} values, and the heading has {len(heading)} columns.",
-                "Put values that hold a comma in quotes.",
+                "Put values that contain a comma in quotes.",
             )
         if any(row):
             for name, place in places.items():
@@ -114,7 +114,7 @@ def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
 def _text(file: Path) -> str:
     content = file.read_bytes()
     if b"\0" in content:
-        raise DataError(f"{file} is no CSV: it holds bytes that are zero.", EXPECTED)
+        raise DataError(f"{file} is not a valid CSV: it contains bytes that are zero.", EXPECTED)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -159,7 +159,9 @@ def load_specification(path: Path | str) -> Specification:
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}.", FORMAT) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} is not TOML in UTF-8: {error}.", "Mend the file at that place.") from error
+        raise DataError(
+            f"{file} is not TOML in UTF-8: {error}.", "Correct the file at that position."
+        ) from error
     root = Table(content, str(file), FORMAT)
     retrieval, filtering = root.table("retrieval"), root.table("filtering")
     counterparts, splits = root.table("counterparts"), root.table("splits", needed=False)
@@ -204,7 +206,7 @@ def _exceptions(counterparts: Table, target_pairs: tuple[Pair, ...]) -> tuple[On
     for entry in counterparts.tables("one_way"):
         (pair,) = entry.pairs("pair", alone=True)
         if pair not in target_pairs:
-            raise entry.wrong("pair", f"{list(pair)} is none of target_pairs", "one of target_pairs")
+            raise entry.wrong("pair", f"{list(pair)} is not one of target_pairs", "one of target_pairs")
         found.append(OneWay(pair, entry.texts("where")))
         entry.refuse_unknown()
     return tuple(found)

@@ -39,7 +39,7 @@ def dump_files(places: Sequence[Path | str]) -> list[Path]:
         if is_folder(place):
             inside = sorted(path for path in place.iterdir() if path.suffix.lower() in ENDINGS)
             if not inside:
-                raise DataError(f"The folder {place} holds no dumps.", EXPECTED)
+                raise DataError(f"The folder {place} contains no dumps.", EXPECTED)
             files += inside
         elif not is_file(place):
             raise DataError(f"File not found: {place}.", EXPECTED)

@@ -101,7 +101,7 @@ def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
     if folder is not None and (built := read_manifest(folder)) is not None:
         texts = folder / "text_files" / built.bias / f"{built.bias}_bias_manual_train.txt"
         raise UsageError(
-            f"{folder} holds pairs that were built from {built.made_of}, and no published texts.",
+            f"{folder} contains pairs that were built from {built.made_of}, and no published texts.",
             f"Train on what was built as on texts of your own: --data {texts}, with --bias or --specification for "
             "the terms.",
         )
@@ -176,7 +176,7 @@ def _one_type(
 def _read(path: Path, *, scored: bool) -> pl.DataFrame:
     table = read_table(path, HINT)
     if missing := [name for name in ("comments_processed", "perplexity") if name not in table.columns]:
-        raise DataError(f"{path} lacks the column {missing[0]}; it has {', '.join(table.columns)}.", HINT)
+        raise DataError(f"{path} has no column {missing[0]} (found: {', '.join(table.columns)}).", HINT)
     if not scored:
         return table.filter(pl.col("comments_processed").is_not_null())
     numbers = table["perplexity"].cast(pl.Float64, strict=False)

@@ -157,8 +157,8 @@ def _phrases(
     comments = found_comments(found)
     if comments.is_empty():
         raise DataError(
-            f"None of {len(files):,} dumps holds a comment with a target and an attribute of {specification.bias}."
-            + "".join(f"\n{warning}" for warning in warnings),
+            f"None of {len(files):,} dumps contains a comment with a target and an attribute of "
+            f"{specification.bias}." + "".join(f"\n{warning}" for warning in warnings),
             EXPECTED,
         )
     counts["comments"] = comments.height
@@ -192,8 +192,8 @@ def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
     # a build that was killed right behind the writing has not recorded it
     if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
         raise UsageError(
-            f"{path} was edited, and these dumps or rules would make it anew.",
-            f"To go on with it name it with --annotations {path}; to have a new one, move it away.",
+            f"{path} was edited, and these dumps or rules would make it again.",
+            f"To resume it name it with --annotations {path}; to have a new one, move it away.",
         )
     return stages.write_csv(TO_ANNOTATE, key, table)
 

@@ -85,7 +85,7 @@ def _inside(folder: Path, *parts: str) -> Path:
     if any(Path(part).name != part for part in parts) or "\0" in str(path):
         raise UsageError(
             f"{'/'.join(parts)!r} does not lie inside {folder}.",
-            "Name the bias and its groups in plain words.",
+            "Give the bias and its groups in plain words.",
         )
     return path
 
@@ -166,9 +166,9 @@ def read_manifest(folder: Path) -> Built | None:
         plain = all(Path(name).name == name for name in (built.bias, *built.groups))
         sound = content["by"] == BUILT_BY and inside and plain
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise DataError(f"{path} is no manifest of built pairs: {error!r}.", REBUILD) from error
+        raise DataError(f"{path} is not a manifest of built pairs: {error!r}.", REBUILD) from error
     if not sound:
-        raise DataError(f"{path} is no manifest of built pairs.", REBUILD)
+        raise DataError(f"{path} is not a manifest of built pairs.", REBUILD)
     for name, sha256 in files.items():
         if not is_file(folder / name) or sha256_of(folder / name) != sha256:
             raise ChecksumMismatch(f"{folder / name} is not the file that was built, by {path}.", REBUILD)

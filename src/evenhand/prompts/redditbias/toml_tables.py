@@ -37,14 +37,14 @@ class Table:
         """The table below a key; an empty one where it is not needed and not there."""
         value = self._value(key, None if needed else {})
         if not isinstance(value, dict):
-            raise self.wrong(key, f"{_shown(value)} is no table", f"[{key}] with keys below it")
+            raise self.wrong(key, f"{_shown(value)} is not a table", f"[{key}] with keys below it")
         return Table(value, f"{self.where}, [{key}]", self.expected)
 
     def tables(self, key: str) -> list["Table"]:
         """The tables of a list, none where the key is not there."""
         value = self._value(key, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            raise self.wrong(key, f"{_shown(value)} is no list of tables", "[{...}, ...]")
+            raise self.wrong(key, f"{_shown(value)} is not a list of tables", "[{...}, ...]")
         return [
             Table(entry, f"{self.where}, {key}, entry {number}", self.expected)
             for number, entry in enumerate(value, 1)
@@ -54,7 +54,7 @@ class Table:
         """A text; not empty unless that is the default."""
         value = self._value(key, default)
         if not isinstance(value, str) or (not value.strip() and value != default):
-            raise self.wrong(key, f"{_shown(value)} is no text", "a text that is not empty")
+            raise self.wrong(key, f"{_shown(value)} is not a text", "a text that is not empty")
         return value
 
     def name(self, key: str) -> str:
@@ -68,10 +68,10 @@ class Table:
         """A list of texts, of at least one where it is needed."""
         value = self._value(key, None if needed else [])
         if not isinstance(value, list) or (needed and not value):
-            raise self.wrong(key, f"{_shown(value)} is no list of texts", '["...", ...]')
+            raise self.wrong(key, f"{_shown(value)} is not a list of texts", '["...", ...]')
         for number, entry in enumerate(value, 1):
             if not isinstance(entry, str) or not entry.strip():
-                raise self.wrong(f"{key}, entry {number}", f"{_shown(entry)} is no text", '"..."')
+                raise self.wrong(f"{key}, entry {number}", f"{_shown(entry)} is not a text", '"..."')
         return tuple(value)
 
     def pairs(
@@ -84,24 +84,24 @@ class Table:
         value = self._value(key, None if needed else [])
         entries = [value] if alone else value
         if not isinstance(entries, list) or (needed and not entries):
-            raise self.wrong(key, f"{_shown(value)} is no list of pairs", '[["...", "..."], ...]')
+            raise self.wrong(key, f"{_shown(value)} is not a list of pairs", '[["...", "..."], ...]')
         for number, entry in enumerate(entries, 1):
             is_pair = isinstance(entry, list) and len(entry) == 2 and all(isinstance(t, str) for t in entry)
             if not is_pair or not entry[0].strip() or (second_needed and not entry[1].strip()):
                 at = key if alone else f"{key}, entry {number}"
-                raise self.wrong(at, f"{_shown(entry)} is no pair of texts", '["...", "..."]')
+                raise self.wrong(at, f"{_shown(entry)} is not a pair of texts", '["...", "..."]')
         return tuple((first, second) for first, second in entries)
 
     def terms(self, key: str, length: int | None = None) -> tuple[tuple[tuple[str, int], ...], ...]:
         """A list of terms, each a list of [text, id]; `length` of them if given. None where the key is not there."""
         value = self._value(key, [])
         if not isinstance(value, list):
-            raise self.wrong(key, f"{_shown(value)} is no list", '[[["...", 1], ...], ...]')
+            raise self.wrong(key, f"{_shown(value)} is not a list", '[[["...", 1], ...], ...]')
         for number, term in enumerate(value, 1):
             right = isinstance(term, list) and term and all(_is_piece(piece) for piece in term)
             if not right or (length is not None and len(term) != length):
                 raise self.wrong(
-                    f"{key}, entry {number}", f"{_shown(term)} is no list of pieces", '[["...", 1], ...]'
+                    f"{key}, entry {number}", f"{_shown(term)} is not a list of pieces", '[["...", 1], ...]'
                 )
         return tuple(tuple((text, number) for text, number in term) for term in value)
 
@@ -116,14 +116,14 @@ class Table:
         """A whole number from 0."""
         value = self._value(key, None)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(key, f"{_shown(value)} is no whole number", "a whole number from 0")
+            raise self.wrong(key, f"{_shown(value)} is not a whole number", "a whole number from 0")
         return value
 
     def share(self, key: str, default: float) -> float:
         """A number between 0 and 1, both excluded."""
         value = self._value(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
-            raise self.wrong(key, f"{_shown(value)} is no share", "a number between 0 and 1")
+            raise self.wrong(key, f"{_shown(value)} is not a share", "a number between 0 and 1")
         return float(value)
 
     def _value(self, key: str, default: Any) -> Any:

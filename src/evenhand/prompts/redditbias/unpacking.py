@@ -76,7 +76,7 @@ def _gzip_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
                 piece = unpacked.read1(UNPACKED_AT_ONCE)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 if not began and isinstance(error, gzip.BadGzipFile):
-                    raise DataError(f"{path} is no gzip file: {error}.", EXPECTED) from error
+                    raise DataError(f"{path} is not a gzip file: {error}.", EXPECTED) from error
                 raise Truncated from error
             if not piece:
                 return
@@ -89,7 +89,7 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
         import zstandard
     except ImportError as error:
         raise DataError(
-            f"{path} is packed with zstd, which the package zstandard reads.",
+            f"{path} is compressed with zstd, which the package zstandard reads.",
             "Install it: pip install 'evenhand[reddit]'.",
         ) from error
     frames = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(
@@ -107,7 +107,7 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
                     "Unpack it where there is more memory (zstd -d --long=31 FILE), and name the unpacked file.",
                 ) from error
             if not began:
-                raise DataError(f"{path} is no zstd file: {error}.", EXPECTED) from error
+                raise DataError(f"{path} is not a zstd file: {error}.", EXPECTED) from error
             raise Truncated from error
         if not piece:
             break

@@ -60,7 +60,7 @@ class NumpyModel:
         if options is not None and not isinstance(options, CausalOptions):
             raise UsageError(
                 f"These scoring options are {type(options).__name__}, and {name} takes CausalOptions.",
-                "Make them with evenhand.models.huggingface.CausalOptions(...), or leave them out.",
+                "Make them with evenhand.models.huggingface.CausalOptions(...), or remove them.",
             )
         self.folder, self.name, self.options = folder, name, options or CausalOptions()
         self.network, self.tokenizer = Network.load(folder), SmallTokenizer(folder)

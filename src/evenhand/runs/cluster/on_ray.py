@@ -24,8 +24,8 @@ def check_place(on: str) -> str:
     if on in (LOCAL, BELONGS) or (on.startswith(CLIENT) and len(on) > len(CLIENT)):
         return on
     raise UsageError(
-        f"--on {on} names no cluster.",
-        "Expected ray (one of this machine's own, for the time), auto (the one this machine belongs to) or "
+        f"`--on {on}` is not a valid cluster.",
+        "Expected ray (a temporary cluster on this machine), auto (the cluster that this machine belongs to) or "
         "ray://HOST:PORT.",
     )
 
@@ -81,7 +81,7 @@ class _RayHands:
         except errors.RayTaskError as error:
             # Not a fault of what was asked, which a worker tells as data: nothing of ours runs there.
             raise ModelError(
-                f"A worker on {self.name} cannot do its work: {str(error).strip().splitlines()[-1]}",
+                f"A worker on {self.name} failed: {str(error).strip().splitlines()[-1]}",
                 "Install the same evenhand, with the same extras and packages, on every machine of the cluster.",
             ) from error
         except errors.RayError as error:
@@ -99,15 +99,13 @@ def _needs(ray: Any, number: int | None, accelerated: bool, on: str) -> tuple[di
     if accelerators:
         if number is not None and number > accelerators:
             raise UsageError(
-                f"{number} workers are wanted, and the cluster at {on} has {accelerators} accelerators.",
-                f"Name {accelerators} or fewer, or --device cpu.",
+                f"{number} workers were requested, but the cluster at {on} has only {accelerators} accelerators.",
+                f"Use --workers {accelerators} or fewer, or --device cpu.",
             )
         return {"num_gpus": 1, "num_cpus": 1}, number or accelerators
     processors = [int(node.get("CPU", 0)) for node in nodes]
     if not sum(processors):
-        raise UsageError(
-            f"The cluster at {on} has neither processors nor accelerators.", "Look at `ray status`."
-        )
+        raise UsageError(f"The cluster at {on} has no processors and no accelerators.", "Check `ray status`.")
     number = number or sum(processors)
     return {"num_cpus": threads(processors, number)}, number
 

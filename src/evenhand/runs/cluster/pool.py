@@ -191,7 +191,7 @@ class Pool:
         here, there = (versions.get("evenhand") for versions in (installed_versions(), where["versions"]))
         if here != there:
             return ModelError(
-                f"{where['node']} has evenhand {there}, and here is {here}.",
+                f"{where['node']} has evenhand {there}, but this machine has {here}.",
                 "Install the same version on every machine of the cluster.",
             )
         self._tell_differences(where)
@@ -213,17 +213,16 @@ class Pool:
         node = seat.where.get("node")
         when = datetime.now(UTC).isoformat("T", "seconds")
         self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
-        self.note(f"a worker{f' on {node}' if node else ''} died; what it was asked is asked again")
+        self.note(f"a worker{f' on {node}' if node else ''} died; its requests are sent again")
         self.hands.stop(seat.worker)
         seat.worker, seat.has, seat.where, seat.descriptions = self.hands.start(), set(), {}, {}
         self._in_a_row += 1
         if self._in_a_row < DEATHS + self.number:
             return None
         return ModelError(
-            f"Workers on {self.hands.name} died {self._in_a_row} times in a row, and nothing was answered between: "
-            f"{said}.",
-            "Often the memory of a machine does not hold so many workers: fewer (--workers), or smaller batches "
-            "(--batch-tokens). What was answered before is kept: resume the run.",
+            f"Workers on {self.hands.name} died {self._in_a_row} times in a row without a result: {said}.",
+            "Often the memory of a machine is too small for this many workers. Use fewer (--workers), or smaller "
+            "batches (--batch-tokens). Responses received so far are saved: resume the run.",
         )
 
     def _tell_differences(self, where: dict[str, Any]) -> None:
@@ -246,9 +245,9 @@ class Pool:
         if time.monotonic() - self._heard < ROOM:
             return None
         return ModelError(
-            f"{self.hands.name} has found no room for a worker in {ROOM:.0f} seconds.",
-            "Other programs may hold its processors or accelerators (`ray status` on one of its machines), or "
-            "--workers asks for more than there are.",
+            f"{self.hands.name} could not start a worker within {ROOM:.0f} seconds.",
+            "Other programs may use its processors or accelerators (see `ray status` on one of its machines), or "
+            "--workers is larger than their number.",
         )
 
 
@@ -272,6 +271,7 @@ def _unlike(first: _Facts, now: _Facts) -> EvenhandError | None:
     differ = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
     lines = "; ".join(f"{key}: {before.get(key)!r} and {after.get(key)!r}" for key in differ)
     return ModelError(
-        f"The worker on {now.node} holds another {before.get('name', 'model')} than that on {first.node}: {lines}.",
-        "Every machine must have the same copy: put the same files there, or name a --revision.",
+        f"The worker on {now.node} loaded another {before.get('name', 'model')} than the one on {first.node}: "
+        f"{lines}.",
+        "Every machine needs the same copy. Put the same files there, or give a --revision.",
     )

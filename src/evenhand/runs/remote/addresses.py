@@ -33,7 +33,7 @@ def folder_address(address: str) -> str:
     """
     kind, _, rest = address.partition("://")
     if not rest.strip("/"):
-        raise UsageError(f"{address} names no folder.", f"Such as {kind}://bucket/folder.")
+        raise UsageError(f"{address} is not the URL of a folder.", f"For example: {kind}://bucket/folder")
     return address.rstrip("/")
 
 

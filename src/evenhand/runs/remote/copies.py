@@ -108,7 +108,7 @@ def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[W
                     with suppress(EvenhandError):  # what stopped the work is on its way, and says more
                         copy.push()
                     raise
-                with resumable(f"Go on with: evenhand audit {address}"):
+                with resumable(f"Resume with: evenhand audit {address}"):
                     copy.push()
     except EvenhandError as error:
         for kept in (str(folder), str(base)):

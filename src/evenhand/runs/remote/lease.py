@@ -55,9 +55,9 @@ class Lease:
         holder = _parsed(self._store.read(NAME))
         if holder.get("token") != self.token:
             raise WriteError(
-                f"{self._store.address} is no longer this process's to write into: {_told(holder)} took it over.",
-                f"This one was not heard of for more than {LEASE:.0f} s, or somebody removed {NAME}. What it had "
-                "answered and not stored is kept on this machine; let only one go on.",
+                f"This process can no longer write to {self._store.address}: {_told(holder)} took it over.",
+                f"This process was inactive for more than {LEASE:.0f} s, or {NAME} was deleted. Results that it "
+                "had not uploaded are kept on this machine. Let only one process resume the run.",
             )
 
     def release(self) -> None:
@@ -89,12 +89,15 @@ class Lease:
     def _in_use(self, holder: dict[str, Any]) -> UsageError:
         until = _until(holder)
         file = f"{self._store.address}/{NAME}"
-        after = f"another may go on after {_now(until)}, or once {file} is removed"
+        after = f"another process may resume after {_now(until)}, or when {file} is deleted"
         if until > time.time() + LEASE:  # no driver says so, but one whose clock is wrong
-            after = f"remove {file}, which holds longer than any driver lets it, or see to the clock of its machine"
+            after = (
+                f"delete {file}, which is locked for longer than any process locks it, or check the clock of "
+                "its machine"
+            )
         return UsageError(
-            f"The run {self._store.address} is in use by {_told(holder)}.",
-            f"Wait until it ends, or stop it. If it is dead, {after}.",
+            f"The run {self._store.address} is already in use by {_told(holder)}.",
+            f"Wait until it ends, or stop it. If it has crashed, {after}.",
         )
 
 

@@ -36,8 +36,9 @@ class Mirror:
         stored = {name: mark for name, mark in self.store.files().items() if not _is_own(name)}
         if stored and MANIFEST not in stored:  # it is put there before anything else
             raise DataError(
-                f"{self.store.address} holds no run, but {len(stored):,} other objects, such as {min(stored)!r}.",
-                "Give the address of a run, or one that nothing lies at.",
+                f"{self.store.address} does not contain a run, but {len(stored):,} other objects, such as "
+                f"{min(stored)!r}.",
+                "Give the URL of a run, or an empty location.",
             )
         self._part_with_another_run(stored)
         lacking = [
@@ -52,13 +53,11 @@ class Mirror:
             del self._known[name]
         if replaced:
             self.notes.append(
-                f"{len(replaced)} of the files kept on this machine differed from those of {self.store.address}, "
-                "which count."
+                f"{len(replaced)} of the local files differed from those of {self.store.address} and were replaced "
+                "by them."
             )
         if waiting := [name for name in self._files() if name not in stored]:
-            self.notes.append(
-                f"{len(waiting)} files were not in {self.store.address} yet: they are put there now."
-            )
+            self.notes.append(f"Uploading {len(waiting)} files that were not yet in {self.store.address}.")
         self.remember()
 
     def push(self, lease: Lease) -> None:
@@ -121,7 +120,7 @@ class Mirror:
                 )
                 self.folder.rename(aside)
                 self.notes.append(
-                    f"What this machine kept of another run that was at {self.store.address} is now {aside}."
+                    f"The local files of an earlier run at {self.store.address} were moved to {aside}."
                 )
             else:
                 shutil.rmtree(self.folder)

@@ -46,12 +46,12 @@ class Store:
             self._files, root = fsspec.core.url_to_fs(self.address, use_listings_cache=False)
         except ImportError as error:
             raise UsageError(
-                f"{address} lies on a store whose package is not installed.",
-                f"pip install {EXTRAS.get(kind, 'what fsspec names: ' + str(error))}",
+                f"{address}: the package for this kind of object storage is not installed.",
+                f"Install it: pip install {EXTRAS.get(kind, 'what fsspec names: ' + str(error))}",
             ) from error
         except ValueError as error:
             raise UsageError(
-                f"{address}: no store is known that is addressed by {kind}://.", "Such as s3://bucket/folder."
+                f"{address}: unknown kind of object storage, {kind}://", "For example: s3://bucket/folder"
             ) from error
         self._root = str(root).rstrip("/")
 
@@ -85,7 +85,7 @@ class Store:
         return found
 
     def _not_ours(self, what: str) -> DataError:
-        hint = "evenhand did not write it. Remove it, or give another folder."
+        hint = "evenhand did not write it. Delete it, or choose another folder."
         return DataError(f"{self.address} holds {what}.", hint)
 
     def read(self, name: str) -> bytes | None:
@@ -111,7 +111,7 @@ class Store:
             except FileNotFoundError as error:
                 raise DataError(
                     f"{self.address}/{name} was removed while it was being read.",
-                    "Somebody else works in that folder. Run again.",
+                    "Another process works in that folder. Run the command again.",
                 ) from error
 
         self._asked("read", name, fetched)
@@ -130,7 +130,7 @@ class Store:
             self._files.invalidate_cache()
             facts = self._files.info(self._path(name))
             if facts["size"] != path.stat().st_size:
-                raise OSError(f"{facts['size']:,} of {path.stat().st_size:,} bytes arrived")
+                raise OSError(f"{facts['size']:,} of {path.stat().st_size:,} bytes were stored")
             return _mark(facts)
 
         return self._asked("write", name, stored)
@@ -194,16 +194,19 @@ def _explained(error: Exception, doing: str, where: str) -> EvenhandError | None
     kind = WriteError if doing == "write" else DataError
     if isinstance(error, PermissionError):
         return kind(
-            f"{told}: permission was refused ({_first_line(error)}).",
-            "Use keys that may list, read, write and remove objects there (AWS_PROFILE, AWS_ACCESS_KEY_ID, a role).",
+            f"{told}: permission denied ({_first_line(error)}).",
+            "Use credentials that can list, read, write and delete objects there (AWS_PROFILE, AWS_ACCESS_KEY_ID, "
+            "or a role).",
         )
     if isinstance(error, FileNotFoundError):
-        return kind(f"{told}: {_first_line(error)}.", "Make the bucket first; folders in it need no making.")
+        return kind(
+            f"{told}: {_first_line(error)}.", "Create the bucket first. Folders in it need not be created."
+        )
     if NO_KEY.search(type(error).__name__ + str(error)):
         return kind(
-            f"{told}: no keys were found ({_first_line(error)}).",
-            "Set them as other programs of that store have them: for S3 AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, "
-            "AWS_PROFILE, or the machine's role; another endpoint by AWS_ENDPOINT_URL.",
+            f"{told}: no credentials found ({_first_line(error)}).",
+            "Set them as for other programs: for S3 AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or "
+            "the machine's role. For another endpoint, set AWS_ENDPOINT_URL.",
         )
     return None
 
@@ -212,8 +215,9 @@ def _unreachable(error: Exception, doing: str, where: str) -> EvenhandError:
     kind = WriteError if doing == "write" else DataError
     return kind(
         f"Could not {doing} {where} in {TRIES} tries: {_first_line(error)}.",
-        "What was stored before is whole, and what the store lacks is kept on this machine. See to the connection "
-        "(another endpoint: AWS_ENDPOINT_URL), then run the same on this machine again: it goes on from both.",
+        "Results stored earlier are intact, and results that are not uploaded are kept on this machine. Check the "
+        "connection (another endpoint: AWS_ENDPOINT_URL), then run the same command on this machine again: it "
+        "resumes.",
     )
 
 

@@ -58,7 +58,7 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95, tail: float | Non
     numbers = np.sort(np.asarray(values, dtype=np.float64))
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise UsageError(
-            "A mean was asked of numbers that are not finite, or of a table.", "Leave out what is missing."
+            "A mean was asked of numbers that are not finite, or of a table.", "Remove what is missing."
         )
     if not 0.0 < level < 1.0:
         raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")

@@ -188,7 +188,7 @@ def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
         sheet=reading.sheet,
         told=told,
     )
-    return without_declared(table, reading.missing, source, told)
+    return without_declared(table, reading.missing, told)
 
 
 def _answers(

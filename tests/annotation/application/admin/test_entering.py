@@ -263,7 +263,7 @@ def test_the_log_names_accounts_alone(stranger: Browser, store: Store, clock: Cl
     "name", ["command line", "Command Line", "command  line", "ｃommand line", "An unknown name", "evenhand"]
 )
 def test_names_that_are_no_accounts_in_the_log_are_reserved(store: Store, clock: Clock, name: str) -> None:
-    with pytest.raises(UsageError, match="stands in the log"):
+    with pytest.raises(UsageError, match="is a reserved name"):
         set_password(store, name, OTHER, "test", clock())
 
 

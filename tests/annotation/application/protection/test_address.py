@@ -32,7 +32,7 @@ def test_read(text, origin, netloc):
      "https://x.org:99999", "https://x.org#x", "javascript:alert(1)", "https://[::1"],
 )  # fmt: skip
 def test_unreadable(text):
-    with pytest.raises(UsageError, match="no address of a study"):
+    with pytest.raises(UsageError, match="is not a valid URL of a study"):
         Address.read(text)
 
 

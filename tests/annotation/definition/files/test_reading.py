@@ -77,7 +77,7 @@ def test_words_mean_what_they_look_like(tmp_path: Path) -> None:
         ("id: rude", "id: a-turn-3", "s.yaml:5:5: questions[0].id: ends like the field of a reason"),
         ("{id: 2,", "{id: 1,", "s.yaml:13:6: items[1].id: the name '1' stands there already in items[0]"),
         ("text: hello", "text: hello, context: {a: 1}", "s.yaml:12:26: items[0].context: is keys with values"),
-        ("text: hello", 'text: "a\\0b"', "s.yaml:12:13: items[0].text: holds the character U+0000"),
+        ("text: hello", 'text: "a\\0b"', "s.yaml:12:13: items[0].text: contains the character U+0000"),
         ("text: hello", 'text: "a\\ud800b"', "s.yaml:12:"),
         ("text: hello", "text: !!python/name:os.system x", "has the tag 'tag:yaml.org,2002:python/name:os"),
         ("text: hello", "text: *gone", "s.yaml:12:19: *gone stands for nothing that is complete before it"),
@@ -126,9 +126,9 @@ def test_words_mean_what_they_look_like(tmp_path: Path) -> None:
         ("items:", "language: klingon!\nitems:", "expected a language such as en or pt-BR"),
         ("items:", "items:\n  - [x]", "s.yaml:12:5: items[0]: is a list; expected keys with values"),
         (WHOLE, "", "s.yaml:1: is empty; expected `evenhand_study: 1`"),
-        (WHOLE, "- a", "s.yaml:1:1: holds no keys"),
+        (WHOLE, "- a", "s.yaml:1:1: contains no keys"),
         (WHOLE, WHOLE + "---\na: 1\n", "s.yaml:14:1: a second document begins"),
-        (WHOLE, "a: \x07", "s.yaml:1: holds the character U+0007"),
+        (WHOLE, "a: \x07", "s.yaml:1: contains the character U+0007"),
         (WHOLE, "\tname: x", "s.yaml:1:1: is not YAML"),
         (WHOLE, "? {a: b}\n: c\n", "stands where a key was expected"),
     ],
@@ -263,7 +263,7 @@ def test_items_come_from_files_beside(tmp_path: Path) -> None:
         ("t.jsonl", '{"id": 1, "text": "a"}\n{"id"\n[1]', "t.jsonl:2:6: is no JSON"),
         ("t.jsonl", '{"id": 1, "text": "a"}\n{"id"\n[1]', "t.jsonl:3: items[1]: is a list"),
         ("t.jsonl", "[" * 100_000, "t.jsonl:1:1: is no JSON: Nested too deeply"),
-        ("t.jsonl", '{"id": 1, "text": "\\ud800"}', "t.jsonl:1: items[0].text: holds the character U+D800"),
+        ("t.jsonl", '{"id": 1, "text": "\\ud800"}', "t.jsonl:1: items[0].text: contains the character U+D800"),
         ("t.jsonl", '{"id": 1, "text": "a", "judgements": {"c": {"score": NaN}}}',
          "score: is nan; expected a number"),
         ("t.jsonl", "", "items: has 0 entries; expected at least 1"),
@@ -276,7 +276,7 @@ def test_items_come_from_files_beside(tmp_path: Path) -> None:
         ("t.csv", 'text,id\na,1\n"b,2\n', "t.csv:3: is no CSV"),
         ("t.csv", "text,text\na,1\n", "t.csv:1: has a column twice"),
         ("t.txt", "a", "s.yaml:11:9: items.file: 't.txt' has another ending"),
-        ("u.csv", "a", "s.yaml:11:9: items.file: there is no file 't.csv'; expected one beside the study"),
+        ("u.csv", "a", "s.yaml:11:9: items.file: there is no file 't.csv'; expected one next to the study"),
     ],
 )  # fmt: skip
 def test_problems_of_a_file_beside_have_its_lines(
@@ -303,12 +303,12 @@ def test_no_file_leads_out_of_the_folder_of_the_study(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="There is no study file"):
+    with pytest.raises(DataError, match="Study file not found"):
         read_study(tmp_path / "gone.yaml")
-    with pytest.raises(DataError, match="There is no study file"):
+    with pytest.raises(DataError, match="Study file not found"):
         read_study(tmp_path)
     (tmp_path / "s.yaml").write_bytes(b"a: 1\nb: \xff\n")
-    with pytest.raises(DataError, match=r"s.yaml:2: byte 0xff is no UTF-8"):
+    with pytest.raises(DataError, match="byte 0xff is not UTF-8"):
         read_study(tmp_path / "s.yaml")
 
 

@@ -115,7 +115,7 @@ def test_a_limit_of_the_process_is_an_error_in_words(tmp_path: Path) -> None:
     try:
         store = open_store(tmp_path / "study.db")  # no room for what is shared: alone
         assert list(administration.votes(store)) == []
-        with pytest.raises(WriteError, match="its disk fails"):
+        with pytest.raises(WriteError, match="disk error"):
             administration.pause(store, True, "", START)
         store.close()
     finally:

@@ -103,7 +103,10 @@ def test_columns_within_records_are_named_with_dots(tmp_path: Path, read: Read, 
 
 @pytest.mark.parametrize(
     ("column", "there"),
-    [("txt", "id, text, meta.body. Name the one that holds the text: --column text"), ("meta", "meta.body")],
+    [
+        ("txt", "none of its first 100 rows has a text in 'txt"),
+        ("meta", "meta.body"),
+    ],
 )
 def test_a_wrong_column_lists_those_there(
     tmp_path: Path, documents: list[str], column: str, there: str
@@ -113,9 +116,9 @@ def test_a_wrong_column_lists_those_there(
         pieces([str(tmp_path / "a.jsonl")], column=column)
     assert there in str(refused.value)
     pq.write_table(as_parquet(documents), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"It has id, text, meta\.n, meta\.body"):
+    with pytest.raises(DataError, match=r"Name the column of the text: --column meta\.n"):
         pieces([str(tmp_path / "a.parquet")], column=column)
-    with pytest.raises(DataError, match="holds no text, but int64"):
+    with pytest.raises(DataError, match="has the type"):
         pieces([str(tmp_path / "a.parquet")], column="id")
     (tmp_path / "a.csv").write_bytes(as_csv(documents))
     with pytest.raises(DataError, match="It has id, text"):

@@ -40,7 +40,7 @@ def test_attributes_are_replaced_about_both_groups_within_one_frame(material: Ma
 
 
 def test_texts_without_counterparts_are_refused(material: Material) -> None:
-    with pytest.raises(DataError, match=r"holds a term of hearing[^$]*Deaf/Hearing"):
+    with pytest.raises(DataError, match=r"contains a term of hearing[^$]*Deaf/Hearing"):
         preferences_of(Material(**{**vars(material), "texts": ("It rains.",)}), "groups", "words", 0)
     with pytest.raises(DataError, match="attribute_pairs"):
         preferences_of(Material(**{**vars(material), "specification": None}), "attributes", "words", 0)
@@ -68,9 +68,9 @@ def test_a_tenth_of_ones_own_pairs_is_watched(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a,b,b\n" * 12, "row 1: chosen is 'b' and rejected 'b'"),
-        ("a,b,c\n" * 3 + "a,,c\n" * 9, "row 4: chosen is ''"),
-        ("a,b,c\n", "holds 1 pairs; at least 10"),
+        ("a,b,b\n" * 12, "row 1: chosen and rejected must be two different texts, got 'b'"),
+        ("a,b,c\n" * 3 + "a,,c\n" * 9, "row 4: chosen and rejected must be two different texts, got ''"),
+        ("a,b,c\n", "a tenth is used for validation"),
     ],
 )
 def test_rows_that_say_nothing_are_named(tmp_path: Path, rows: str, said: str) -> None:

@@ -59,7 +59,11 @@ def test_a_tenth_of_ones_own_texts_is_kept_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
-    [("a.txt", b"\n \n", "holds no text"), ("b.txt", b"\xff\xfe", "UTF-8"), ("c.csv", b"words\nx\n", "text")],
+    [
+        ("a.txt", b"\n \n", "contains no text"),
+        ("b.txt", b"\xff\xfe", "UTF-8"),
+        ("c.csv", b"words\nx\n", "text"),
+    ],
 )
 def test_files_without_texts_are_refused(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     (tmp_path / name).write_bytes(content)

@@ -75,7 +75,7 @@ def test_a_quantile_is_stored_with_its_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["control-tokens?threshold=9", "control-tokens?threshold=0.01"])
 def test_labels_that_are_all_equal(tmp_path: Path, method: str) -> None:
-    with pytest.raises(DataError, match="there is nothing to learn from it"):
+    with pytest.raises(DataError, match="so there is nothing to learn"):
         learned(method, written(tmp_path, planted_chats(2)))
 
 
@@ -140,7 +140,7 @@ def test_our_list_of_gendered_words_is_a_classifier_of_gender() -> None:
 
 
 def test_tokenizers_that_cannot_write_a_label() -> None:
-    with pytest.raises(Unsupported, match="cannot say the label ' STYLE no_bias'"):
+    with pytest.raises(Unsupported, match="The tokenizer of this model cannot represent the label ' STYLE"):
         check_writable(word_tokenizer([word for word in WORDS if word != "no_bias"]), [" STYLE no_bias"])
     check_writable(word_tokenizer(), [" STYLE no_bias", " STYLE bias"])
     with pytest.raises(Unsupported, match="as the same tokens"):
@@ -264,7 +264,7 @@ def test_a_run_s_replies_and_judgements_are_read(tmp_path: Path) -> None:
     [
         (styled().drop("template"), "template"),
         (styled().drop("style_scores"), "no styles"),
-        (styled(3), "3 descriptors, and 6 are needed"),
+        (styled(3), "some are used for validation"),
         (planted_chats(1), "continuation"),
     ],
 )

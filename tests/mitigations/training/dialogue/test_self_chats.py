@@ -129,7 +129,7 @@ def test_too_few_names() -> None:
 
 def test_a_run_of_something_else(tmp_path: Path) -> None:
     RunDirectory.create(tmp_path / "run", model=Plain(), given={}, resolved={})
-    with pytest.raises(DataError, match="holds nothing, and self-chats"):
+    with pytest.raises(DataError, match="contains nothing, and self-chats"):
         read_self_chats(tmp_path / "run")
 
 

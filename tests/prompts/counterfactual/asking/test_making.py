@@ -67,10 +67,10 @@ def test_what_fills_other_slots_is_the_same_for_all_groups() -> None:
     ("text", "reason"),
     [
         ("It rains.", "it mentions nobody of this axis"),
-        ("She asked her husband.", "it speaks of women and of men"),
-        ("She is pregnant and asks for leave.", "'pregnant' is not said of women and men alike"),
-        ("{Name} is on maternity leave.", "'maternity' is not said of women and men alike"),
-        ("A {descriptor} man called.", "its slot {descriptor} is for other axes"),
+        ("She asked her husband.", "it mentions both women and men"),
+        ("She is pregnant and asks for leave.", "cannot be used for both women and men"),
+        ("{Name} is on maternity leave.", "cannot be used for both women and men"),
+        ("A {descriptor} man called.", "belongs to other axes"),
     ],
 )
 def test_what_cannot_be_asked_is_left_out_with_the_reason(text: str, reason: str) -> None:
@@ -81,13 +81,13 @@ def test_what_cannot_be_asked_is_left_out_with_the_reason(text: str, reason: str
 
 def test_groups_that_are_spoken_of_together_are_left_out() -> None:
     made = asked("A Jew met a Muslim.", "A Muslim left.", axes=("religion:Christian/Muslim/Jewish",))
-    assert made.left_out["reason"].to_list() == ["it speaks of several groups"]
+    assert made.left_out["reason"].to_list() == ["it mentions several groups"]
 
 
 def test_braces_that_are_no_slots_are_text_and_misspelt_slots_are_refused() -> None:
     text = 'He answers {"score": 1} in {{name}} to {topic}.'
     assert text in asked(text, axes=("gender",)).frame["text"].to_list()
-    with pytest.raises(DataError, match=r"row-1: \{nmae\} is no slot; is it \{name\}"):
+    with pytest.raises(DataError, match="unknown slot"):
         asked("Dear {nmae}", axes=("gender",))
 
 

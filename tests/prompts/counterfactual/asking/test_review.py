@@ -46,7 +46,7 @@ def test_a_review_that_a_spreadsheet_saved_as_windows_1252_is_read(tmp_path: Pat
     path.write_bytes(text.encode("cp1252"))
     found = read_review(path)
     assert found.frame.equals(asked.frame)
-    assert "review.csv: Read as Windows-1252, as line 2 is no UTF-8." in found.told()
+    assert "review.csv: Read as Windows-1252, as line 2 is not UTF-8." in found.told()
 
 
 def test_own_prompts_in_windows_1252_are_read_and_noted(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_own_prompts_in_windows_1252_are_read_and_noted(tmp_path: Path) -> None:
     path.write_bytes("text\nShe likes the café.\n".encode("cp1252"))
     notes: list[str] = []
     assert read_own(path, notes)["text"].to_list() == ["She likes the café."]
-    assert notes == ["own.csv: Read as Windows-1252, as line 2 is no UTF-8."]
-    with pytest.raises(DataError, match="is no UTF-8"):
+    assert notes == ["own.csv: Read as Windows-1252, as line 2 is not UTF-8."]
+    with pytest.raises(DataError, match="is not UTF-8"):
         read_own(path)
 
 
@@ -102,11 +102,11 @@ def test_an_edited_text_is_no_longer_the_users_own_wording(review: Path) -> None
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda f: f.with_columns(text=pl.lit("All the same.")), "rows 1 and 2: a is asked the same text about women"),
+        (lambda f: f.with_columns(text=pl.lit("All the same.")), "has the same text for"),
         (lambda f: f.with_columns(group=pl.lit("")), "row 1: 'group' is empty"),
         (lambda f: f.drop("axis"), "no column 'axis'"),
-        (lambda f: f.with_columns(keep=pl.lit("perhaps")), "'keep' is 'perhaps'"),
-        (lambda f: f.filter(pl.col("group") == "women"), "no prompt is left that is asked about two groups"),
+        (lambda f: f.with_columns(keep=pl.lit("perhaps")), "row 1: 'keep' must be true or false, got 'perhaps"),
+        (lambda f: f.filter(pl.col("group") == "women"), "no prompt is left with texts about two groups"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_row(review: Path, change, told: str) -> None:

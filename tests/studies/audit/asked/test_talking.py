@@ -144,7 +144,7 @@ def test_before_and_after_an_instruction_conversations_are_paired(tmp_path):
 
 
 def test_who_reads_histories_itself_takes_no_mitigation_and_no_format(tmp_path):
-    with pytest.raises(Unsupported, match="prefix changes texts"):
+    with pytest.raises(Unsupported, match="talker reads conversation histories directly, so prefix, which"):
         talk(tmp_path, mitigate=[Prefix("Be kind.")])
     with pytest.raises(Unsupported, match="no format can be chosen"):
         talk(tmp_path, dialogue={"pinned": True})
@@ -187,13 +187,16 @@ def test_personas_of_a_file_are_told_one_to_each_speaker(tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"benchmarks": ["talks"], "samples": 4}, "samples would change nothing"),
+        ({"benchmarks": ["talks"], "samples": 4}, "samples has no effect here: talks does not generate text"),
         (
             {"benchmarks": ["evenhand-likelihood"], "dialogue": {"pinned": True}},
-            "dialogue would change nothing",
+            "dialogue has no effect here: evenhand-likelihood does not hold",
         ),
         ({"benchmarks": ["rudeness"], "decoding": "published"}, "replies in conversations"),
-        ({"benchmarks": ["talks"], "decoding": "greedy", "temperature": 1.0}, "draws no tokens"),
+        (
+            {"benchmarks": ["talks"], "decoding": "greedy", "temperature": 1.0},
+            "Greedy decoding does not sample, so it cannot be combined with",
+        ),
         ({"benchmarks": ["talks"], "decoding": "sampling", "num_beams": 3}, "--beams 3"),
     ],
 )

@@ -67,9 +67,11 @@ def check_password(password: str, name: str) -> None:
     """Raise UsageError for a password that is too short, too long, or among the first that are tried."""
     normal = _normal(password)
     if len(normal) < MINIMUM:
-        raise UsageError(f"A password has {MINIMUM} characters or more.", "A sentence of four words will do.")
+        raise UsageError(
+            f"A password needs at least {MINIMUM} characters.", "For example, use a sentence of four words."
+        )
     if len(normal) > MAXIMUM:
-        raise UsageError(f"A password has {MAXIMUM} characters at most.", "Choose a shorter one.")
+        raise UsageError(f"A password can have at most {MAXIMUM} characters.", "Choose a shorter one.")
     plain = normal.casefold()
     tried_first = (
         len(set(normal)) < 5
@@ -79,8 +81,8 @@ def check_password(password: str, name: str) -> None:
     )
     if tried_first:
         raise UsageError(
-            "This password is among the first that somebody would try.",
-            "Choose another: four words that have nothing to do with each other, say.",
+            "This password is too easy to guess.",
+            "Choose another, for example four unrelated words.",
         )
 
 
@@ -106,10 +108,11 @@ def set_password(store: Store, name: str, password: str, actor: str, now: dateti
     """
     if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()):
         raise UsageError(
-            f"{name[:LONGEST_NAME]!r} is no name for an account.", f"1 to {LONGEST_NAME} letters and digits."
+            f"{name[:LONGEST_NAME]!r} is not a name for an account.",
+            f"Use 1 to {LONGEST_NAME} letters and digits.",
         )
     if is_reserved(name):
-        raise UsageError(f"{name!r} stands in the log for what is no account.", "Choose another name.")
+        raise UsageError(f"{name!r} is a reserved name.", "Choose another name.")
     check_password(password, name)
     administration.set_account(store, name, _hash(password))
     administration.record(store, actor, "password set", name, now)

@@ -78,6 +78,6 @@ class Address:
 
 def _unreadable(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} is no address of a study.",
+        f"{text!r} is not a valid URL of a study.",
         "Give scheme, host and port, without a path: https://judge.example.org or http://127.0.0.1:8000",
     )

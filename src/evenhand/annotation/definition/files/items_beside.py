@@ -74,7 +74,7 @@ def _beside(name: str, folder: Path) -> Path:
     """The file that a study names; one that leads out of its folder has to be named from the root."""
     path = Path(name)
     if not is_file(folder / path):
-        raise _Wrong(f"there is no file {name[:200]!r}; expected one beside the study")
+        raise _Wrong(f"there is no file {name[:200]!r}; expected one next to the study")
     if not path.is_absolute():
         home, there = folder.resolve(), (folder / path).resolve()
         if ".." in path.parts or not there.is_relative_to(home):
@@ -97,7 +97,7 @@ def _items_of(path: Path, name: str, problems: Found) -> Iterator[tuple[Any, Pla
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _Wrong(
-            f"byte {content[error.start]:#04x} is no UTF-8; save the file as UTF-8", Place(path.name, line)
+            f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8", Place(path.name, line)
         ) from error
     yield from (_lines if path.suffix.lower() in (".jsonl", ".ndjson") else _rows)(text, path.name, problems)
 
@@ -138,7 +138,7 @@ def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
                 continue
             yield _item(dict(zip(columns, row, strict=True)), place), place
     except csv.Error as error:
-        raise _Wrong(f"is no CSV: {error}; is a quote mark missing?", Place(file, line)) from error
+        raise _Wrong(f"is not a valid CSV: {error}; is a quote mark missing?", Place(file, line)) from error
 
 
 def _item(row: dict[str, str], place: Place) -> dict[str, Any]:

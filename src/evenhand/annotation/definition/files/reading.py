@@ -81,12 +81,12 @@ def _lines(found: list[tuple[Place, str]]) -> tuple[str, ...]:
 
 def _text_of(path: Path) -> str:
     if not is_file(path):
-        raise DataError(f"There is no study file {path}.", HINT)
+        raise DataError(f"Study file not found: {path}.", HINT)
     try:
         if (size := path.stat().st_size) > LARGEST:
             raise DataError(
-                f"{path} has {size:,} bytes; {LARGEST:,} is the most.",
-                "Put the items into a file beside it: `items: {file: items.jsonl}`.",
+                f"{path} has {size:,} bytes, but at most {LARGEST:,} are allowed.",
+                "Put the items into a separate file in the same folder: `items: {file: items.jsonl}`.",
             )
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -94,5 +94,5 @@ def _text_of(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{path}:{line}: byte {error.object[error.start]:#04x} is no UTF-8.", "Save the file as UTF-8."
+            f"{path}:{line}: byte {error.object[error.start]:#04x} is not UTF-8.", "Save the file as UTF-8."
         ) from error

@@ -65,7 +65,7 @@ def write_study(study: Study, path: Path | str, note: str = "") -> Path:
 
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        raise UsageError(f"{path} is no name of a study file.", "Name it NAME.yaml.")
+        raise UsageError(f"{path} is not a valid name of a study file.", "Use NAME.yaml.")
     content = plain(study)
     if len(study.items) > MANY:
         beside = path.with_suffix(".items.jsonl")

@@ -47,14 +47,14 @@ def refuse_other_version(connection: Connection, where: str) -> None:
     version = version_of(connection)
     if version is None:
         raise DataError(
-            f"{where} holds no study of evenhand's.",
-            "`evenhand annotate STUDY.yaml` makes the database of a study.",
+            f"{where} does not contain a study of evenhand.",
+            "`evenhand annotate STUDY.yaml` creates the database of a study.",
         )
     if version == newest():
         return
     if is_known(version):
         raise DataError(
-            f"{where} is of an older version ({version}) than this evenhand expects ({newest()}).",
+            f"{where} has an older format version ({version}) than this evenhand expects ({newest()}).",
             "Back it up, then start the study once with `evenhand annotate STUDY.yaml`, which upgrades it.",
         )
     raise too_new(where, version)
@@ -69,8 +69,8 @@ def upgrade(connection: Connection, where: str, to: str = "head") -> None:
         foreign := sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
     ):
         raise DataError(
-            f"{where} holds tables that are not evenhand's: {', '.join(foreign)}.",
-            "Give a database of its own.",
+            f"{where} contains tables of another program: {', '.join(foreign)}.",
+            "Use a separate database.",
         )
     scripts = _scripts()
 
@@ -89,6 +89,7 @@ def _scripts() -> ScriptDirectory:
 def too_new(where: str, version: str) -> DataError:
     """What to say of a database that a newer evenhand wrote."""
     return DataError(
-        f"{where} is of version {version}, which this evenhand does not know: a newer one wrote it.",
-        "Install the newer evenhand: pip install --upgrade evenhand.",
+        f"{where} has format version {version}, which this evenhand does not know: it was written by a newer "
+        "version.",
+        "Install the newer evenhand: pip install --upgrade evenhand",
     )

@@ -32,7 +32,7 @@ def look(file: Path, where: str, *, new: bool = False) -> None:
     if not file.exists() and new:
         return
     if not file.is_file():
-        raise DataError(f"{where} is no file.", OWN)
+        raise DataError(f"{where} is not a file.", OWN)
     try:
         with file.open("rb") as handle:
             header = handle.read(100)
@@ -55,10 +55,10 @@ def look(file: Path, where: str, *, new: bool = False) -> None:
     except sqlite3.Error as error:
         if (plain := cannot_be_used(error, file)) is not None:
             raise plain from error
-        raise DataError(f"{where} is no database that can be read: {error}.", OWN) from error
+        raise DataError(f"{where} is not a readable database: {error}.", OWN) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{where} is damaged: its tables have no readable names.", "Go back to a backup."
+            f"{where} is damaged: its tables have no readable names.", "Restore a backup."
         ) from error
 
 
@@ -87,9 +87,9 @@ def _check(connection: sqlite3.Connection, where: str, new: bool) -> None:
     there = _objects(connection)
     if ("table", upgrading.VERSIONS) not in there:
         if not new:
-            raise DataError(f"{where} holds no study of evenhand's.", BEGIN)
+            raise DataError(f"{where} does not contain a study of evenhand.", BEGIN)
         if there:
-            raise DataError(f"{where} holds tables that are not evenhand's: {_told(there)}.", OWN)
+            raise DataError(f"{where} contains tables of another program: {_told(there)}.", OWN)
         return
     if there["table", upgrading.VERSIONS] is not None:
         raise _changed(where, [upgrading.VERSIONS])
@@ -156,8 +156,8 @@ def _made(scripts: Path, version: str) -> Schema:
 
 def _changed(where: str, names: Sequence[str]) -> DataError:
     return DataError(
-        f"{where} is not as evenhand makes its databases: {_told([('', name) for name in names])}.",
-        "Somebody changed it, or it is damaged: go back to a backup.",
+        f"{where} was not created by evenhand in this form: {_told([('', name) for name in names])}.",
+        "It was changed by another program, or is damaged. Restore a backup.",
     )
 
 

@@ -30,8 +30,8 @@ def make_private(file: Path) -> None:
             _sign(file)
     except OSError as error:
         raise WriteError(
-            f"{file} cannot be written, or not be kept from others: {error.strerror}.",
-            "Name a file in a folder of yours.",
+            f"{file} cannot be written, or cannot be made private: {error.strerror}.",
+            "Choose a file in a folder of your own.",
         ) from error
     except sqlite3.Error as error:
         raise (cannot_be_used(error, file) or error) from error

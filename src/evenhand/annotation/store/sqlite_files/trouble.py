@@ -26,30 +26,29 @@ def cannot_be_used(error: sqlite3.Error, file: Path) -> EvenhandError | None:
     """What to say of a file that SQLite cannot use as it is; None for errors of other kinds."""
     code = code_of(error)
     if str(error).startswith("Could not decode"):  # and then the text
-        return DataError(f"{file} is damaged: it holds bytes for a text.", "Go back to a backup.")
+        return DataError(f"{file} is damaged: a text field contains bytes.", "Restore a backup.")
     if code == sqlite3.SQLITE_FULL or (code in OF_THE_DISK and _is_full(file)):
-        return WriteError(
-            f"{file} cannot be written: the disk that it is on is full.", f"Make room there. {INTACT}"
-        )
+        return WriteError(f"{file} cannot be written: its disk is full.", f"Free disk space. {INTACT}")
     match code:
         case sqlite3.SQLITE_IOERR:
-            return WriteError(f"{file}: its disk fails ({error}).", f"Look after the disk. {INTACT}")
+            return WriteError(f"{file}: disk error ({error}).", f"Check the disk. {INTACT}")
         case sqlite3.SQLITE_READONLY:
             return WriteError(
-                f"{file} cannot be written: it may only be read.", "Use the account that serves the study."
+                f"{file} cannot be written: it is read-only.", "Use the account that serves the study."
             )
         case sqlite3.SQLITE_CANTOPEN:
             return WriteError(
-                f"{file} cannot be opened, or nothing can be made beside it.",
-                "Is its folder there, and may you write into it? SQLite keeps its journal beside the file.",
+                f"{file} cannot be opened, or its folder is not writable.",
+                "Check that the folder exists and that you can write to it. SQLite needs to create its journal "
+                "there.",
             )
         case sqlite3.SQLITE_NOTADB:
-            return DataError(f"{file} is not a database.", "Give a file that evenhand made.")
+            return DataError(f"{file} is not a database.", "Give a file created by evenhand.")
         case sqlite3.SQLITE_CORRUPT:
-            return DataError(f"{file} is damaged: {error}.", "Go back to a backup.")
+            return DataError(f"{file} is damaged: {error}.", "Restore a backup.")
         case sqlite3.SQLITE_INTERRUPT:
             return DataError(
-                f"{file}: reading it came to no end.", "Is it damaged, or made by somebody else?"
+                f"{file}: reading it did not end.", "It is damaged, or was created by another program."
             )
     return None
 

@@ -32,7 +32,7 @@ def opened(stored: Stored, *dictionaries: str) -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise DataError(
-            f"{stored.address} is Parquet, which needs a reader that is not installed.", EXTRA
+            f"{stored.address} is a Parquet file, which requires a package that is not installed.", EXTRA
         ) from error
     try:
         handle = pyarrow.PythonFile(stored, mode="r")
@@ -43,7 +43,9 @@ def opened(stored: Stored, *dictionaries: str) -> Any:
         told = " ".join(str(error).split())
         truncated = "magic bytes" in told or "smaller than" in told or "footer" in told
         if truncated:
-            raise Damaged(Reason.TRUNCATED, "it has no footer: it breaks off, or is no Parquet") from error
+            raise Damaged(
+                Reason.TRUNCATED, "it has no footer: it is incomplete, or not a Parquet file"
+            ) from error
         raise Damaged(Reason.UNREADABLE, f"its footer is damaged ({told[:200]})") from error
 
 
@@ -99,7 +101,7 @@ def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             yield Chunk(skipped=_reason(Reason.UNREADABLE, int(firsts[group + 1]) - place))
     if lost:
         names = ", ".join(map(str, lost[:20]))
-        raise Damaged(None, f"of its row groups, {names} could not be decoded ({told})")
+        raise Damaged(None, f"{names} of its row groups could not be decoded ({told})")
 
 
 def holds_text(kind: str | None) -> bool:

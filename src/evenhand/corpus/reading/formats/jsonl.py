@@ -20,7 +20,7 @@ def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterato
     try:
         from orjson import JSONDecodeError, loads
     except ImportError as error:
-        raise DataError("Reading JSON lines needs a package that is not installed.", EXTRA) from error
+        raise DataError("Reading JSON Lines requires a package that is not installed.", EXTRA) from error
     draw = Draw.of_places(options, piece.name)
     keys = options.column.split(".")
     for lines in lines_of(stored, piece):

@@ -67,7 +67,7 @@ def check_head(head: bytes) -> None:
     """Raises Damaged, as BINARY, for the beginning of a file that holds no text in UTF-8."""
     kind = next((told for magic, told in MAGIC.items() if head.startswith(magic)), None)
     if kind or b"\0" in head[:HEAD]:
-        raise Damaged(Reason.BINARY, f"it is {kind or 'binary'}, not text in UTF-8")
+        raise Damaged(Reason.BINARY, f"it is {kind or 'binary'}, not UTF-8 text")
 
 
 def content_from(stored: Stored, piece: Piece) -> tuple[int, Iterator[bytes]]:

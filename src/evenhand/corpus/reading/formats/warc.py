@@ -53,7 +53,7 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     try:
         from warcio.archiveiterator import ArchiveIterator
     except ImportError as error:
-        raise DataError(f"{stored.address} needs a reader that is not installed.", EXTRA) from error
+        raise DataError(f"{stored.address} requires a package that is not installed.", EXTRA) from error
     draw = Draw.of_places(options, piece.name)
     stream = _Stream(unpacked(stored))
     records = iter(ArchiveIterator(stream))
@@ -77,7 +77,7 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             if stream.damage:
                 raise stream.damage from error
             if place and stream.ended and not stream.ends_with_a_record:
-                raise Damaged(Reason.TRUNCATED, f"it breaks off behind record {place - 1}") from error
+                raise Damaged(Reason.TRUNCATED, f"it ends after record {place - 1}") from error
             told = " ".join(str(error).split())[:100]
             where = f"behind record {place - 1}" if place else "at its beginning"
             told = f"{where} stands what is no record ({told})"
@@ -89,7 +89,7 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     if held and whole and (stream.ends_with_a_record or (arc and stream.tail.endswith(b"\n"))):
         yield held
     elif not stream.damage and place:
-        raise Damaged(Reason.TRUNCATED, f"it breaks off within record {place - 1}")
+        raise Damaged(Reason.TRUNCATED, f"it ends within record {place - 1}")
     if stream.damage:
         raise stream.damage
 

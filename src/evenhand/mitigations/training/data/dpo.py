@@ -191,11 +191,11 @@ class PreferenceDebiasing:
 
     def __post_init__(self) -> None:
         if self.beta is not None and not 0 < self.beta < np.inf:
-            raise UsageError(f"beta is {self.beta!r}; a number above 0 was expected.", "Published: 0.1.")
+            raise UsageError(f"beta must be a number above 0, got {self.beta!r}.", "Published: 0.1.")
         if not 0 <= self.label_smoothing < 0.5:
             raise UsageError(
-                f"label_smoothing is {self.label_smoothing!r}; at least 0 and below 0.5 was expected.",
-                "At 0.5 neither text would be preferred.",
+                f"label_smoothing must be at least 0 and below 0.5, got {self.label_smoothing!r}.",
+                "At 0.5, neither text would be preferred.",
             )
 
     def parameters(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class PreferenceDebiasing:
         of_user = any(pair.frame == "" for pair in material.preferences)
         if of_user and self.aim == "equal":
             raise UsageError(
-                "aim=equal was given with pairs that do not say which groups they compare.", "Leave it out."
+                "aim=equal cannot be used with pairs that do not name the groups they compare.", "Remove it."
             )
         examples = self._examples(material, pairs, tokenizer, encoding)
         equal = self.aim == "equal" or (self.aim == "auto" and not of_user)
@@ -277,8 +277,9 @@ def encoded_sides(
     for pair, one, other in zip(pairs, ids[:n], ids[n:], strict=True):
         if np.array_equal(one, other):
             raise DataError(
-                f"The texts of a pair are the same within {encoding.longest} tokens: {whole_texts(pair)[0][:80]!r}.",
-                "Give --longest so that they are not cut before they differ.",
+                f"Both texts of a pair are the same within {encoding.longest} tokens: "
+                f"{whole_texts(pair)[0][:80]!r}.",
+                "Use a larger --longest, so that they are not cut before they differ.",
             )
     return ids, counted
 

@@ -170,7 +170,8 @@ def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, .
     bucket_of = dict(opinions.select("descriptor", "bucket").unique(maintain_order=True).iter_rows())
     if len(set(bucket_of.values())) < 2:
         raise UsageError(
-            "The descriptors of this axis are of one kind: there are no groups.", "Choose another."
+            "The descriptors of this axis form a single group, so there is nothing to compare.",
+            "Choose another axis.",
         )
     names = list(bucket_of)
     pairs: dict[Pair, None] = {}

@@ -81,18 +81,18 @@ def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) ->
     both = [(text, other) for text, other in zip(material.texts, others, strict=True) if text != other]
     if not both:
         raise DataError(
-            f"None of the {len(material.texts):,} texts holds a term of {material.bias} that could be replaced.",
-            f"Pairs: {', '.join(f'{a}/{b}' for a, b in material.pairs[:8]) or 'none'}. Give texts that hold them, or "
-            "pairs of your own: --data FILE with the columns prompt, chosen, rejected.",
+            f"None of the {len(material.texts):,} texts contains a term of {material.bias} that could be replaced.",
+            f"Pairs: {', '.join((f'{a}/{b}' for a, b in material.pairs[:8])) or 'none'}. Give texts that contain "
+            "them, or pairs of your own: --data FILE with the columns prompt, chosen, rejected.",
         )
     if contrast == "groups":
         return tuple(Preference("", other, text) for text, other in both)
     attributes = getattr(material.specification, "attribute_pairs", ())
     if not attributes:
         raise DataError(
-            f"The specification of {material.bias} has no counterparts.attribute_pairs, so what is to be said "
-            "instead of a stereotype is not known.",
-            "Add them (docs/how-to/build_redditbias_pairs.md), or leave out contrast=attributes.",
+            f"The specification of {material.bias} has no counterparts.attribute_pairs, so the alternative to a "
+            "stereotype is not known.",
+            "Add them (docs/how-to/build_redditbias_pairs.md), or remove contrast=attributes.",
         )
     swapped = by_words(attributes)
     pairs = tuple(
@@ -103,8 +103,8 @@ def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) ->
     )
     if not pairs:
         raise DataError(
-            f"No text of {material.bias} holds an attribute that could be replaced.",
-            f"Attributes: {', '.join(first for first, _ in attributes[:8])}. Give texts that hold them.",
+            f"No text of {material.bias} contains an attribute that could be replaced.",
+            f"Attributes: {', '.join((first for first, _ in attributes[:8]))}. Give texts that contain them.",
         )
     return pairs
 
@@ -155,13 +155,14 @@ def read_preferences(file: Path) -> list[Preference]:
     for number, pair in enumerate(pairs, 1):
         if not pair.chosen.strip() or not pair.rejected.strip() or pair.chosen == pair.rejected:
             raise DataError(
-                f"{file}, row {number}: chosen is {pair.chosen!r} and rejected {pair.rejected!r}; two texts that "
-                "differ were expected.",
-                "Leave the row out, or complete it.",
+                f"{file}, row {number}: chosen and rejected must be two different texts, got {pair.chosen!r} and "
+                f"{pair.rejected!r}.",
+                "Remove the row, or complete it.",
             )
     if len(pairs) < FEWEST:
         raise DataError(
-            f"{file} holds {len(pairs)} pairs; at least {FEWEST} are needed, a tenth of which is kept apart.",
+            f"{file} contains {len(pairs)} pairs, but at least {FEWEST} are required (a tenth is used for "
+            "validation).",
             PAIRS,
         )
     return pairs

@@ -80,10 +80,10 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
     if len(pairs) < FEWEST:
         terms = ", ".join(first for first, _ in tidy(specification.target_pairs)[:12])
         raise DataError(
-            f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of "
-            f"{specification.groups[0]}, and {FEWEST} are needed: whether the bias falls could not be seen.",
-            f"Words looked for, whole or in the plural: {terms}. A tenth of the texts is kept apart: give some "
-            f"{round(FEWEST / WATCHED_SHARE)} that hold them, or more.",
+            f"Only {len(pairs)} of the {len(kept)} validation texts of {file} contain a word of "
+            f"{specification.groups[0]}, but {FEWEST} are required to measure whether the bias falls.",
+            f"Words searched for, in singular and plural: {terms}. A tenth of the texts is used for validation: "
+            f"give at least {round(FEWEST / WATCHED_SHARE)} texts that contain them.",
         )
     check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
     return material_of(specification, learned, file.name), Validation(check, tuple(kept))
@@ -98,5 +98,5 @@ def read_texts(file: Path) -> list[str]:
         require_columns(table, ["text"], file, TEXTS)
         texts = [text for text in text_column(table, "text", file).to_list() if text and text.strip()]
     if not texts:
-        raise DataError(f"{file} holds no text.", TEXTS)
+        raise DataError(f"{file} contains no text.", TEXTS)
     return texts

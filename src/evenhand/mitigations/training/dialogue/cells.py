@@ -71,15 +71,16 @@ def check_names(frame: pl.DataFrame, path: Path) -> None:
         frame.filter(pl.col("name").str.strip_chars() == "").select("row", "name").head(1).rows()
     ):
         raise DataError(
-            f"{path}, row {row + 1}: 'name' is {name!r}; the name with which speaker A opens was expected.",
-            "Write the name, or leave the conversation out.",
+            f"{path}, row {row + 1}: 'name' must be the name with which speaker A opens, got {name!r}.",
+            "Add the name, or remove the conversation.",
         )
     if "split" in frame.columns:
         strange = frame.filter(~pl.col("split").is_in(list(SPLITS)).fill_null(False))
         for row, found in strange.sort("row").select("row", "split").head(1).rows():
             raise DataError(
-                f"{path}, row {row + 1}: 'split' is {found!r}; tune or test was expected.",
-                "Write one of them in each row, or leave the column out: then half of the names are left for tests.",
+                f"{path}, row {row + 1}: 'split' must be tune or test, got {found!r}.",
+                "Write one of them in each row, or remove the column: half of the names are then reserved for "
+                "testing.",
             )
     for column, why in OF_A_NAME.items():
         if column not in frame.columns:
@@ -93,7 +94,7 @@ def check_names(frame: pl.DataFrame, path: Path) -> None:
         for row, name, found, before, at in told.rows():
             raise DataError(
                 f"{path}, row {row + 1}: '{column}' of {name!r} is {found!r}, and {before!r} in row {at + 1}; {why}.",
-                "Write the same in all rows of a name; two people of one name need two names.",
+                "Use the same value in all rows of a name. Two people with one name need two names.",
             )
 
 
@@ -115,5 +116,5 @@ def _wrong(values: pl.Series, row: int, expected: str, path: Path) -> DataError:
     shown = repr(found.to_list() if isinstance(found, pl.Series) else found)
     return DataError(
         f"{path}, row {row + 1}: '{values.name}' is {shown[:80]}{'...' * (len(shown) > 80)}; {expected} was expected.",
-        "Mend the row, or leave the column out.",
+        "Correct the row, or remove the column.",
     )

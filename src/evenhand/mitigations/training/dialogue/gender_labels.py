@@ -23,14 +23,14 @@ WORDS = {"female": ("female", "woman", "women", "f"), "male": ("male", "man", "m
 
 CARD = Card(
     "control-gender",
-    "Controlled generation: self-chats are learned behind a label that says what gender a classifier hears in a reply, "
-    "and the label `neutral` is asked for.",
-    construct="A reply by which a classifier tells the gender of the one who speaks or is spoken to.",
+    "Controlled generation: learns self-chats with a label for the gender that a classifier infers from a reply, "
+    "and asks for the label `neutral`.",
+    construct="Replies from which a classifier infers the gender of the person who speaks or is spoken to.",
     harm="Conversations that depend on the name with which a speaker opens them.",
     groups="The two genders of the classifier.",
-    critique="In the paper it raises token-bin bias (L2 .215, .103 after plain self-chat tuning), though the bias by "
-    "the classifier it was made with falls: evaluate by both, and by another classifier. What the classifier does not "
-    "hear is not labelled.",
+    critique="In the paper it raises token-bin bias (L2 .215; .103 after plain self-chat tuning), although the "
+    "bias by the classifier used for training falls. Evaluate with both measures, and with another "
+    "classifier. What the classifier does not detect is not labelled.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
     details="Of the classifier's probabilities of the two genders, which are made to add up to one, the larger is "
@@ -60,7 +60,7 @@ class GenderLabels(OnSelfChats):
     def __post_init__(self) -> None:
         if not 0.5 <= self.threshold < 1:
             raise UsageError(
-                f"threshold is {self.threshold!r}; a probability from 0.5, below 1, was expected.",
+                f"threshold must be a probability from 0.5, below 1, got {self.threshold!r}.",
                 f"Published: {PUBLISHED}.",
             )
 
@@ -83,7 +83,7 @@ class GenderLabels(OnSelfChats):
         judged = [(reply, label) for reply, label in zip(replies, labels, strict=True) if label is not None]
         if not judged:
             raise DataError(
-                f"{self.classifier} judged none of {len(replies):,} replies.", "Name another classifier."
+                f"{self.classifier} labelled none of the {len(replies):,} replies.", "Use another classifier."
             )
         facts = {
             **split_facts(chats),
@@ -124,5 +124,5 @@ def _column(judge: Classifier, gender: str) -> int:
     raise UsageError(
         f"{judge.fingerprint.get('name', 'The classifier')} has no score of {gender}: its labels are "
         f"{', '.join(judge.labels)}.",
-        "Name a classifier of gender, with labels such as female and male.",
+        "Use a classifier of gender, with labels such as female and male.",
     )

@@ -36,10 +36,10 @@ def labelled_lesson(
     counts = Counter(labels)
     if len(counts) < 2 or wanted not in counts:
         raise DataError(
-            f"All {len(labels):,} replies got the label {next(iter(counts))!r}: there is nothing to learn from it."
+            f"All {len(labels):,} replies have the label {next(iter(counts))!r}, so there is nothing to learn."
             if len(counts) == 1
-            else f"No reply got the label {wanted!r}, with which the model is to be used.",
-            "Choose another threshold or quantile (evenhand show METHOD), or give more dialogues.",
+            else f"No reply has the label {wanted!r}, which the model must be used with.",
+            "Use another threshold or quantile (evenhand show METHOD), or more dialogues.",
         )
     check_writable(tokenizer, [STYLE + label for label in counts])
     told = [replace(reply, label=STYLE + label) for reply, label in zip(replies, labels, strict=True)]
@@ -55,8 +55,8 @@ def check_writable(tokenizer: Any, labels: Sequence[str]) -> None:
         other = seen.setdefault(tuple(cutter.ids(label)), label)
         if other != label:
             raise Unsupported(
-                f"The tokenizer of this model reads the labels {other!r} and {label!r} as the same tokens.",
-                "Use a model that tells them apart, or a method without labels: --method name-scrambling.",
+                f"The tokenizer of this model encodes the labels {other!r} and {label!r} as the same tokens.",
+                "Use a model that distinguishes them, or a method without labels: --method name-scrambling.",
             )
 
 
@@ -87,4 +87,4 @@ def threshold_of(values: Floats, threshold: float | None, quantile: float) -> fl
 def check_quantile(quantile: float) -> None:
     """Raise UsageError for a quantile that is none, or leaves one label empty."""
     if not 0 < quantile < 1:
-        raise UsageError(f"quantile is {quantile!r}; a number between 0 and 1 was expected.")
+        raise UsageError(f"quantile must be a number between 0 and 1, got {quantile!r}.")

@@ -130,7 +130,9 @@ def read_self_chats(path: Path) -> pl.DataFrame:
             pl.int_range(pl.len()).alias("row"),
         )
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path} is no table of self-chats: {str(error).splitlines()[0]}.", FILE) from error
+        raise DataError(
+            f"{path} is not a table of self-chats: {str(error).splitlines()[0]}.", FILE
+        ) from error
     found = found.with_columns(
         *(sentences(frame[name], path) for name in PERSONAS), truths(frame["word_collision"], path)
     )
@@ -185,9 +187,9 @@ def split_names(frame: pl.DataFrame, seed: int) -> SelfChats:
     learned = [name for names in tune for name in names if name not in set(watched)]
     if listed.height < FEWEST_NAMES or len(watched) < FEWEST_WATCHED or len(learned) < FEWEST_WATCHED:
         raise DataError(
-            f"The self-chats are of {listed.height} names, {len(learned) + len(watched)} of which are for tuning; "
-            f"{FEWEST_NAMES} are needed: some are learned, some watched while training, and others left for tests.",
-            "Give self-chats of more names, of both genders.",
+            f"The self-chats have {listed.height} names, of which {len(learned) + len(watched)} can be used for "
+            f"tuning, but {FEWEST_NAMES} are required: for training, validation and testing.",
+            "Use self-chats of more names, of both genders.",
         )
     return SelfChats(frame, *(tuple(sorted(names)) for names in (learned, watched, test)))
 
@@ -216,8 +218,8 @@ def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply]
                 second.append(two)
     if len(first) < FEWEST_WATCHED:
         raise DataError(
-            "The conversations of watched names hold no reply to compare under two names: each mentions the name, or "
-            "none was written.",
+            "The conversations of the validation names contain no reply that can be compared under two names: "
+            "each mentions the name, or is empty.",
             FILE,
         )
     return first, second, every
@@ -229,9 +231,9 @@ def check_named(chats: Sequence[SelfChat]) -> None:
     if absent:
         first = absent[0]
         raise DataError(
-            f"{len(absent):,} of {len(chats):,} conversations do not open with their name (the first, "
+            f"{len(absent):,} of {len(chats):,} conversations do not start with their name (the first, "
             f"{first.conversation}: {first.name!r} in {first.utterances[0][:60]!r}).",
-            "Let the column name hold the name as speaker A says it: 'Hi! My name is Martha.'",
+            "The column name must contain the name as speaker A says it: 'Hi! My name is Martha.'",
         )
 
 
@@ -242,8 +244,8 @@ def _from_run(path: Path) -> pl.DataFrame:
     chats = sorted(name for name in directory.benchmarks if name in asked and asked[name].turns is not None)
     if not chats or (BENCHMARK not in chats and len(chats) > 1):
         raise DataError(
-            f"{path} holds {' and '.join(chats or directory.benchmarks) or 'nothing'}, and self-chats of the benchmark "
-            f"{BENCHMARK} were needed.",
+            f"{path} contains {' and '.join(chats or directory.benchmarks) or 'nothing'}, but self-chats of the "
+            f"benchmark {BENCHMARK} are required.",
             FILE,
         )
     return self_chats(directory, BENCHMARK if BENCHMARK in chats else chats[0])
@@ -270,9 +272,9 @@ def _check(found: pl.DataFrame, path: Path) -> None:
     if wrong.height:
         row = wrong.row(0, named=True)
         raise DataError(
-            f"{path}, conversation {row['conversation']}: turn {row['turn']} of speaker {row['speaker']!r} "
-            f"({row['name']}) does not belong there; turns 1, 2, 3, ... by A, B, A, ... under one name were expected.",
+            f"{path}, conversation {row['conversation']}: unexpected turn {row['turn']} of speaker "
+            f"{row['speaker']!r} ({row['name']}); expected turns 1, 2, 3, ... by A, B, A, ... under one name.",
             FILE,
         )
     if found.is_empty() or found.filter(pl.col("turn") > 1)["text"].drop_nulls().is_empty():
-        raise DataError(f"{path} holds no conversation with a name and a reply.", FILE)
+        raise DataError(f"{path} contains no conversation with a name and a reply.", FILE)

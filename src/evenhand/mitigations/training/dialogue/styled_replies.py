@@ -112,7 +112,7 @@ def read_styled_replies(path: Path, seed: int, classifier: str = "") -> StyledRe
         directory = RunDirectory.open(path)
         if BENCHMARK not in directory.benchmarks:
             raise DataError(
-                f"{path} holds {', '.join(directory.benchmarks) or 'nothing'}, and {BENCHMARK} was needed.",
+                f"{path} contains {', '.join(directory.benchmarks) or 'nothing'}, but {BENCHMARK} is required.",
                 FILE,
             )
         table = answers(directory, BENCHMARK)
@@ -149,8 +149,8 @@ def _split(frame: pl.DataFrame, path: Path, seed: int) -> tuple[tuple[str, ...],
     names = frame["descriptor"].unique().sort().to_list()
     if len(names) < FEWEST_DESCRIPTORS:
         raise DataError(
-            f"{path} holds replies about {len(names)} descriptors, and {FEWEST_DESCRIPTORS} are needed, some of which "
-            "are watched and not learned.",
+            f"{path} contains replies about {len(names)} descriptors, but {FEWEST_DESCRIPTORS} are required (some "
+            "are used for validation).",
             FILE,
         )
     number = max(round(WATCHED_SHARE * len(names)), FEWEST_WATCHED)
@@ -184,4 +184,4 @@ def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
     try:
         return np.asarray(table.select(pl.col(columns).cast(pl.Float64)).to_numpy(), dtype=np.float64)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path}: {str(error).splitlines()[0]}: a style is no number.", FILE) from error
+        raise DataError(f"{path}: {str(error).splitlines()[0]}: a style is not a number.", FILE) from error

@@ -42,8 +42,8 @@ class TokenRatios:
         """The ratios of a group, (vocabulary,). Raises DataError for a group that there is not."""
         if group not in self.groups:
             raise DataError(
-                f"There are no conversations of {group!r} to tell its tokens by: {', '.join(self.groups)}.",
-                "Give each conversation the group of its name, as the ratios have it.",
+                f"There are no conversations of {group!r}. Groups: {', '.join(self.groups)}.",
+                "Give each conversation the group of its name, as in the ratios.",
             )
         found: Floats = self.ratios[self.groups.index(group)]
         return found
@@ -102,8 +102,8 @@ def token_ratios(
     found = np.asarray([int(token) for token in counted.tokens])
     if found.max() >= vocabulary:
         raise DataError(
-            f"The tokenizer wrote the token {found.max():,}, and the model has {vocabulary:,}.",
-            "Give the tokenizer that belongs to the model.",
+            f"The tokenizer wrote the token {found.max():,}, but the model has only {vocabulary:,}.",
+            "Use the tokenizer of the model.",
         )
     sums = np.stack(
         [
@@ -115,8 +115,8 @@ def token_ratios(
     if not totals.all():
         silent = counted.groups[int(totals[:, 0].argmin())]
         raise DataError(
-            f"Nothing was said in the conversations of {silent}, so that no token can be told to be theirs.",
-            f"Give self-chats of names of {silent} with replies.",
+            f"The conversations of {silent} contain no replies, so their typical tokens are not known.",
+            f"Use self-chats of names of {silent} with replies.",
         )
     mean = counted.frequencies().mean(axis=0)
     ratios = np.ones((len(counted.groups), vocabulary))

@@ -87,7 +87,7 @@ class UnlikelihoodOfTokens(OnSelfChats):
     def __post_init__(self) -> None:
         for name in ("weight", "smoothing"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise UsageError(f"{name} is {getattr(self, name)}; 0 or more was expected.")
+                raise UsageError(f"{name} must be 0 or more, got {getattr(self, name)}.")
 
     def parameters(self) -> dict[str, Any]:
         """All options."""
@@ -103,8 +103,9 @@ class UnlikelihoodOfTokens(OnSelfChats):
         excess = ratios.weights()
         if not excess.any():
             raise DataError(
-                "No token is used more in the conversations of one gender's names than in all: nothing is penalised.",
-                "Give self-chats of more names, or train the control: --method self-chat.",
+                "No token is more frequent in the conversations of one gender's names than in all, so nothing "
+                "would be penalised.",
+                "Use self-chats of more names, or train the control: --method self-chat.",
             )
         said = [(chat.gender, reply) for chat in chats.chats if chat.gender for reply in chat.replies()]
         facts = {
@@ -141,7 +142,7 @@ class UnlikelihoodOfSequences(UnlikelihoodOfTokens):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_new_tokens < 1:
-            raise UsageError(f"max_new_tokens is {self.max_new_tokens}; 1 or more was expected.")
+            raise UsageError(f"max_new_tokens must be 1 or more, got {self.max_new_tokens}.")
 
     def objective(self, excess: Floats, ends: tuple[int, ...]) -> SequenceUnlikelihood:
         """See `UnlikelihoodOfTokens.objective`."""

@@ -65,9 +65,9 @@ def attribute_examples(
     whole = sum(int((found[:, 1] > 0).sum()) for found in marks)
     if not whole:
         raise DataError(
-            f"None of the {len(material.texts):,} texts holds an attribute of {material.bias}.",
-            f"Attributes looked for: {', '.join(material.attributes[:12]) or 'none'}. Give texts that hold them, or "
-            "--method cda.",
+            f"None of the {len(material.texts):,} texts contains an attribute of {material.bias}.",
+            f"Attributes looked for: {', '.join(material.attributes[:12]) or 'none'}. Give texts that contain "
+            "them, or --method cda.",
         )
     facts = {"pairs": len(pairs), "texts": len(marks), "texts_with_attributes": sum(map(bool, map(len, marks))),
              "occurrences": whole}  # fmt: skip

@@ -206,7 +206,7 @@ def marked(
 def _nothing(material: Material) -> DataError:
     terms = ", ".join(list(pairs_of_terms(material.pairs))[:12])
     return DataError(
-        f"None of the {len(material.texts):,} texts holds a term of {material.bias} behind another word: there is "
-        "nothing for LMD to compare.",
-        f"Terms looked for, whole or in the plural: {terms}. Give texts that hold them, or --method cda.",
+        f"None of the {len(material.texts):,} texts contains a term of {material.bias} after another word, so LMD "
+        "has nothing to compare.",
+        f"Terms searched for, in singular and plural: {terms}. Use texts that contain them, or --method cda.",
     )

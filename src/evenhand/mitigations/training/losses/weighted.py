@@ -118,7 +118,7 @@ class WeightedMethod:
     def __post_init__(self) -> None:
         for name in ("weight", "lm_weight"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise UsageError(f"{name} is {getattr(self, name)}; 0 or more was expected.")
+                raise UsageError(f"{name} must be 0 or more, got {getattr(self, name)}.")
         for name in self.quirks:
             if name not in self.QUIRKS:
                 raise unknown_name("quirk", name, self.QUIRKS)

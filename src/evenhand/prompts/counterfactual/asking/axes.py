@@ -88,7 +88,9 @@ def axis_of(words: str) -> Axis:
         return axis
     groups = tuple(dict.fromkeys(_group(axis, word.strip()) for word in listed.split("/") if word.strip()))
     if len(groups) < 2:
-        raise UsageError(f"{words}: groups are compared, and {len(groups)} is named.", f"{name}:FIRST/SECOND")
+        raise UsageError(
+            f"{words}: at least two groups are required, got {len(groups)}.", f"{name}:FIRST/SECOND"
+        )
     return Axis(name, groups)
 
 
@@ -125,9 +127,9 @@ def by_gender(text: str, axis: Axis) -> list[Version]:
     if not changed:
         return []
     if word := NOT_BOTH.search(text):
-        raise LeftOut(f"'{word[0]}' is not said of women and men alike")
+        raise LeftOut(f"'{word[0]}' cannot be used for both women and men")
     if len(changed) == 2:
-        raise LeftOut("it speaks of women and of men")
+        raise LeftOut("it mentions both women and men")
     return [
         Version(
             group,
@@ -143,7 +145,7 @@ def by_gender(text: str, axis: Axis) -> list[Version]:
 def about_gender(text: str, group: str) -> str:
     """A text whose slots are filled for a group, the words around them made to fit."""
     if word := NOT_BOTH.search(text):
-        raise LeftOut(f"'{word[0]}' is not said of women and men alike")
+        raise LeftOut(f"'{word[0]}' cannot be used for both women and men")
     return _engine(GENDER, GENDERS[group]).of(text).text
 
 
@@ -231,10 +233,10 @@ def by_descriptor(text: str, axis: Axis) -> list[Version]:
     if not everywhere:
         return []
     if len(spoken_of) > 1 or (spoken_of and own[spoken_of[0]] != everywhere):
-        raise LeftOut("it speaks of several groups")
+        raise LeftOut("it mentions several groups")
     for group in axis.groups:
         if places(made[group].changes) | own[group] != everywhere:
-            raise LeftOut(f"the rules cannot say it of {group}")
+            raise LeftOut(f"the rules cannot rewrite it for {group}")
     return [
         Version(group, made[group].text, group in spoken_of, changes=listed(made[group].changes))
         for group in axis.groups

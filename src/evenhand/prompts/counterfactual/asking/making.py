@@ -110,7 +110,7 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     wanted = [axis_of(words) for words in axes]
     if not wanted or len({axis.name for axis in wanted}) < len(wanted):
         raise UsageError(
-            f"The axes are {', '.join(axes) or 'none'}.", f"Name each once: {', '.join(COMPARED)}."
+            f"Invalid axes: {', '.join(axes) or 'none'}.", f"Give each axis once: {', '.join(COMPARED)}."
         )
     rows, left = [], []
     asked = Counter[str]()
@@ -135,10 +135,10 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     if not rows:
         first = left_out.row(0, named=True)
         raise DataError(
-            f"None of {own.height} prompts can be asked about other groups: {first['reason']} "
-            f"({first['base']}: {_short(first['base_text'])}).",
-            "Write people into them, or a slot to be filled for every group: {name}, {pronoun}, {religion}, ... "
-            "(docs/how-to/audit_your_own_prompts.md).",
+            f"None of {own.height} prompts can be rewritten for other groups: {first['reason']} ({first['base']}: "
+            f"{_short(first['base_text'])}).",
+            "Mention people in the prompts, or use slots that are filled for every group: {name}, {pronoun}, "
+            "{religion}, ... (docs/how-to/audit_your_own_prompts.md).",
         )
     frame = pl.DataFrame(rows, schema_overrides={"original": pl.Boolean}).select(MADE)
     passed = own.drop("text")
@@ -160,7 +160,7 @@ def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
     if not slots:
         return _found(text, axis, number)
     if DESCRIPTOR in slots and not axis.of_lexicon:
-        raise LeftOut("its slot {descriptor} is for other axes")
+        raise LeftOut("its slot {descriptor} belongs to other axes")
     own_slots = {slot for slot in slots if gendered([slot])} if axis.name == GENDER else slots & {NAME}
     if axis.of_lexicon:
         own_slots = slots & {axis.name, DESCRIPTOR}
@@ -242,7 +242,7 @@ def _check_apart(versions: Sequence[Version]) -> None:
     for version in versions:
         if asked.setdefault(version.text, version.group) != version.group:
             raise LeftOut(
-                f"the rules make the same text for {asked[version.text]} and {version.group}",
+                f"the rules create the same text for {asked[version.text]} and {version.group}",
             )
 
 

@@ -38,20 +38,21 @@ def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
     require_columns(frame, ["text"], path, OWN_FORMAT)
     if set(frame.columns) >= REVIEWED:
         raise DataError(
-            f"{path} is a review: it has the columns {', '.join(sorted(REVIEWED))}.",
-            "To ask what it lists: --counterfactual reviewed.",
+            f"{path} is a review file (it has the columns {', '.join(sorted(REVIEWED))}).",
+            "To use the prompts that it lists: --counterfactual reviewed",
         )
     if taken := [name for name in TAKEN if name in frame.columns]:
         raise DataError(
-            f"{path} has a column {taken[0]!r}, which the audit writes itself.", f"Rename it. {OWN_FORMAT}"
+            f"{path} has a column {taken[0]!r}, which is reserved for the audit.",
+            f"Rename the column. {OWN_FORMAT}",
         )
     texts = checked_texts(frame, path)
     if "prompt_id" in frame.columns:
         base = text_column(frame, "prompt_id", path).str.strip_chars()
         if (wrong := (base.is_null() | (base == "") | base.is_duplicated()).arg_true()).len():
             raise DataError(
-                f"{path}, row {wrong[0] + 1}: the prompt_id {base[wrong[0]]!r} is empty or stands there twice.",
-                "Give each prompt its own, or leave the column out.",
+                f"{path}, row {wrong[0] + 1}: the prompt_id {base[wrong[0]]!r} is empty or occurs twice.",
+                "Give each prompt its own id, or remove the column.",
             )
     else:
         base = pl.Series([f"row-{row}" for row in range(1, frame.height + 1)], dtype=pl.String)
@@ -60,7 +61,7 @@ def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
         "text", keep="first", maintain_order=True
     )
     if asked.is_empty():
-        raise DataError(f"{path}: 'text' is empty in every row, so that nothing could be asked.", OWN_FORMAT)
+        raise DataError(f"{path}: 'text' is empty in every row.", OWN_FORMAT)
     return asked.select("base", "text", pl.exclude("base", "text"))
 
 
@@ -69,13 +70,14 @@ def checked_texts(frame: pl.DataFrame, path: Path) -> pl.Series:
     texts = text_column(frame, "text", path).fill_null("")
     if (rows := texts.str.contains(CONTROL).arg_true()).len():
         raise DataError(
-            f"{path}, row {rows[0] + 1}: 'text' holds a control character ({_control(texts[rows[0]])}).",
-            "Remove it: such characters come from copying, and models read them differently.",
+            f"{path}, row {rows[0] + 1}: 'text' contains a control character ({_control(texts[rows[0]])}).",
+            "Remove it. Such characters usually come from copying, and models read them differently.",
         )
     if (rows := (texts.str.len_chars() > LONGEST).arg_true()).len():
         raise DataError(
-            f"{path}, row {rows[0] + 1}: 'text' has {len(texts[rows[0]]):,} characters; {LONGEST:,} is the most.",
-            "Is a quote mark missing, so that rows ran together? Else shorten the prompt.",
+            f"{path}, row {rows[0] + 1}: 'text' has {len(texts[rows[0]]):,} characters, but at most {LONGEST:,} "
+            "are allowed.",
+            "Check for a missing quotation mark, which joins rows. Otherwise shorten the prompt.",
         )
     return texts
 

@@ -26,7 +26,9 @@ def write_review(path: Path, asked: AskedPrompts) -> Path:
     front, which `read_review` takes away. Raises UsageError for another ending, WriteError.
     """
     if path.suffix.lower() != ".csv":
-        raise UsageError(f"{path}: a review is written as .csv.", "--output REVIEW.csv")
+        raise UsageError(
+            f"{path}: unsupported file type. A review is a .csv file.", "For example: --output REVIEW.csv"
+        )
     frame = asked.frame.drop("prompt_id").select(pl.lit("yes").alias("keep"), pl.all())
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     return write_table(path, frame.with_columns(quoted(frame[name]) for name in texts), "csv")
@@ -88,16 +90,16 @@ def read_review(path: Path | str) -> AskedPrompts:
         if empty.height:
             raise DataError(
                 f"{path}, row {empty['row'][0]}: '{name}' is empty.",
-                "Fill it in, delete the row, or write no into its `keep`.",
+                "Fill it in, delete the row, or write no in the column `keep`.",
             )
     same = frame.filter(pl.struct("base", "axis", "text").is_duplicated())
     if same.height:
         first = same.row(0, named=True)
         both = same.filter(*(pl.col(name) == first[name] for name in ("base", "axis", "text")))
         raise DataError(
-            f"{path}, rows {both['row'][0]} and {both['row'][1]}: {first['base']} is asked the same text about "
+            f"{path}, rows {both['row'][0]} and {both['row'][1]}: {first['base']} has the same text for "
             f"{both['group'][0]} and {both['group'][1]} ({first['axis']}).",
-            "A text belongs to one group: delete or edit one of them.",
+            "Each text belongs to one group. Delete or edit one of the rows.",
         )
     absent = [name for name in MADE if name not in frame.columns]
     frame = frame.with_columns(pl.lit("").alias(name) for name in absent)
@@ -110,7 +112,7 @@ def read_review(path: Path | str) -> AskedPrompts:
     alone = frame.filter(groups < 2).unique(["base", "axis"], maintain_order=True)
     frame = frame.filter(groups > 1).drop("row", "prompt_id", strict=False)
     if frame.is_empty():
-        raise DataError(f"{path}: no prompt is left that is asked about two groups.", REVIEW_FORMAT)
+        raise DataError(f"{path}: no prompt is left with texts about two groups.", REVIEW_FORMAT)
     left_out = alone.select("base", "axis", pl.lit(ONE_SIDED).alias("reason"), "base_text")
     return AskedPrompts(
         with_ids(frame.select(*MADE, pl.exclude(*MADE))),

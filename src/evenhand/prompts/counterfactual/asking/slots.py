@@ -40,8 +40,8 @@ def slots_in(text: str, where: str = "") -> frozenset[str]:
             found.add(word)
         elif near := get_close_matches(word, SLOTS, n=1, cutoff=0.75):
             raise DataError(
-                f"{where}: {{{spelt}}} is no slot; is it {{{near[0]}}}?",
-                f"The slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}. Text in braces is written {{{{so}}}}.",
+                f"{where}: unknown slot {{{spelt}}}. Did you mean {{{near[0]}}}?",
+                f"The slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}. Write text in braces as {{{{so}}}}.",
             )
     return frozenset(found)
 
