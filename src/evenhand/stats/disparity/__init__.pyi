@@ -24,6 +24,7 @@ from .deals import (
     all_pairs_of as all_pairs_of,
     deal as deal,
     largest_means as largest_means,
+    least_units_of_two as least_units_of_two,
     leave_one_out as leave_one_out,
     smallest_p as smallest_p,
 )
