@@ -1,7 +1,7 @@
 """Load mitigations from the values of `--mitigate`, and apply a chain of them to a model."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models import LanguageModel
@@ -96,7 +96,7 @@ def load_mitigation(words: str) -> Mitigation:
         first = next(iter(takes))
         arguments = {first: typed(name, first, value, takes[first])}
     try:
-        made = make(**arguments)
+        made: Any = make(**arguments)
     except ValueError as error:
         raise UsageError(f"--mitigate {words}: {error}.") from error
     except Exception as error:
@@ -109,7 +109,7 @@ def load_mitigation(words: str) -> Mitigation:
     elif not isinstance(made.card, Card):
         wrong = f"whose `card` is {type(made.card).__name__}; expected a Card"
     else:
-        return made
+        return cast(Mitigation, made)
     raise ExtensionError(
         f"{name!r}, a mitigation of the package {MAKERS.package(name)}, is not valid: it makes {kind}, {wrong}.",
         f"evenhand.mitigations.Mitigation describes each member: {', '.join(MEMBERS)}.",

@@ -102,7 +102,7 @@ def _estimate_parameters(settings: Mapping[str, Any]) -> tuple[int, dict[str, in
             key=sizes.__getitem__,
             default=None,
         )
-        products = [
+        products: list[list[str | None]] = [
             [layers, width, width],
             [layers, width, inner],
             [layers, width, inner, experts],

@@ -56,9 +56,9 @@ def _found(
 
 
 def _highest(outcome: Outcome, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> str:
-    pair = facts["highest_first"], facts["highest_second"]
-    means = (cell["mean"] for cell in cells if (cell["first_group"], cell["second_group"]) == pair)
-    return sentences.highest_combination(*map(group_name, pair), outcome, next(means, None))
+    first, second = facts["highest_first"], facts["highest_second"]
+    means = (cell["mean"] for cell in cells if (cell["first_group"], cell["second_group"]) == (first, second))
+    return sentences.highest_combination(group_name(first), group_name(second), outcome, next(means, None))
 
 
 def _gaps(

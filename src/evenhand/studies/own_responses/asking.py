@@ -122,7 +122,8 @@ def _listed(kinds: Sequence[str]) -> str:
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
     """Flags that would state what is wanted, each for the first column that could hold it."""
-    used, flags = set(taken), []
+    used: set[str] = set(taken)
+    flags: list[str] = []
     for ours in wanted:
         free = [name for name in frame.columns if name not in used]
         if ours == "label":  # outcomes usually come after the columns that describe people
