@@ -131,9 +131,9 @@ def extremes_of_missing(
     """
     excess = excess_missing(absent, base)
     fewest = np.flatnonzero(absent == absent.min())
-    together = np.sort(np.concatenate([means[place] + deviations[place] for place in fewest]))
+    together = np.sort(np.concatenate([means[place] + deviations[place] for place in fewest.tolist()]))
     below, above = np.zeros(len(means)), np.zeros(len(means))
-    for number in np.flatnonzero(excess > 0):
+    for number in np.flatnonzero(excess > 0).tolist():
         for source in (means[number] + deviations[number], together):
             if len(source):
                 above[number] = max(above[number], tail_mean(source, excess[number]) - means[number])
