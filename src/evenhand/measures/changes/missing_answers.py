@@ -60,7 +60,9 @@ class _Lacking:
             for name, mean in zip(names, means, strict=True)
         ]
         errors = {kind: column(groups, f"{kind} error") for kind in KINDS}
-        shares_absent, their_errors = (np.stack([table[kind] for kind in KINDS]) for table in (absent, errors))
+        shares_absent, their_errors = (
+            np.stack([table[kind] for kind in KINDS]) for table in (absent, errors)
+        )
         is_chance = p_of_equal_shares(shares_absent, their_errors, column(groups, "units")) >= EQUAL
         found = {}
         for kind, share in absent.items():
