@@ -118,7 +118,7 @@ def test_of_two_roles_one_may_be_judged_by_the_file_and_one_now(judged_house, wr
     [
         (lambda f: f.drop("group"), {}, r"has no column 'group' \(found: axis, text, continuation,"),
         (lambda f: f.drop("rudeness_negative"), {}, "contains no judgement of rudeness"),
-        (lambda f: f.drop("continuation"), {"classifiers": ["vader"]}, r"has no column 'continuation' \(found: axis, group, text,"),
+        (lambda f: f.drop("continuation"), {"classifiers": ["vader"]}, "has no column 'continuation'"),
         (lambda f: f.with_columns(rudeness_negative=pl.lit("maybe")), {}, "'rudeness_negative' must be true or false"),
         (lambda f: f.drop("rudeness_negative").with_columns(label=pl.lit("angry")), {}, r"\('angry'\) do not say"),
         (lambda f: f.drop("rudeness_negative").with_columns(score=pl.lit("high")), {}, "row 1: 'score' is 'high'"),
